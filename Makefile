@@ -1,0 +1,65 @@
+# Needs Python >= 3.10 with pip and venv, nothing else. Another interpreter: make test PYTHON=python3.12
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INPUTS := pyproject.toml constraints.txt
+CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs clean
+
+help:
+	@echo "make demo   install into $(VENV) and check examples/"
+	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
+	@echo "make lint   ruff, mypy --strict and the import contracts alone"
+	@echo "make docs   write docs/rules/ from the rule files"
+	@echo "make clean  remove $(VENV) and caches"
+
+$(BIN)/python:
+	@echo "==> virtual environment in $(VENV), from $(PYTHON)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	    || { echo "transferlint needs Python 3.10 or later; name one: make PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) \
+	    || { rm -rf $(VENV); echo "no venv could be made; on Debian and Ubuntu: apt install python3-venv"; exit 2; }
+
+$(VENV)/.base: $(INPUTS) | $(BIN)/python
+	@echo "==> installing transferlint (editable)"
+	@$(PIP) install --quiet --editable . --constraint constraints.txt
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	@echo "==> installing the development tools"
+	@$(PIP) install --quiet --editable '.[dev]' --constraint constraints.txt
+	@touch $@
+
+# Without torch the tests that need it are skipped, and say so; the next run tries again.
+$(VENV)/.torch: $(VENV)/.dev
+	@echo "==> installing torch (the largest download)"
+	@if $(PIP) install --quiet --editable '.[verify]' --constraint constraints.txt; then touch $@; \
+	else echo "==> torch could not be installed here: the tests that need it will be skipped"; fi
+
+demo: $(VENV)/.base
+	@echo "==> transferlint check examples/    (findings are the point of it: exit code 1 is expected)"
+	@$(BIN)/transferlint check examples/ || [ $$? -eq 1 ]
+
+lint: $(VENV)/.dev
+	@echo "==> ruff"
+	@$(BIN)/ruff check .
+	@echo "==> mypy --strict"
+	@$(BIN)/mypy --strict
+	@echo "==> import contracts"
+	@$(BIN)/lint-imports
+
+test: $(VENV)/.torch
+	@$(MAKE) --no-print-directory lint
+	@echo "==> pytest"
+	@$(BIN)/python -m pytest -n auto -q
+
+docs: $(VENV)/.base
+	@echo "==> docs/rules/, from the rule files"
+	@$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) $(CACHES) build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,103 @@
+"""What leaves a place and comes back: shared by the round-trip rules, and by the read rules that leave reads to
+them."""
+
+from __future__ import annotations
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, NUMBER, SCALAR_READ, SHAPE, Transfer
+from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, MODULE, NAME, ON_DEVICE, RESIDENT, TENSOR
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+READS = frozenset({DOWNLOAD, SCALAR_READ, NUMBER, "array"})
+_UPLOADS = frozenset({MOVE, BUILD})
+
+
+def returns(function: FunctionFacts) -> dict[Reg, Reg]:
+    """Uploads of what was downloaded: register of the upload to the register of (the first of) its downloads."""
+    found: dict[Reg, Reg] = {}
+    reads = {t.register for t in function.transfers if t.kind in READS and not t.before.on_host}
+    for transfer in function.transfers:
+        if transfer.kind not in _UPLOADS or not transfer.places & ON_DEVICE:
+            continue
+        if transfer.before.places & ON_DEVICE and transfer.kind == MOVE:
+            continue
+        back = sorted(transfer.before.reads & reads)
+        if back and function.warmth(transfer.register).hot:
+            found[transfer.register] = back[0]
+    return found
+
+
+def bounces(function: FunctionFacts, transfer: Transfer) -> list[Reg]:
+    """The uploads, in the same turn, of all that a download brings back; empty where anything else went into it."""
+    before = transfer.before
+    if not before.uploads or before.flags & RESIDENT or not before.is_a(TENSOR):
+        return []
+    uploads = [r for r in sorted(before.uploads) if function.has_text(r)]
+    loops = function.loops(transfer.register)
+    return [] if loops and not all(function.inside(r, loops[0]) for r in uploads) else uploads
+
+
+def explained(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where a finding of its own would add nothing: a round-trip rule says more about the read, or the
+    expression it reads from has made the host wait just before."""
+    reg = transfer.register
+    if transfer.subject is not None:
+        inner = set(function.expression(transfer.subject)) - {reg}
+        if any(
+            t.register in inner and t.kind in (SHAPE, SCALAR_READ, NUMBER) and t.before.is_a(TENSOR)
+            for t in function.transfers
+        ):
+            return True
+    if reg in returns(function).values() or bounces(function, transfer):
+        return True
+    return any(read == reg and function.has_text(test) for test, read in decisions(function).items())
+
+
+def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
+    """Host decisions: register of a `Test` to the register of the explicit read that it rests on, where the branch that
+    it takes steers device work and the whole stands in hot code."""
+    reads = {t.register for t in function.transfers if t.kind in READS and t.before.places & ON_DEVICE}
+    if not reads:
+        return {}
+    found: dict[Reg, Reg] = {}
+    for reg, instruction in enumerate(function.code):
+        if not isinstance(instruction, p.Test) or instruction.kind not in ("if", "elif", "while"):
+            continue
+        rests = sorted(r for r in function.expression(instruction.value) if r in reads)
+        rests = rests or sorted(function.values[instruction.value].reads & reads)
+        if rests and function.warmth(reg).hot and _steers(function, instruction.value):
+            found[reg] = rests[0]
+    return found
+
+
+def _steers(function: FunctionFacts, test: Reg) -> bool:
+    """True where an arm of the branch works on the device: it computes or stores a device tensor."""
+    arms = {
+        number
+        for number, region in enumerate(function.function.regions)
+        if region.test == test and region.kind in ("then", "else", "while") and not region.leaves and not region.implied
+    }
+    if not arms:
+        return False
+    for block in function.function.blocks:
+        at = block.region
+        while at > 0 and at not in arms:
+            at = function.function.regions[at].parent
+        if at > 0 and any(_works(function, reg) for reg in range(block.start, block.end)):
+            return True
+    return False
+
+
+def _works(function: FunctionFacts, reg: Reg) -> bool:
+    instruction = function.code[reg]
+    value = function.values[reg]
+    if isinstance(instruction, p.Binary):
+        return value.is_a(TENSOR) and value.on_device
+    if isinstance(instruction, p.Call):
+        if not value.on_device or value.is_a(HOST_VALUE | NAME | DTYPE | DEVICE_NAME | MODULE):
+            return False
+        return any(t.register == reg for t in function.transfers) is False and value.is_a(TENSOR)
+    if isinstance(instruction, p.SetItem):
+        return function.values[instruction.object].on_device and function.values[instruction.object].is_a(TENSOR)
+    return False

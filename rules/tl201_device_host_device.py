@@ -1,0 +1,104 @@
+"""Data leaves the device and comes back.
+
+What it does
+------------
+Reports uploads of what was downloaded, or of what the host computed from it, in hot code: a numpy detour, a list
+detour, a scalar detour (`torch.tensor(x.item(), device=d)`).
+
+Why
+---
+The download waits for the device, the host computes what the device could, the upload waits again.
+
+Example
+-------
+    order = np.argsort(scores.cpu().numpy())
+    order = torch.from_numpy(order).to(scores.device)
+
+Use instead
+-----------
+    order = torch.argsort(scores)
+
+When it is fine
+---------------
+Where the host has to do the work (a library without a device version), and it is rare.
+
+Fix safety
+----------
+No automatic fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.transfers import NUMBER, SCALAR_READ
+from transferlint.model import Evidence, Finding
+from transferlint.rule import Example, Rule
+
+from .detection import Found, brief, clusters, likely, others, sure
+from .round_trips import READS, returns
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Round trips, at the download."""
+    for function, group in clusters(_trips(facts)):
+        first = group[0]
+        back = next(up for up, down in returns(function).items() if down == first.register)
+        verb = "reads" if first.kind in (SCALAR_READ, NUMBER) else "copies"
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` {verb} to the host what is uploaded again at line"
+            f" {function.site(back).line}",
+            "compute it on the device",
+            (
+                *function.why(first.before),
+                Evidence(function.site(back), "back on the device here"),
+                *others(function, group),
+            ),
+            sure(function, first),
+        )
+
+
+def _trips(facts: FileFacts) -> Iterator[Found]:
+    for function in facts.functions:
+        trips = {} if function.role.skip else returns(function)
+        downloads = {down for up, down in trips.items() if function.has_text(up) and function.has_text(down)}
+        for transfer in function.transfers:
+            if transfer.register in downloads and transfer.kind in READS and likely(function, transfer):
+                yield function, transfer
+
+
+RULE = Rule(
+    code="TL201",
+    name="device-host-device",
+    summary="data leaves the device and comes back, itself or in what was computed from it",
+    category="round-trip",
+    default=True,
+    fix_safety=None,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import numpy as np
+import torch
+
+
+class Sorter(torch.nn.Module):
+    def forward(self, scores: torch.Tensor):
+        order = np.argsort(scores.detach().cpu().numpy())  # expect: TL201
+        return torch.from_numpy(order).to(scores.device)
+""",
+            good="""\
+import torch
+
+
+class Sorter(torch.nn.Module):
+    def forward(self, scores: torch.Tensor):
+        return torch.argsort(scores)
+""",
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

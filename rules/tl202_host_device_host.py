@@ -1,0 +1,96 @@
+"""Host data goes to the device for a computation and straight back.
+
+What it does
+------------
+Reports a download, in hot code, of what was computed from data uploaded in the same turn and from nothing else: no
+module, no parameter, nothing that was on the device before.
+
+Why
+---
+Two copies and a wait for work that the host could have done itself in less time.
+
+Example
+-------
+    for row in rows:
+        total = torch.tensor(row).cuda().sum().item()
+
+Use instead
+-----------
+    for row in rows:
+        total = sum(row)
+
+When it is fine
+---------------
+Where the computation is large; then upload everything once and download once.
+
+Fix safety
+----------
+No automatic fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ
+from transferlint.model import Evidence, Finding
+from transferlint.rule import Example, Rule
+
+from .detection import brief, clusters, hot, likely, others, sure
+from .round_trips import bounces
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Downloads of what came from an upload alone."""
+    found = ((f, t) for f, t in hot(facts, DOWNLOAD, SCALAR_READ) if likely(f, t) and bounces(f, t))
+    for function, group in clusters(found):
+        first = group[0]
+        uploads = bounces(function, first)
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` brings back what was uploaded at line"
+            f" {function.site(uploads[0]).line}",
+            "compute it on the host, or keep it on the device over many steps",
+            (*(Evidence(function.site(r), "uploaded here") for r in uploads[:2]), *others(function, group)),
+            sure(function, first),
+        )
+
+
+RULE = Rule(
+    code="TL202",
+    name="host-device-host",
+    summary="host data goes to the device for a computation and straight back",
+    category="round-trip",
+    default=True,
+    fix_safety=None,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import numpy as np
+import torch
+
+
+def norms(loader):
+    found = []
+    for batch in loader:
+        row = torch.from_numpy(np.stack(batch)).cuda()
+        found.append(row.norm().item())  # expect: TL202
+    return found
+""",
+            good="""\
+import numpy as np
+
+
+def norms(loader):
+    found = []
+    for batch in loader:
+        found.append(np.linalg.norm(np.stack(batch)))
+    return found
+""",
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

@@ -1,0 +1,90 @@
+"""The size of a result depends on device data.
+
+What it does
+------------
+Reports `nonzero`, one-argument `torch.where`, `x[mask]` with a boolean mask (read, or written with a tensor),
+`masked_select`, `unique`, `bincount`, `repeat_interleave` without `output_size` and `one_hot` without `num_classes`, on
+device tensors in hot code.
+
+Why
+---
+The host has to know the size to allocate the result, so it waits until the device has counted.
+
+Example
+-------
+    loss = losses[mask].mean()
+
+Use instead
+-----------
+    loss = (losses * mask).sum() / mask.sum().clamp(min=1)
+
+When it is fine
+---------------
+Where the result is much smaller than its source and everything after it gains; then the wait is worth its cost.
+
+Fix safety
+----------
+No automatic fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.transfers import SHAPE
+from transferlint.flow.values import TENSOR
+from transferlint.model import Finding
+from transferlint.rule import Example, Rule
+
+from .detection import brief, clusters, hot, likely, others, sure
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Results whose size the device decides, in hot code."""
+    found = ((f, t) for f, t in hot(facts, SHAPE) if t.before.is_a(TENSOR) and likely(f, t, loops=False))
+    for function, group in clusters(found):
+        first = group[0]
+        yield function.finding(
+            first.register,
+            f"the size of `{brief(function.text(first.register))}` depends on device data ({first.api}): the host"
+            f" waits {function.warmth(first.register).level.words}",
+            "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum, `output_size=`, `num_classes=`",
+            (*function.why(first.before), *others(function, group)),
+            sure(function, first, loops=False),
+        )
+
+
+RULE = Rule(
+    code="TL304",
+    name="data-dependent-shape",
+    summary="`nonzero`, `x[mask]`, `unique`, `repeat_interleave` without `output_size`, on device data",
+    category="hidden-sync",
+    default=True,
+    fix_safety=None,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+
+
+class Masked(torch.nn.Module):
+    def forward(self, losses: torch.Tensor, lengths: torch.Tensor):
+        mask = losses > 0
+        return losses[mask].mean()  # expect: TL304
+""",
+            good="""\
+import torch
+
+
+class Masked(torch.nn.Module):
+    def forward(self, losses: torch.Tensor, lengths: torch.Tensor):
+        mask = losses > 0
+        return (losses * mask).sum() / mask.sum().clamp(min=1)
+""",
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

@@ -1,0 +1,110 @@
+"""The result of a move is thrown away: nothing moved.
+
+What it does
+------------
+Reports `x.to(d)`, `x.cuda()` and `x.cpu()` as statements of their own where `x` is a tensor.
+
+Why
+---
+These methods give a copy back and leave the tensor where it is. (On a module they move its parameters in place, which
+is right and not reported.)
+
+Example
+-------
+    inputs.to(device)
+    outputs = model(inputs)      # raises, or silently computes on the host
+
+Use instead
+-----------
+    inputs = inputs.to(device)
+    outputs = model(inputs)
+
+When it is fine
+---------------
+Never on a tensor.
+
+Fix safety
+----------
+Unsafe: assigning the result makes the program do what it says, and not what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.values import TENSOR
+from transferlint.model import Confidence, Edit, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+
+from .detection import brief, each
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Moves of tensors whose result nobody takes."""
+    for function, transfer in each(facts, MOVE, DOWNLOAD):
+        users = function.users(transfer.register)
+        if len(users) != 1 or not isinstance(function.code[users[0]], p.Discard) or transfer.subject is None:
+            continue
+        if function.role.cold.startswith("test"):
+            continue
+        if not transfer.before.is_a(TENSOR):
+            continue
+        text = brief(function.text(transfer.register))
+        yield function.finding(
+            transfer.register,
+            f"`{text}` moves nothing: a tensor's move gives a copy back",
+            f"assign it: `{brief(function.text(transfer.subject))} = {text}`",
+            (),
+            Confidence.CERTAIN if transfer.before.is_a(TENSOR) else Confidence.LIKELY,
+            _fix(function, transfer),
+            heated=False,
+        )
+
+
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    assert transfer.subject is not None
+    if not isinstance(function.code[transfer.subject], p.Load | p.Attr):
+        return None
+    start, _ = function.span(transfer.register)
+    return Fix("assign the moved tensor", Safety.UNSAFE, (Edit(start, start, f"{function.text(transfer.subject)} = "),))
+
+
+RULE = Rule(
+    code="TL501",
+    name="discarded-move",
+    summary="`x.to(d)` as a statement, on a tensor: nothing moved",
+    category="mistake",
+    default=True,
+    fix_safety=Safety.UNSAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+
+x = torch.ones(3)
+x.to("cuda")  # expect: TL501
+""",
+            good="""\
+import torch
+
+x = torch.ones(3)
+x = x.to("cuda")
+model = torch.nn.Linear(3, 3)
+model.to("cuda")
+""",
+            fixed="""\
+import torch
+
+x = torch.ones(3)
+x = x.to("cuda")
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

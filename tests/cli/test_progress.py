@@ -1,0 +1,55 @@
+"""The progress bar: only where a person waits for it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+
+from transferlint.cli import progress
+from transferlint.cli.progress import NoProgress, TerminalProgress
+
+
+def test_a_short_run_shows_nothing(capsys):
+    with TerminalProgress() as bar:
+        bar.begin(2)
+        bar.advance(1)
+        bar.advance(1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_long_run_shows_a_bar_on_stderr(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with TerminalProgress() as bar:
+        bar.begin(3)
+        bar.advance(1)
+        bar.advance(1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "checking" in err
+
+
+def test_no_bar_is_no_bar():
+    with NoProgress() as bar:
+        bar.begin(1)
+        bar.advance(1)
+
+
+def test_colour_on_a_terminal_and_none_in_a_pipe(tmp_path):
+    (tmp_path / "a.py").write_text("import torch\nx = (\n")
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    environment |= {"TERM": "xterm", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "transferlint", "check", "a.py"]
+    piped = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, timeout=60, check=False)
+    assert b"\x1b[" not in piped.stdout
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment) as process:
+        assert process.wait(60) == 1
+        time.sleep(0.05)
+        shown = os.read(ours, 100_000)
+    os.close(ours)
+    os.close(theirs)
+    assert b"\x1b[1;31mTL001" in shown

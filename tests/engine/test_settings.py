@@ -1,0 +1,96 @@
+"""Settings from files: where they are found, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from transferlint import settings
+from transferlint.model import Confidence
+from transferlint.settings import Settings, SettingsError
+
+
+def test_nearest_file_with_our_table(tmp_path: Path):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("[tool.transferlint]\nfix = true\n")
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.ruff]\n")
+    assert settings.find(str(inner)) == str(tmp_path / "pyproject.toml")
+    (tmp_path / "a" / "transferlint.toml").write_text("")
+    assert settings.find(str(inner)) == str(tmp_path / "a" / "transferlint.toml")
+
+
+def test_every_key_is_read(tmp_path: Path):
+    path = tmp_path / "transferlint.toml"
+    path.write_text(
+        'select = ["TL1"]\nextend-select = ["TL404"]\nignore = ["TL105"]\nmin-confidence = "possible"\n'
+        'exclude = ["x"]\nextend-exclude = ["y"]\nforce-exclude = true\nrespect-gitignore = false\n'
+        'test-paths = ["spec/**"]\noutput-format = "json"\nfix = true\nunsafe-fixes = true\njobs = 3\n'
+        '[per-file-ignores]\n"a/*.py" = ["TL101"]\n'
+    )
+    assert settings.read(str(path)) == Settings(
+        select=("TL1",),
+        extend_select=("TL404",),
+        ignore=("TL105",),
+        per_file_ignores=(("a/*.py", ("TL101",)),),
+        min_confidence=Confidence.POSSIBLE,
+        exclude=("x",),
+        extend_exclude=("y",),
+        force_exclude=True,
+        respect_gitignore=False,
+        test_paths=("spec/**",),
+        output_format="json",
+        fix=True,
+        unsafe_fixes=True,
+        jobs=3,
+        root=str(tmp_path),
+        source=str(path),
+    )
+    assert set(settings.as_table(Settings())) == {*settings.KEYS, "root", "source"}
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("extend_select", "did you mean `extend-select`?"),
+        ("min-confidense", "did you mean `min-confidence`?"),
+        ("zzz", "known are select, "),
+    ],
+)
+def test_unknown_key(key, hint):
+    with pytest.raises(SettingsError, match="unknown key") as caught:
+        settings.from_table({key: 1}, "here", Settings())
+    assert str(caught.value).startswith(f"here: unknown key `{key}`; {hint}")
+
+
+def test_inline():
+    assert settings.inline('ignore = ["TL1"]', Settings()).ignore == ("TL1",)
+    with pytest.raises(SettingsError, match="neither a file nor TOML"):
+        settings.inline("no such thing", Settings())
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"[tool", b"tool = 3\n[tool.transferlint]\n"])
+def test_unreadable_content(tmp_path: Path, content):
+    path = tmp_path / "pyproject.toml"
+    path.write_bytes(content)
+    with pytest.raises(SettingsError) as caught:
+        settings.read(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_that_is_none(tmp_path: Path):
+    path = tmp_path / "pyproject.toml"
+    path.write_text("[tool]\ntransferlint = 3\n")
+    with pytest.raises(SettingsError, match="must be a table"):
+        settings.read(str(path))
+    path.write_text("tool = 3\n")
+    assert settings.find(str(tmp_path)) != str(path)
+
+
+def test_common_folder(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "c.py").write_text("")
+    assert settings.common_folder(["a/b", "a/c.py"]) == str(tmp_path / "a")
+    assert settings.common_folder([]) == str(tmp_path)

@@ -1,0 +1,30 @@
+"""Rules as plain data: what lists, pages and reports show of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transferlint.model import Safety
+from transferlint.reporters.report import RuleCard
+from transferlint.rule import Rule
+
+_FIX = {None: "", Safety.DISPLAY: "", Safety.UNSAFE: "unsafe", Safety.SAFE: "safe"}
+
+
+def card(rule: Rule) -> RuleCard:
+    """A rule as reporters show it."""
+    doc = rule.doc.strip() + "\n"
+    return RuleCard(rule.code, rule.name, rule.summary, rule.category, rule.default, _FIX[rule.fix_safety], doc)
+
+
+def row(rule: Rule) -> dict[str, Any]:
+    """A rule as a JSON object, without its page."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "category": rule.category,
+        "default": rule.default,
+        "fix": _FIX[rule.fix_safety],
+        "since": rule.since,
+    }

@@ -1,0 +1,74 @@
+"""`transferlint check`: the options, and how they are merged with the settings file."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_FORMATS = ("text", "concise", "json", "github", "sarif")
+_LEVELS = ("possible", "likely", "certain")
+
+
+def _split(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """`--select TL1,TL203 --select TL5` is three selectors."""
+    return tuple(item.strip() for value in values for item in value.split(",") if item.strip())
+
+
+def _codes(*names: str, help: str) -> Callable[[_F], _F]:
+    return click.option(*names, multiple=True, metavar="CODES", callback=_split, help=help)
+
+
+@click.command("check", short_help="Report (and fix) transfers and syncs in source.")
+@click.argument("paths", nargs=-1)
+@_codes("--select", help="Rules to run: codes, prefixes (TL1), names, ALL; commas separate. Replaces the file's.")
+@_codes("--extend-select", help="Rules to run beside the selected ones.")
+@_codes("--ignore", help="Rules to leave out.")
+@click.option("--min-confidence", type=click.Choice(_LEVELS), help="Least confidence of a finding.  [default: likely]")
+@click.option("--output-format", "-f", type=click.Choice(_FORMATS), help="Form of the report.  [default: text]")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there, not to stdout.")
+@click.option("--fix/--no-fix", default=None, help="Apply safe fixes and report what remains.")
+@click.option(
+    "--unsafe-fixes/--no-unsafe-fixes",
+    default=None,
+    help="Let --fix and --diff also apply fixes that may change what the program does.",
+)
+@click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing that remains.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change and write nothing; exit 1 if it would.")
+@click.option("--statistics", is_flag=True, help="Count findings by code instead of listing them.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 even where there are findings.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Worker processes.  [default: one a core]")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out; replaces the file's and the built-in.")
+@click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Leave out these too.")
+@click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files even where they are named.")
+@click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Skip what git ignores.  [default: yes]")
+@click.option("--stdin-filename", metavar="NAME", help="Name of the text that `-` reads from standard input.")
+@click.option("--show-files", is_flag=True, help="List the files that would be checked and exit.")
+@click.option("--show-settings", is_flag=True, help="Print the settings in force as JSON and exit.")
+@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A settings file, or one setting as TOML.")
+@click.option(
+    "--project-root",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder to look for settings in, and that patterns are relative to.",
+)
+@click.option("--no-cache", is_flag=True, help="Do not read or write the cache.")
+@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, nothing else.")
+def COMMAND(**given: Any) -> int:
+    """Report the transfers and syncs that hot code makes, in the files and folders PATHS (default: the current one).
+
+    Folders are walked for *.py; what git ignores is skipped. A file in which nothing could be a tensor is not read any
+    further unless it is named. `-` reads standard input.
+
+    Exit code: 0 nothing found, 1 findings, 2 something could not be done (the rest is reported all the same).
+    """
+    from transferlint.cli.reporting import CheckOptions, run_check
+
+    names = {field.name for field in dataclasses.fields(CheckOptions)}
+    options = CheckOptions(**{key: value for key, value in given.items() if key in names})
+    return run_check(options, os.environ)

@@ -1,0 +1,45 @@
+"""`transferlint debug`: what a stage made of a file, for whoever works on the stages."""
+
+from __future__ import annotations
+
+import click
+
+from transferlint.cli import FAILED
+
+
+@click.command("debug", short_help="Show what a stage of the analysis made of a file.")
+@click.argument("stage", type=click.Choice(("program", "facts")))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+def COMMAND(stage: str, file: str) -> int:
+    """Print the program (what lowering made) or the facts (places, heat, transfers) of FILE.
+
+    A defect in a stage shows as a traceback here, and nowhere else.
+    """
+    from transferlint import workers
+    from transferlint.syntax.source import SourceError
+
+    try:
+        shown = workers.deep(lambda: _program(file) if stage == "program" else _facts(file))
+    except SourceError as error:
+        place = f"{file}:{error.line}" if error.line else file
+        click.echo(f"transferlint: {place}: {error.message}", err=True)
+        return FAILED
+    click.echo(shown)
+    return 0
+
+
+def _program(path: str) -> str:
+    from transferlint.syntax import dump, lower, source
+
+    return dump.dump(lower.lower(source.parse(source.read(path)), path))
+
+
+def _facts(path: str) -> str:
+    from transferlint.flow import facts
+    from transferlint.flow.options import AnalysisOptions
+    from transferlint.syntax import lower, source, spans
+
+    read = source.read(path)
+    tree = source.parse(read)
+    program = lower.lower(tree, path)
+    return facts.dump(facts.analyse(path, read.text, program, spans.Spans(tree, read.text), AnalysisOptions()))

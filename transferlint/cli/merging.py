@@ -1,0 +1,66 @@
+"""The settings of a run: file, `--config`, then the options of the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from transferlint import settings as settings_of
+from transferlint.model import Confidence
+from transferlint.settings import Settings, SettingsError
+
+_PLAIN = ("output_format", "fix", "unsafe_fixes", "jobs", "force_exclude", "respect_gitignore")
+
+
+def merged(given: Mapping[str, Any]) -> Settings:
+    """The settings in force for the options `given` (None or empty: not given). Raises SettingsError."""
+    found = _of_file(given)
+    for text in given["config"]:
+        if not _names_file(text):
+            found = settings_of.inline(text, found)
+    values: dict[str, Any] = {name: given[name] for name in _PLAIN if given[name] is not None}
+    if given["min_confidence"]:
+        values["min_confidence"] = Confidence[given["min_confidence"].upper()]
+    if given["exclude"]:
+        values["exclude"] = given["exclude"]
+    values["extend_exclude"] = (*found.extend_exclude, *given["extend_exclude"])
+    if given["fix_only"] or given["diff"]:
+        values["fix"] = True
+    return dataclasses.replace(_selected(found, given), **values)
+
+
+def _selected(found: Settings, given: Mapping[str, Any]) -> Settings:
+    """`--select` starts anew; without it the command line adds to the file, and beats it where both name a rule."""
+    extend, ignore = given["extend_select"], given["ignore"]
+    if given["select"]:
+        return dataclasses.replace(found, select=given["select"], extend_select=extend, ignore=ignore)
+    return dataclasses.replace(
+        found,
+        extend_select=(*(code for code in found.extend_select if code not in ignore), *extend),
+        ignore=(*(code for code in found.ignore if code not in extend), *ignore),
+    )
+
+
+def _of_file(given: Mapping[str, Any]) -> Settings:
+    root = given["project_root"]
+    files = [text for text in given["config"] if _names_file(text)]
+    if len(files) > 1:
+        raise SettingsError("--config: more than one settings file")
+    if given["isolated"]:
+        if files:
+            raise SettingsError("--isolated and a settings file exclude each other")
+        return Settings(root=os.path.abspath(root or os.getcwd()))
+    if files:
+        found = settings_of.read(files[0])
+        return dataclasses.replace(found, root=os.path.abspath(root or os.getcwd()))
+    named = [given["stdin_filename"] or "" if path == "-" else path for path in given["paths"]]
+    start = root or settings_of.common_folder(path for path in named if path)
+    path = settings_of.find(start)
+    found = settings_of.read(path) if path else Settings(root=os.path.abspath(root or os.getcwd()))
+    return dataclasses.replace(found, root=os.path.abspath(root)) if root else found
+
+
+def _names_file(text: str) -> bool:
+    return os.path.exists(text) or (text.endswith(".toml") and "=" not in text)

@@ -1,0 +1,172 @@
+"""What `check` does with its options: run, render, write, and the exit code."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Mapping
+
+import click
+
+from transferlint import engine, registry
+from transferlint.cli import FAILED, FOUND, output, version
+from transferlint.cli.cards import card
+from transferlint.cli.merging import merged
+from transferlint.cli.progress import NoProgress, TerminalProgress
+from transferlint.discovery import discover
+from transferlint.engine import Result
+from transferlint.pipeline import Plan
+from transferlint.registry import Registry
+from transferlint.reporters import concise, github, sarif, statistics, text
+from transferlint.reporters import json as json_reporter
+from transferlint.reporters.report import Problem, Report, count
+from transferlint.settings import Settings, SettingsError, as_table
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """The options of `check`; those that are settings are None or empty where they were not given."""
+
+    paths: tuple[str, ...]
+    select: tuple[str, ...]
+    extend_select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    min_confidence: str | None
+    output_format: str | None
+    output_file: str | None
+    fix: bool | None
+    unsafe_fixes: bool | None
+    fix_only: bool
+    diff: bool
+    statistics: bool
+    exit_zero: bool
+    jobs: int | None
+    exclude: tuple[str, ...]
+    extend_exclude: tuple[str, ...]
+    force_exclude: bool | None
+    respect_gitignore: bool | None
+    stdin_filename: str | None
+    show_files: bool
+    show_settings: bool
+    isolated: bool
+    config: tuple[str, ...]
+    project_root: str | None
+    color: bool | None
+    quiet: bool
+
+
+def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
+    """Do what the options ask and return the exit code."""
+    if "-" in options.paths and len(options.paths) > 1:
+        raise click.UsageError("`-` reads standard input and stands alone")
+    try:
+        settings = merged({field.name: getattr(options, field.name) for field in dataclasses.fields(options)})
+        if options.show_settings:
+            click.echo(json.dumps(as_table(settings), indent=2))
+            return 0
+        if options.show_files:
+            return _show_files(options, settings)
+        packs = registry.load()
+        if not packs.rules:
+            raise SettingsError(" ".join(packs.refused) or "no rule pack is installed: reinstall transferlint")
+        plan = engine.plan_for(settings, packs, diff=options.diff)
+    except SettingsError as error:
+        click.echo(f"transferlint: {error}", err=True)
+        return FAILED
+    if options.paths == ("-",):
+        return _check_stdin(options, settings, packs, plan, environment)
+    with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
+        result = engine.check_paths(options.paths or (".",), settings, plan, progress)
+    return _report(options, settings, packs, result, environment)
+
+
+def _check_stdin(
+    options: CheckOptions, settings: Settings, packs: Registry, plan: Plan, environment: Mapping[str, str]
+) -> int:
+    """With --fix standard output is the fixed text, whatever happened, and the report goes to standard error."""
+    data = sys.stdin.buffer.read()
+    result, outcome = engine.check_stdin(options.stdin_filename or "-", data, settings, plan)
+    fixing = settings.fix and not options.diff
+    if fixing:
+        sys.stdout.buffer.write(outcome.data or data)
+        sys.stdout.flush()
+    return _report(options, settings, packs, result, environment, err=fixing)
+
+
+def _show_files(options: CheckOptions, settings: Settings) -> int:
+    found = discover(options.paths or (".",), settings)
+    for target in found.targets:
+        click.echo(target.path)
+    for trouble in found.troubles:
+        click.echo(f"transferlint: {trouble}", err=True)
+    return FAILED if found.troubles else 0
+
+
+def _shows_progress(options: CheckOptions) -> bool:
+    return sys.stderr.isatty() and not options.quiet
+
+
+def _report(
+    options: CheckOptions,
+    settings: Settings,
+    packs: Registry,
+    result: Result,
+    environment: Mapping[str, str],
+    err: bool = False,
+) -> int:
+    """Write everything where it belongs, and decide the exit code. `err`: the report goes to standard error."""
+    problems = [Problem("", line) for line in packs.refused]
+    problems += [Problem(trouble.path, trouble.message) for trouble in result.troubles]
+    for note in result.notes:
+        click.echo(f"transferlint: {note}", err=True)
+    for problem in problems:
+        place = f"{problem.path}: " if problem.path else ""
+        click.echo(f"transferlint: {place}{problem.message}", err=True)
+    failed = bool(problems)
+    if options.diff:
+        failed |= not output.write("".join(result.diffs), options.output_file)
+        if not options.quiet:
+            click.echo(f"Would fix {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.", err=True)
+        found = bool(result.changed)
+    elif options.fix_only:
+        if not options.quiet:
+            click.echo(f"Fixed {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.", err=True)
+        found = False
+    else:
+        report = _as_report(result, settings, packs, problems)
+        coloured = output.coloured(options.color, options.output_file, environment, sys.stderr if err else sys.stdout)
+        content = _rendered(report, options, settings, coloured)
+        failed |= not output.write(content, options.output_file, coloured, err)
+        found = bool(result.findings)
+    return FAILED if failed else FOUND if found and not options.exit_zero else 0
+
+
+def _as_report(result: Result, settings: Settings, packs: Registry, problems: list[Problem]) -> Report:
+    return Report(
+        findings=result.findings,
+        texts=result.texts,
+        files=result.files,
+        problems=tuple(problems),
+        fixed=result.fixed,
+        rules=tuple(card(rule) for rule in packs.rules),
+        version=version(),
+        unsafe=settings.unsafe_fixes,
+        root=os.getcwd(),
+    )
+
+
+def _rendered(report: Report, options: CheckOptions, settings: Settings, coloured: bool) -> str:
+    name = settings.output_format
+    if options.statistics:
+        return statistics.render_json(report) if name == "json" else statistics.render(report)
+    if name == "json":
+        return json_reporter.render(report)
+    if name == "sarif":
+        return sarif.render(report)
+    if name == "github":
+        return github.render(report)
+    if name == "concise":
+        return concise.render(report, options.quiet)
+    return text.render(report, coloured, options.quiet)

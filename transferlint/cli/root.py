@@ -1,0 +1,117 @@
+"""The commands, and what becomes of everything that a command raises."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+
+import click
+
+from transferlint.cli import FAILED, FOUND, INTERRUPTED, version
+
+_COMMANDS = ("check", "rule", "rules", "debug")
+
+
+class _Stopped(Exception):
+    """An interrupt, or a reader that has gone; `code` is the exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class _Commands(click.Group):
+    """A group whose command NAME is `transferlint.cli.NAME_command.COMMAND`, imported when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"transferlint.cli.{cmd_name}_command").COMMAND
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """As click does, but what ends the program from outside reaches `run` without a word of click's."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise _Stopped(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise _Stopped(FOUND) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest command in the message."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            hint = f" To check it: transferlint check {args[0]}" if os.path.exists(args[0]) else ""
+            ctx.fail(f"no such command {args[0]!r}; commands are {', '.join(_COMMANDS)}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"transferlint {version()}")
+        ctx.exit()
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", "-V", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    help="Print the version and exit.",
+)  # fmt: skip
+def _root() -> None:
+    """Find the host-device transfers and synchronisations that PyTorch programs make by accident."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code; only KeyboardInterrupt is raised, and only while nothing runs."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name or a line of source may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
+    debugging = list(arguments[:1]) == ["debug"]
+    return _guarded(lambda: _root.main(list(arguments), prog_name="transferlint", standalone_mode=False), debugging)
+
+
+def _guarded(run: Callable[[], object], debugging: bool) -> int:
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return FAILED
+    except click.Abort:
+        return _interrupted()
+    except _Stopped as stop:
+        return _interrupted() if stop.code == INTERRUPTED else _reader_gone()
+    except BrokenPipeError:
+        return _reader_gone()
+    except Exception as error:
+        if debugging:
+            raise
+        words = " ".join(str(error).split())[:300]
+        click.echo(f"transferlint: internal error: {type(error).__name__}: {words}; please report", err=True)
+        return FAILED
+
+
+def _interrupted() -> int:
+    """One line; and where a thread is still at work in the parser, no wait for it (nor the abort that ends in)."""
+    click.echo("interrupted", err=True)
+    if threading.active_count() > 1:
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)
+    return INTERRUPTED
+
+
+def _reader_gone() -> int:
+    """Whoever read this has gone (`| head`): say nothing, not even when the interpreter flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FOUND

@@ -1,0 +1,58 @@
+"""`transferlint rule`: the page of one rule."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from typing import Any
+
+import click
+
+from transferlint.cli import FAILED
+
+
+@click.command("rule", short_help="Explain a rule.")
+@click.argument("code", required=False)
+@click.option("--all", "everything", is_flag=True, help="Explain every rule.")
+@click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Form of the page.")
+def COMMAND(code: str | None, everything: bool, output_format: str) -> int:
+    """Explain the rule CODE (or the rule of that name): what it does, why, what to write instead."""
+    from transferlint import registry
+    from transferlint.cli.cards import row
+
+    packs = registry.load()
+    for line in packs.refused:
+        click.echo(f"transferlint: {line}", err=True)
+    if everything == bool(code):
+        raise click.UsageError("give one CODE, or --all")
+    chosen = packs.rules if everything else tuple(filter(None, [packs.find(code or "")]))
+    if not chosen:
+        wanted, words = code or "", [word for rule in packs.rules for word in (rule.code, rule.name)]
+        near = [*difflib.get_close_matches(wanted.upper(), words), *difflib.get_close_matches(wanted, words)]
+        hint = f"did you mean {near[0]}?" if near else "`transferlint rules` lists them"
+        click.echo(f"transferlint: no rule {code!r}; {hint}", err=True)
+        return FAILED
+    if output_format == "json":
+        pages = [{**row(rule), "doc": rule.doc.strip()} for rule in chosen]
+        click.echo(json.dumps(pages if everything else pages[0], indent=2))
+        return 0
+    for rule in chosen:
+        _show(f"# {rule.code} {rule.name}\n\n{_traits(row(rule))}\n\n{rule.doc.strip()}\n")
+    return FAILED if packs.refused else 0
+
+
+def _traits(traits: dict[str, Any]) -> str:
+    fix = {"safe": "fixed by --fix", "unsafe": "fixed by --fix --unsafe-fixes"}.get(traits["fix"], "no automatic fix")
+    return f"{traits['category']} · {'on' if traits['default'] else 'off'} by default · {fix} · since {traits['since']}"
+
+
+def _show(page: str) -> None:
+    """Rendered on a terminal, as Markdown in a pipe."""
+    if not sys.stdout.isatty():
+        click.echo(page)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(page))

@@ -1,0 +1,163 @@
+"""Paths to files: what a user names, walked in a fixed order, without what git or the settings leave out.
+
+A file that is named is always taken (unless `force-exclude`), whatever its ending; in a folder only `*.py` counts.
+Links to folders are not followed while walking, so that no loop is entered; a link that is named is.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import errno
+import os
+from collections.abc import Iterable, Iterator
+
+from transferlint import gitignore
+from transferlint.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """A file to check: its path as the user named it (POSIX separators), and whether it was named itself."""
+
+    path: str
+    named: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that could not be done: the path it is about ("" for none) and one line of explanation."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """The files of a run, in order, and what could not be looked at."""
+
+    targets: tuple[Target, ...]
+    troubles: tuple[Trouble, ...]
+
+
+class Exclusion:
+    """The `exclude` and `extend-exclude` patterns: in the manner of `.gitignore`, relative to the settings' root."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.root = settings.root or os.getcwd()
+        self.patterns = [*settings.exclude, *settings.extend_exclude]
+        self.spec = gitignore.compiled(self.patterns)
+
+    def below(self, start: str) -> Exclusion:
+        """What counts below a folder that was named: not the patterns that cover the folder itself."""
+        if not self.covers(start, is_folder=True):
+            return self
+        other = copy.copy(self)
+        other.patterns = []
+        for pattern in self.patterns:
+            other.spec = gitignore.compiled([pattern])
+            if not other.covers(start, is_folder=True):
+                other.patterns.append(pattern)
+        other.spec = gitignore.compiled(other.patterns)
+        return other
+
+    def covers(self, path: str, is_folder: bool = False) -> bool:
+        """Whether a pattern names the path itself or, for a file that was named, a folder above it."""
+        relative = os.path.relpath(os.path.abspath(path), self.root).replace(os.sep, "/")
+        while relative.startswith("../"):
+            relative = relative[3:]
+        return self.spec.match_file(relative + ("/" if is_folder else ""))
+
+
+def discover(paths: Iterable[str], settings: Settings) -> Found:
+    """The files that `paths` stand for. Nothing is read but folders and ignore files; nothing is raised."""
+    exclusion = Exclusion(settings)
+    targets: list[Target] = []
+    troubles: list[Trouble] = []
+    seen: set[str] = set()
+    for path in paths:
+        for item in _under(path, exclusion, settings):
+            if isinstance(item, Trouble):
+                troubles.append(item)
+                continue
+            real = os.path.realpath(item.path)
+            if real not in seen:
+                seen.add(real)
+                targets.append(item)
+    return Found(tuple(targets), tuple(troubles))
+
+
+def _under(path: str, exclusion: Exclusion, settings: Settings) -> Iterator[Target | Trouble]:
+    shown = _shown(path)
+    try:
+        is_folder = os.path.isdir(path)
+        if not is_folder:
+            os.stat(path)
+    except (OSError, ValueError) as error:
+        yield Trouble(shown, _why(error))
+        return
+    if settings.force_exclude and exclusion.covers(path, is_folder):
+        return
+    if is_folder:
+        yield from _walk(path, exclusion, settings.respect_gitignore)
+    elif path.endswith(".ipynb"):
+        yield Trouble(shown, "is a notebook; notebooks cannot be checked yet, only Python source")
+    elif not os.path.isfile(path):
+        yield Trouble(shown, "cannot be read: not a file or folder")
+    elif not path.endswith(".pyi"):
+        yield Target(shown, named=True)
+
+
+def _walk(start: str, exclusion: Exclusion, respect_gitignore: bool) -> Iterator[Target | Trouble]:
+    exclusion = exclusion.below(start)
+    above = gitignore.layers_above(os.path.abspath(start)) if respect_gitignore else ()
+    in_repository = respect_gitignore and gitignore.repository(os.path.abspath(start)) is not None
+    pending: list[tuple[str, gitignore.Layers]] = [(start, above)]
+    while pending:
+        folder, layers = pending.pop()
+        if in_repository:
+            layers += gitignore.layer_of(os.path.abspath(folder))
+        try:
+            with os.scandir(folder) as entries:
+                ordered = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Trouble(_shown(folder), _why(error))
+            continue
+        below = []
+        for entry in ordered:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if not is_folder and not (entry.name.endswith(".py") and _is_file(entry)):
+                continue
+            path = entry.path
+            if exclusion.covers(path, is_folder) or gitignore.ignores(layers, os.path.abspath(path), is_folder):
+                continue
+            if is_folder:
+                below.append((path, layers))
+            else:
+                yield Target(_shown(path))
+        pending.extend(reversed(below))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads in a circle
+        return False
+
+
+def _why(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return "cannot be read: the link leads in a circle"
+    return "cannot be read: " + ((error.strerror if isinstance(error, OSError) else None) or str(error)).lower()
+
+
+def _shown(path: str) -> str:
+    """The path as it is reported: as named, without a leading `./`, with POSIX separators."""
+    if ".." not in path.split(os.sep):
+        path = os.path.normpath(path)
+    return path.replace(os.sep, "/")

@@ -1,0 +1,247 @@
+"""Edits to text, in rounds until nothing changes, and text to disk without ever leaving half a file.
+
+A fix is applied whole or not at all. Two fixes whose edits touch the same text are never applied in one round: the
+second waits, is computed anew from the changed text, and mostly is gone by then. Nothing is kept that does not parse.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from transferlint.model import Edit, Finding, Fix, Safety
+
+Check = Callable[[str], "list[Finding]"]
+
+
+class FixError(OSError):
+    """A file could not be written; it is as it was. `message` is one line, without the path."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FixOutcome:
+    """What fixing made of a text.
+
+    `fixed` are the findings whose fixes were applied, in the order of application, with their sites in the text of
+    their round; `remaining` are the findings of the new text; `refused` has one line for every fix that was allowed
+    and yet left out, and for rounds that did not come to rest; the lines do not name the file.
+    """
+
+    text: str
+    fixed: tuple[Finding, ...]
+    remaining: tuple[Finding, ...]
+    refused: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Round:
+    """What one round made: the new text, what was applied, and the reasons for what must not be tried again."""
+
+    text: str
+    applied: tuple[Finding, ...]
+    refused: tuple[tuple[Finding, str], ...]
+
+
+def fix_text(path: str, text: str, check: Check, unsafe: bool, limit: int = 50) -> FixOutcome:
+    """Apply the allowed fixes of what `check` finds, and of what it finds then, until nothing changes.
+
+    `text` is decoded and without a byte order mark, its line ends as in the file; `check` maps such a text to the
+    findings that count (selected and not suppressed), of which those at `path` are fixed. `unsafe` allows fixes that a
+    person should look at; fixes that are only shown are never applied. At most `limit` rounds.
+    """
+    fixed: list[Finding] = []
+    refused: list[str] = []
+    barred: set[tuple[str, ...]] = set()
+    seen = {text}
+    least = Safety.UNSAFE if unsafe else Safety.SAFE
+
+    def open_fixes() -> list[Finding]:
+        here = (f for f in findings if f.site.path == path and f.fix and f.fix.safety >= least)
+        return [finding for finding in here if _key(finding) not in barred]
+
+    findings = check(text)
+    for _ in range(limit):
+        candidates = open_fixes()
+        if not candidates:
+            break
+        made = _one_round(text, candidates)
+        for finding, reason in made.refused:
+            barred.add(_key(finding))
+            refused.append(_refusal(finding, reason))
+        if made.text in seen and made.applied:
+            codes = ", ".join(sorted({finding.code for finding in made.applied}))
+            refused.append(f"the fixes of {codes} undo each other; stopped")
+            break
+        if made.applied:
+            seen.add(made.text)
+            text = made.text
+            fixed += made.applied
+            findings = check(text)
+    else:
+        if open_fixes():
+            refused.append(f"fixes still change the file after {limit} rounds; stopped")
+    return FixOutcome(text, tuple(fixed), tuple(findings), tuple(refused))
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """`text` with `edits` applied, each offset counted in `text` itself.
+
+    Raises ValueError where edits overlap or reach beyond the text. An insertion comes before what is replaced from its
+    offset on; the same whole line inserted twice at one place is inserted once.
+    """
+    pieces: list[str] = []
+    position = 0
+    previous: Edit | None = None
+    for edit in sorted(edits, key=_order):
+        if not 0 <= edit.start <= edit.end <= len(text):
+            raise ValueError(f"the edit of {edit.start}:{edit.end} is outside the text")
+        if previous is not None and _clash(previous, edit):
+            if _same_line(previous, edit):
+                continue
+            raise ValueError(f"edits overlap at {edit.start}")
+        pieces += (text[position : edit.start], edit.text)
+        position = edit.end
+        previous = edit
+    return "".join(pieces) + text[position:]
+
+
+def write_atomically(path: str | Path, data: bytes, expected: bytes) -> None:
+    """Replace the content of `path`, which must still be `expected`, by `data`: the old file or the new, never a half.
+
+    Writes beside the file, keeps its permissions, and follows symbolic links, so that the link stays one. Raises
+    FixError where the file changed meanwhile, is read-only, or cannot be written; then nothing was changed.
+    """
+    name = os.fspath(path)
+    try:
+        target = os.path.realpath(name)
+        mode = stat.S_IMODE(os.stat(target).st_mode)
+        # Replacing needs only a writable folder; a file that was made read-only is meant to stay as it is.
+        if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
+            raise FixError(name, "not fixed: the file is read-only")
+        _replace(name, target, mode, data, expected)
+    except FixError:
+        raise
+    except OSError as error:
+        raise FixError(name, f"not fixed: {error.strerror or error}") from error
+
+
+def _replace(name: str, target: str, mode: int, data: bytes, expected: bytes) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".transferlint-", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, mode)
+        # As late as possible: between this comparison and the replacement an editor's save would be lost.
+        if Path(target).read_bytes() != expected:
+            raise FixError(name, "not fixed: the file changed while it was checked")
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _one_round(text: str, candidates: Sequence[Finding]) -> _Round:
+    """Apply as many candidates as fit together. Where one of them breaks the text, find out which."""
+    chosen, refused = _choose(text, candidates)
+    if not chosen:
+        return _Round(text, (), tuple(refused))
+    made = apply_edits(text, _edits(chosen))
+    if _problem(made) == "":
+        return _Round(made, tuple(chosen), tuple(refused))
+    kept: list[Finding] = []
+    made = text
+    for finding in chosen:
+        tried = apply_edits(text, _edits([*kept, finding]))
+        if _problem(tried) == "":
+            kept.append(finding)
+            made = tried
+        elif problem := _problem(apply_edits(text, _edits([finding]))):
+            refused.append((finding, f"the result does not parse ({problem})"))
+    return _Round(made, tuple(kept), tuple(refused))
+
+
+def _choose(text: str, candidates: Sequence[Finding]) -> tuple[list[Finding], list[tuple[Finding, str]]]:
+    """The candidates that fit together, in order of the text (safer ones first in line), and those that never can be
+    applied, with the reason."""
+    chosen: list[Finding] = []
+    refused: list[tuple[Finding, str]] = []
+    taken: list[Edit] = []
+    for finding in sorted(candidates, key=_rank):
+        edits = _fix(finding).edits
+        try:
+            unchanged = apply_edits(text, edits) == text
+        except ValueError as error:
+            refused.append((finding, str(error)))
+            continue
+        if unchanged:
+            refused.append((finding, "it changes nothing"))
+        elif not any(_clash(a, b) and not _same_line(a, b) for a in edits for b in taken):
+            chosen.append(finding)
+            taken += edits
+    chosen.sort(key=lambda finding: _order(min(_fix(finding).edits, key=_order)))
+    return chosen, refused
+
+
+def _clash(a: Edit, b: Edit) -> bool:
+    """Whether two edits touch the same text. An insertion clashes with another at its place, not with a neighbour."""
+    if a.start == a.end and b.start == b.end:
+        return a.start == b.start
+    return a.start < b.end and b.start < a.end
+
+
+def _same_line(a: Edit, b: Edit) -> bool:
+    """Whether two insertions are one: the same import or hoisted statement. Two closing brackets would not be."""
+    return a == b and a.start == a.end and (a.text.endswith(("\n", "\r")) or a.text.startswith(("\n", "\r")))
+
+
+def _problem(text: str) -> str:
+    """Why `text` does not parse, in one line; "" where it does."""
+    import libcst
+
+    try:
+        libcst.parse_module(text)
+    except libcst.ParserSyntaxError as error:
+        return f"line {error.raw_line}: {error.message.splitlines()[0]}"
+    except RecursionError:
+        return "nested too deeply"
+    return ""
+
+
+def _fix(finding: Finding) -> Fix:
+    assert finding.fix is not None
+    return finding.fix
+
+
+def _edits(findings: Iterable[Finding]) -> list[Edit]:
+    return [edit for finding in findings for edit in _fix(finding).edits]
+
+
+def _order(edit: Edit) -> tuple[int, int, str]:
+    return (edit.start, edit.end, edit.text)
+
+
+def _rank(finding: Finding) -> tuple[int, int, str]:
+    fix = _fix(finding)
+    return (-fix.safety, min((edit.start for edit in fix.edits), default=0), finding.code)
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    """What a fix is known by when its offsets have moved."""
+    return (finding.fingerprint(), *(edit.text for edit in _fix(finding).edits))
+
+
+def _refusal(finding: Finding, reason: str) -> str:
+    return f"{finding.code} at {finding.site.line}:{finding.site.column} is not fixed: {reason}"

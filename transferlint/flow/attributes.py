@@ -1,0 +1,147 @@
+"""Reading `object.name`."""
+
+from __future__ import annotations
+
+from transferlint.flow.devices import DTYPES
+from transferlint.flow.frame import Frame
+from transferlint.flow.values import (
+    ANYWHERE,
+    ARRAY,
+    DEVICE_NAME,
+    DTYPE_VALUE,
+    GIVEN,
+    HOST,
+    HOST_ARRAY,
+    LOADER,
+    MODULE,
+    NAME,
+    NOTHING,
+    OBJECT,
+    OPTIMIZER,
+    PARAMETER,
+    PYTHON,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+)
+from transferlint.knowledge import roles
+from transferlint.syntax.program import Attr, Reg
+
+_SAME = frozenset({"data", "T", "mT", "H", "mH", "real", "imag", "grad"})
+_METADATA = frozenset(
+    {
+        "shape",
+        "ndim",
+        "requires_grad",
+        "is_cuda",
+        "is_leaf",
+        "layout",
+        "names",
+        "itemsize",
+        "nbytes",
+        "_version",
+        "is_sparse",
+    }
+)
+_MODULE_TENSORS = frozenset({"weight", "bias", "running_mean", "running_var"})
+
+
+def read(frame: Frame, reg: Reg, made: Attr) -> Value:
+    """The value of an attribute: what this function stored there, what the class holds, what torch says it is."""
+    path = frame.path(reg)
+    if path:
+        stored = frame.state.paths.get(path)
+        if stored is not None:
+            return stored
+    base = frame.values[made.object]
+    name = made.name
+    if base.kinds == NAME and not base.name.startswith("local:"):
+        return _of_name(base, name)
+    if name == "device":
+        places = base.places if base.kinds & (TENSOR | MODULE) and base.places & ~8 else GIVEN
+        own = _of_class(frame, base, name) if base.kinds & OBJECT else None
+        if own is not None and own.kinds & DEVICE_NAME:
+            return own
+        return Value(DEVICE_NAME, places, why=base.why)
+    if name.endswith("dtype"):
+        return DTYPE_VALUE
+    if base.kinds & OBJECT or base.kinds == NAME:
+        found = _of_class(frame, base, name)
+        if found is not None:
+            return found
+    if base.kinds & (TENSOR | ARRAY) and not base.kinds & ~(TENSOR | ARRAY | UNKNOWN):
+        if name in _SAME:
+            return base
+        if name in _METADATA:
+            return PYTHON
+    if name == "shape":
+        return PYTHON
+    if name == "grad" and base.kinds & UNKNOWN and not base.on_host:
+        return Value(TENSOR, base.places & ~ANYWHERE or GIVEN, base.flags | RESIDENT, base.why or (reg,))
+    return _by_name(base, name, reg)
+
+
+def _of_name(base: Value, name: str) -> Value:
+    full = f"{base.name}.{name}"
+    if base.name == "torch" and name in DTYPES:
+        return DTYPE_VALUE
+    if base.name == "numpy" and name in ("pi", "e", "inf", "nan", "newaxis"):
+        return PYTHON
+    if full in ("math.pi", "math.inf", "torch.inf", "torch.pi", "torch.nan", "math.e", "math.nan"):
+        return PYTHON
+    return Value(NAME, HOST, name=full)
+
+
+def _of_class(frame: Frame, base: Value, name: str) -> Value | None:
+    """What `self.name` holds: a method, or what the methods of the class store."""
+    if not base.name.startswith("local:"):
+        return None
+    info = frame.file.classes.get(int(base.name[6:]))
+    if info is None:
+        return None
+    method = info.methods.get(name)
+    if method is not None:
+        function = frame.file.program.functions[method]
+        if any(d.endswith("property") for d in function.decorators):
+            placed = frame.file.place(method)
+            if name.endswith("device"):
+                return Value(DEVICE_NAME, GIVEN)
+            returned = placed.returns if placed is not None else None
+            return _elsewhere(returned) if returned is not None else NOTHING
+        return Value(NAME, HOST, name=f"local:{method}")
+    if base.kinds & OBJECT:
+        stored = frame.file.attribute(info, name)
+        if stored is not None:
+            return stored
+        if info.module and name == "training":
+            return PYTHON
+        if info.data:
+            return Value(UNKNOWN, HOST)
+    return None
+
+
+def _elsewhere(value: Value) -> Value:
+    """A value of another function: its registers mean nothing here."""
+    return value.but(why=(), reads=frozenset(), uploads=frozenset())
+
+
+def _by_name(base: Value, name: str, reg: Reg) -> Value:
+    if roles.DEVICE_WORDS.search(name) and name != "accelerator" and not base.kinds & (TENSOR | ARRAY):
+        return Value(DEVICE_NAME, GIVEN)
+    if base.kinds & MODULE and not base.kinds & UNKNOWN and name in _MODULE_TENSORS:
+        places = base.places if base.places & ~8 else GIVEN
+        return Value(TENSOR, places, PARAMETER | RESIDENT, base.why)
+    if name.endswith(("_loader", "_dataloader", "loader", "dataloader")) and not base.kinds & TENSOR:
+        return Value(LOADER, HOST)
+    if name.endswith("optimizer"):
+        return Value(OPTIMIZER, 8)
+    if name.endswith(("_np", "_numpy")):
+        return HOST_ARRAY
+    if roles.MODEL_WORDS.search(name) and base.kinds & (OBJECT | MODULE):
+        return Value(MODULE | UNKNOWN, 8)
+    if base.kinds & UNKNOWN and not base.kinds & (OBJECT | NAME):
+        return Value(UNKNOWN, base.places, base.flags, base.why, reads=base.reads, uploads=base.uploads)
+    if base.is_a(MODULE):
+        return Value(UNKNOWN, base.places, why=base.why)
+    return NOTHING

@@ -1,0 +1,137 @@
+"""Builtins: those that ask a tensor for a number, a truth or a text, and those that hand elements on."""
+
+from __future__ import annotations
+
+from transferlint.flow.frame import Frame
+from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
+from transferlint.flow.values import (
+    CONTAINER,
+    HOST,
+    HOST_VALUE,
+    LOADER,
+    NAME,
+    NOTHING,
+    PYTHON,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    combine,
+    element,
+    join,
+)
+from transferlint.syntax.program import Call, Const, Reg
+
+_NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "pow", "bin", "hex", "chr"})
+_ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter"})
+
+
+def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
+    """The value of a builtin's call."""
+    if not made.args:
+        return Value(CONTAINER, HOST) if name in ("list", "dict", "set", "tuple") else PYTHON
+    first = frame.values[made.args[0]]
+    if name in _NUMBERS:
+        result = number(frame, reg, made, f"{name}(t)")
+        return result if name != "range" else Value(CONTAINER, HOST, item=PYTHON, reads=result.reads)
+    if name in ("bool",):
+        if first.is_a(TENSOR) and first.on_device:
+            frame.record(reg, TRUTH, made.args[0], first, HOST, "bool(t)", explicit=False)
+            return PYTHON.but(reads=frozenset({reg}))
+        return PYTHON.but(reads=first.reads)
+    if name in ("print", "str", "repr", "format"):
+        for argument in made.args:
+            value = frame.values[argument]
+            if value.is_a(TENSOR) and value.on_device:
+                frame.record(argument, FORMAT, argument, value, HOST, f"{name}(t)", explicit=False)
+        return PYTHON
+    if name in ("max", "min"):
+        return _extreme(frame, reg, made, name)
+    if name == "sum":
+        item = element(first)
+        return item if item.kinds & (TENSOR | UNKNOWN) else PYTHON.but(reads=first.reads)
+    if name in ("any", "all"):
+        item = element(first)
+        if item.is_a(TENSOR) and item.on_device:
+            frame.record(reg, TRUTH, made.args[0], item, HOST, f"{name}(tensors)", explicit=False)
+        return PYTHON.but(reads=item.reads)
+    if name == "abs":
+        return first
+    if name in _ELEMENTS:
+        return first if first.kinds & LOADER else _contained(element(first), first)
+    return _higher(frame, made, name, first)
+
+
+def _higher(frame: Frame, made: Call, name: str, first: Value) -> Value:
+    if name == "enumerate":
+        item = element(first)
+        pair = Value(CONTAINER, item.places, item=item, items=(PYTHON, item))
+        return Value(CONTAINER | (first.kinds & LOADER), first.places, first.flags, first.why, pair)
+    if name == "zip":
+        items = tuple(element(frame.values[r]) for r in made.args)
+        places, why, reads, uploads, may = combine(list(items))
+        pair = Value(CONTAINER, places, may, why, items=items)
+        return Value(CONTAINER, places, may, why, pair, reads=reads, uploads=uploads)
+    if name == "dict":
+        return first if first.kinds & CONTAINER else Value(CONTAINER, HOST)
+    if name == "next":
+        return element(first)
+    if name == "map":
+        return _mapped(frame, made)
+    if name == "getattr" and len(made.args) > 1:
+        attribute = frame.code[made.args[1]]
+        if isinstance(attribute, Const) and isinstance(attribute.value, str):
+            return frame.state.paths.get(f"{frame.path(made.args[0])}.{attribute.value}", NOTHING)
+        return NOTHING
+    if name == "super":
+        info = frame.file.class_of(frame.function)
+        return Value(UNKNOWN, 8) if info is None else NOTHING
+    return PYTHON
+
+
+def _mapped(frame: Frame, made: Call) -> Value:
+    """`map(f, xs)`: a container of what `f` gives for an element."""
+    callee = frame.values[made.args[0]]
+    item = element(frame.values[made.args[-1]])
+    if callee.kinds == NAME and callee.name in ("builtins.int", "builtins.float", "builtins.str", "builtins.len"):
+        if item.is_a(TENSOR) and item.on_device and callee.name != "builtins.len":
+            frame.record(
+                made.args[-1], NUMBER, made.args[-1], item, HOST, f"map({callee.name[9:]}, tensors)", explicit=False
+            )
+        return Value(CONTAINER, HOST, item=PYTHON)
+    if callee.kinds == NAME and callee.name.startswith("local:"):
+        placed = frame.file.place(int(callee.name[6:]))
+        if placed is not None and placed.returns is not None:
+            returned = placed.returns.but(why=(), reads=frozenset(), uploads=frozenset())
+            return Value(CONTAINER, returned.places, item=returned)
+    return Value(CONTAINER, 8, item=NOTHING)
+
+
+def _contained(item: Value, whole: Value) -> Value:
+    return Value(
+        CONTAINER, item.places, whole.flags, whole.why or item.why, item, reads=whole.reads, uploads=whole.uploads
+    )
+
+
+def number(frame: Frame, reg: Reg, made: Call, api: str) -> Value:
+    """`float(t)`, `range(t)`, `math.f(t)`: a number out of each tensor argument."""
+    reads: frozenset[int] = frozenset()
+    for argument in made.args:
+        value = frame.values[argument]
+        reads |= value.reads
+        if value.is_a(TENSOR) and value.on_device:
+            frame.record(reg, NUMBER, argument, value, HOST, api, explicit=False)
+            reads |= {reg}
+    return Value(HOST_VALUE, HOST, reads=frozenset(sorted(reads)[:4]))
+
+
+def _extreme(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
+    """`max(tensors)` compares device tensors one pair at a time."""
+    values = [frame.values[r] for r in made.args]
+    found = element(values[0]) if len(values) == 1 else None
+    if found is None:
+        for value in values:
+            found = join(found, value)
+    if found is not None and any(v.is_a(TENSOR) and v.on_device for v in (found, *values)):
+        frame.record(reg, NUMBER, made.args[0], found, HOST, f"{name}(tensors)", explicit=False)
+        return found
+    return found if found is not None and found.kinds & (TENSOR | UNKNOWN) else PYTHON.but(reads=values[0].reads)

@@ -1,0 +1,171 @@
+"""What a rule may ask: the facts of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.heat import HeatMap, Warmth
+from transferlint.flow.operands import operands, tree
+from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe
+from transferlint.flow.words import device_evidence, heat_words
+from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
+from transferlint.syntax.spans import Spans
+
+
+class FunctionFacts:
+    """The facts of one function.
+
+    `code`, `values`, `transfers` are those of placement; `file` is the file's facts. Registers are of this function.
+    """
+
+    def __init__(self, file: FileFacts, placed: Placed) -> None:
+        self.file = file
+        self.function: Function = placed.function
+        self.index = placed.function.index
+        self.code: list[Instruction] = placed.function.code
+        self.values: list[Value] = placed.values
+        self.transfers: list[Transfer] = placed.transfers
+        self.calls: dict[Reg, int] = placed.calls
+        self.role = placed.role
+        self._users: list[list[Reg]] | None = None
+
+    def warmth(self, reg: Reg) -> Warmth:
+        """How often a register runs."""
+        return self.file.heat.at(self.index, reg)
+
+    def region(self, reg: Reg) -> int:
+        """The region a register stands in."""
+        return self.file.heat.region_of(self.index, reg)
+
+    def users(self, reg: Reg) -> list[Reg]:
+        """The registers computed directly from this one."""
+        if self._users is None:
+            self._users = [[] for _ in self.code]
+            for user, instruction in enumerate(self.code):
+                for operand in operands(instruction):
+                    self._users[operand].append(user)
+        return self._users[reg]
+
+    def loops(self, reg: Reg) -> list[int]:
+        """The regions of the `for` and `while` loops and comprehension clauses around a register, innermost first."""
+        found = []
+        at = self.region(reg)
+        while at > 0:
+            region = self.function.regions[at]
+            if region.kind in ("for", "while", "comprehension"):
+                found.append(at)
+            at = region.parent
+        return found
+
+    def inside(self, reg: Reg, region: int) -> bool:
+        """True where a register stands in a region or one that it encloses."""
+        at = self.region(reg)
+        while at > 0 and at != region:
+            at = self.function.regions[at].parent
+        return at == region
+
+    def stores(self, slot: Slot) -> list[Reg]:
+        """Where a variable is bound, in program order."""
+        return [r for r, i in enumerate(self.code) if isinstance(i, p.Store) and i.slot == slot]
+
+    def expression(self, reg: Reg) -> Iterator[Reg]:
+        """A register and all that its expression was computed from, outermost first."""
+        return tree(self.code, reg)
+
+    def span(self, reg: Reg) -> tuple[int, int]:
+        """The offsets of a register's text, without its own parentheses."""
+        return self.file.spans.of(self.function.nodes[reg])
+
+    def text(self, reg: Reg) -> str:
+        """The source text of a register."""
+        start, end = self.span(reg)
+        return self.file.text[start:end]
+
+    def site(self, reg: Reg) -> Site:
+        """The site of a register."""
+        return self.file.spans.site(self.file.path, *self.span(reg))
+
+    def has_text(self, reg: Reg) -> bool:
+        """True where a register stands for text of its own."""
+        return self.function.nodes[reg] is not None
+
+    def confidence(self, value: Value) -> Confidence:
+        """How sure it is that a value is on the device."""
+        if value.places == DEVICE and value.is_a(TENSOR):
+            return Confidence.CERTAIN
+        return Confidence.LIKELY if value.on_device else Confidence.POSSIBLE
+
+    def finding(
+        self,
+        reg: Reg,
+        message: str,
+        help: str = "",
+        evidence: tuple[Evidence, ...] = (),
+        confidence: Confidence = Confidence.CERTAIN,
+        fix: Fix | None = None,
+        heated: bool = True,
+    ) -> Finding:
+        """A finding at a register; `heated` adds how often it runs. Code and name are the rule's to add."""
+        warmth = self.warmth(reg)
+        heat = Heat(warmth.level, warmth.seen, heat_words(self.file, self.index, warmth)) if heated else None
+        source = self.text(reg)
+        return Finding(
+            "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source
+        )
+
+    def why(self, value: Value) -> tuple[Evidence, ...]:
+        """The evidence that a value is on the device."""
+        return device_evidence(self, value)
+
+
+class FileFacts:
+    """The facts of one file: `functions[i]` are those of `program.functions[i]`."""
+
+    def __init__(self, path: str, text: str, program: Program, spans: Spans, options: AnalysisOptions) -> None:
+        self.path = path
+        self.text = text
+        self.program = program
+        self.spans = spans
+        placement = FilePlacement(program, options)
+        placed = placement.run()
+        self.placement = placement
+        self.heat = HeatMap(placement, placed)
+        self.functions = tuple(FunctionFacts(self, one) for one in placed)
+
+    def line(self, offset: int) -> int:
+        """The 1-based line of an offset."""
+        return self.spans.site(self.path, offset, offset).line
+
+
+def analyse(path: str, text: str, program: Program, spans: Spans, options: AnalysisOptions) -> FileFacts:
+    """The facts of one file from its program. `text` is the decoded source, `spans` of the same tree."""
+    return FileFacts(path, text, program, spans, options)
+
+
+def dump(facts: FileFacts) -> str:
+    """The facts in words, one line a register that matters: for people who work on the analysis."""
+    lines = []
+    for function in facts.functions:
+        base = facts.heat.base(function.index)
+        cold = f" cold: {base.cold}" if base.cold else ""
+        lines.append(f"function {function.function.qualname}: {base.level.words}{cold} {base.reason}".rstrip())
+        for reg, value in enumerate(function.values):
+            if function.has_text(reg) and not value.is_a(UNKNOWN) and not isinstance(function.code[reg], p.Const):
+                lines.append(f"  {reg:4} {_brief(function.text(reg)):44} {describe(value)}")
+        for transfer in function.transfers:
+            warmth = function.warmth(transfer.register)
+            state = "hot" if warmth.hot else warmth.cold or warmth.amortised or warmth.level.words
+            lines.append(
+                f"  => {transfer.register:4} {transfer.kind} {transfer.direction.value} {transfer.api} [{state}]"
+            )
+    return "\n".join(lines)
+
+
+def _brief(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 44 else flat[:41] + "..."

@@ -1,0 +1,155 @@
+"""One function under analysis: its values, its variables at the point being looked at, and what was recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.usage import Usage
+from transferlint.flow.values import NOTHING, ON_DEVICE, Value, join
+from transferlint.model import Direction
+from transferlint.syntax.program import (
+    Attr,
+    Call,
+    Const,
+    Function,
+    Instruction,
+    Load,
+    Outer,
+    Reg,
+    Subscript,
+)
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
+
+
+@dataclasses.dataclass(slots=True)
+class State:
+    """The variables at one point: a value a slot (None: not bound yet), and values of paths such as "self.x"."""
+
+    slots: list[Value | None]
+    paths: dict[str, Value]
+
+    def copy(self) -> State:
+        """A state that can be written without changing this one."""
+        return State(list(self.slots), dict(self.paths))
+
+    def merge(self, other: State) -> bool:
+        """Join the other state into this one; True where that changed anything."""
+        changed = False
+        slots = self.slots
+        for slot, value in enumerate(other.slots):
+            mine = slots[slot]
+            if mine is value:
+                continue
+            both = join(mine, value)
+            if both is not mine and both != mine:
+                slots[slot] = both
+                changed = True
+        for path in list(self.paths):
+            value = other.paths.get(path)
+            if value is None:
+                del self.paths[path]
+                changed = True
+            elif value is not self.paths[path]:
+                both = join(self.paths[path], value)
+                if both is not None and both != self.paths[path]:
+                    self.paths[path] = both
+                    changed = True
+        return changed
+
+
+class Frame:
+    """The analysis of one function in progress.
+
+    `values[r]` is what register r holds, `transfers` what was recorded (by register and kind, so that a second look
+    overwrites the first), `calls` the functions of this file that a register calls.
+    """
+
+    def __init__(self, file: FilePlacement, function: Function, usage: Usage) -> None:
+        self.file = file
+        self.function = function
+        self.usage = usage
+        self.code: list[Instruction] = function.code
+        self.values: list[Value] = [NOTHING] * len(function.code)
+        self.state = State([None] * len(function.slot_names), {})
+        self.transfers: dict[tuple[Reg, str], Transfer] = {}
+        self.calls: dict[Reg, int] = {}
+        self.returns: Value | None = None
+        self.stored: dict[int, Value] = {}
+        self.region = 0
+        self._paths: dict[Reg, str] = {}
+
+    def path(self, reg: Reg) -> str:
+        """The path an expression spells ("self.x", "batch['a']"), "" where it is none."""
+        known = self._paths.get(reg)
+        if known is None:
+            known = self._paths[reg] = self._spell(reg)
+        return known
+
+    def _spell(self, reg: Reg) -> str:
+        instruction = self.code[reg]
+        if isinstance(instruction, Load):
+            return self.function.slot_names[instruction.slot]
+        if isinstance(instruction, Outer):
+            return "^" + instruction.name
+        if isinstance(instruction, Attr):
+            base = self.path(instruction.object)
+            return f"{base}.{instruction.name}" if base else ""
+        if isinstance(instruction, Subscript):
+            index = self.code[instruction.index]
+            base = self.path(instruction.object)
+            if base and isinstance(index, Const) and isinstance(index.value, str | int):
+                return f"{base}[{index.value!r}]"
+        return ""
+
+    def last_name(self, reg: Reg) -> str:
+        """The last identifier of an expression: "device" of `self.device`, of `args["device"]` and of
+        `get_device()`."""
+        instruction = self.code[reg]
+        if isinstance(instruction, Load):
+            return self.function.slot_names[instruction.slot]
+        if isinstance(instruction, Outer):
+            return instruction.name
+        if isinstance(instruction, Attr):
+            return instruction.name
+        if isinstance(instruction, Call):
+            return self.last_name(instruction.function)
+        if isinstance(instruction, Subscript):
+            index = self.code[instruction.index]
+            if isinstance(index, Const) and isinstance(index.value, str):
+                return index.value
+            return self.last_name(instruction.object)
+        return ""
+
+    def forget(self, path: str) -> None:
+        """Drop what is known of a path's parts: the path was bound anew."""
+        paths = self.state.paths
+        for known in [p for p in paths if p.startswith((path + ".", path + "["))]:
+            del paths[known]
+
+    def record(
+        self,
+        reg: Reg,
+        kind: str,
+        subject: Reg | None,
+        before: Value,
+        places: int,
+        api: str,
+        explicit: bool = True,
+        non_blocking: bool = False,
+        direction: Direction | None = None,
+    ) -> None:
+        """Note a transfer; its direction follows from the places unless given."""
+        if direction is None:
+            if places & ON_DEVICE:
+                direction = Direction.D2D if before.places and not before.places & ~ON_DEVICE else Direction.H2D
+            else:
+                direction = Direction.D2H
+        self.transfers[reg, kind] = Transfer(reg, kind, direction, subject, before, places, api, explicit, non_blocking)
+
+    def dotted(self, reg: Reg) -> str:
+        """The qualified name an expression stands for, "" where it is none."""
+        return self.file.names.dotted(self.function, reg)

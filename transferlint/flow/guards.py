@@ -1,0 +1,139 @@
+"""Conditions that make what they guard rare: intervals, log levels, the first or the main process, first times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.operands import operands
+from transferlint.knowledge import roles
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Function, Reg
+
+_DEPTH = 60
+
+
+def rare(function: Function, test: Reg, when: bool) -> str:
+    """Why `test` being `when` is rare ("an interval", "a logging switch", ...), "" where nothing says so."""
+    return _rare(function, test, when, 0)
+
+
+def _rare(function: Function, reg: Reg, when: bool, depth: int) -> str:
+    instruction = function.code[reg]
+    if depth > _DEPTH:
+        return ""
+    if isinstance(instruction, p.Unary) and instruction.operator == "not":
+        return _rare(function, instruction.operand, not when, depth + 1)
+    if isinstance(instruction, p.Boolean):
+        parts = [_rare(function, r, when, depth + 1) for r in instruction.operands]
+        if (instruction.operator == "and") == when:
+            return next((part for part in parts if part), "")
+        return parts[0] if all(parts) else ""
+    if isinstance(instruction, p.Compare) and len(instruction.operators) == 1:
+        return _compared(function, instruction, when, depth)
+    if _has_modulo(function, reg):
+        return "" if when else "only every so many steps"
+    if isinstance(instruction, p.Load):
+        source = _only_store(function, instruction.slot)
+        if source is not None:
+            found = _rare(function, source, when, depth + 1)
+            if found:
+                return found
+    if not when:
+        return ""
+    return _switch(function, reg)
+
+
+def _compared(function: Function, test: p.Compare, when: bool, depth: int) -> str:
+    operator = test.operators[0]
+    left, right = test.operands
+    if any(_has_modulo(function, side) for side in (left, right)) and operator in ("==", "!=", "is", "in", ">"):
+        return "only every so many steps" if (operator != "!=") == when else ""
+    constant = function.code[right]
+    if isinstance(constant, p.Const) and constant.value is None and operator in ("is", "is not"):
+        if (operator == "is") == when and _cached(function, left):
+            return "only the first time"
+        return ""
+    words = [w for side in (left, right) for w in identifiers(function, side)]
+    if operator == "not in" and when and any(roles.FIRST_TIME_WORDS.search(w) for w in words):
+        return "only the first time"
+    if (
+        operator in ("==", "!=")
+        and (operator == "==") == when
+        and isinstance(constant, p.Const)
+        and constant.value in (0, 1)
+    ) and any(roles.STEP_WORDS.search(w) or w in ("i", "it", "idx", "epoch", "t") for w in words):
+        return "only the first time"
+    if (
+        operator in ("==", "!=")
+        and any(w in ("len", "last", "total_steps") for w in words)
+        and (operator == "==") == when
+    ):
+        return "only the last time"
+    if (operator != "!=") != when:
+        return ""
+    if operator in ("==", "!=", "in") and any(roles.RANK_WORDS.search(w) for w in words) and _constant(constant):
+        return "on one process only"
+    return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else ""
+
+
+def _has_modulo(function: Function, reg: Reg) -> bool:
+    """True for `step % n`: a counter, not a size, whose remainder is taken."""
+    instruction = function.code[reg]
+    if not isinstance(instruction, p.Binary) or instruction.operator != "%":
+        return False
+    return any(roles.COUNTER_WORDS.search(w) for w in identifiers(function, instruction.left))
+
+
+def _constant(instruction: p.Instruction) -> bool:
+    return isinstance(instruction, p.Const | p.Sequence | p.Unary)
+
+
+def _cached(function: Function, reg: Reg) -> bool:
+    """True for what outlives a call: an attribute, an item, a name of an enclosing scope."""
+    instruction = function.code[reg]
+    if isinstance(instruction, p.Attr):
+        base = function.code[instruction.object]
+        return isinstance(base, p.Load) and function.slot_names[base.slot] in ("self", "cls")
+    return isinstance(instruction, p.Subscript | p.Outer)
+
+
+def _switch(function: Function, reg: Reg) -> str:
+    instruction = function.code[reg]
+    if isinstance(instruction, p.Call):
+        words = list(identifiers(function, instruction.function))
+        if "hasattr" in words:
+            return ""
+        return _switch_words(words[:1])
+    return _switch_words(list(identifiers(function, reg))[:1])
+
+
+def _switch_words(words: list[str]) -> str:
+    for word in words:
+        if roles.INTERVAL_WORDS.search(word):
+            return f"behind `{word}`"
+    return ""
+
+
+def identifiers(function: Function, reg: Reg) -> Iterator[str]:
+    """The names that an expression is spelled with, the outermost attribute first."""
+    pending = [reg]
+    while pending:
+        instruction = function.code[pending.pop()]
+        if isinstance(instruction, p.Load):
+            yield function.slot_names[instruction.slot]
+        elif isinstance(instruction, (p.Outer, p.Attr)):
+            yield instruction.name
+        elif isinstance(instruction, p.Const) and isinstance(instruction.value, str) and len(instruction.value) < 40:
+            yield instruction.value
+        pending.extend(reversed(operands(instruction)))
+
+
+def _only_store(function: Function, slot: int) -> Reg | None:
+    """The value of a variable that is bound exactly once (by an assignment), None otherwise."""
+    found: Reg | None = None
+    for instruction in function.code:
+        if isinstance(instruction, p.Store) and instruction.slot == slot:
+            if found is not None:
+                return None
+            found = instruction.value
+    return found if found is not None and not isinstance(function.code[found], p.Next | p.Unpack) else None

@@ -1,0 +1,143 @@
+"""Reading and writing `object[index]`: selection, masks, and the syncs they hide."""
+
+from __future__ import annotations
+
+from transferlint.flow import guards
+from transferlint.flow.frame import Frame
+from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SHAPE
+from transferlint.flow.values import (
+    ARRAY,
+    BOOLEAN,
+    CONTAINER,
+    FRESH,
+    HOST,
+    HOST_VALUE,
+    INTEGER,
+    LITERAL,
+    MODULE,
+    NOTHING,
+    PLAIN,
+    SCALAR,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    join,
+)
+from transferlint.model import Direction
+from transferlint.syntax.program import Const, Reg, Sequence, SetItem, Subscript
+
+_LOST = FRESH | PLAIN | SCALAR
+
+
+def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
+    """The value of a subscript; records the syncs of mask reads, host indices and `__index__`."""
+    path = frame.path(reg)
+    if path:
+        stored = frame.state.paths.get(path)
+        if stored is not None:
+            return stored
+    base, index = frame.values[made.object], frame.values[made.index]
+    if base.is_a(TENSOR):
+        _masked(frame, reg, made.index, base, index)
+        return base.but(flags=base.flags & ~_LOST)
+    if base.is_a(ARRAY):
+        return base
+    if base.items is not None:
+        position = frame.code[made.index]
+        if (
+            isinstance(position, Const)
+            and isinstance(position.value, int)
+            and -len(base.items) <= position.value < len(base.items)
+        ):
+            return base.items[position.value]
+    if base.is_a(CONTAINER | HOST_VALUE):
+        if index.is_a(TENSOR) and index.on_device:
+            frame.record(reg, NUMBER, made.index, index, HOST, "list[t]", explicit=False)
+        if base.item is not None:
+            return base.item
+        return Value(UNKNOWN, base.places if base.places != HOST else 8) if base.is_a(CONTAINER) else base
+    if base.kinds & MODULE:
+        return Value(MODULE | UNKNOWN, base.places, why=base.why)
+    if base.kinds & UNKNOWN:
+        return Value(
+            UNKNOWN | (base.kinds & TENSOR),
+            base.places,
+            base.flags & ~_LOST,
+            base.why,
+            reads=base.reads,
+            uploads=base.uploads,
+        )
+    return base.item or NOTHING
+
+
+def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
+    if not base.on_device:
+        return
+    parts = frame.code[at]
+    indices = parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (at,)
+    for position in indices:
+        value = frame.values[position]
+        if is_mask(frame, position, value):
+            frame.record(reg, SHAPE, at, base, base.places, "x[mask]", explicit=False, direction=Direction.NONE)
+        elif isinstance(frame.code[position], Sequence) and value.is_a(CONTAINER) and not value.on_device:
+            if value.item is None or value.item.is_a(HOST_VALUE):
+                frame.record(reg, HOST_INDEX, position, value, base.places, "x[[...]]", explicit=False)
+        elif value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR:
+            frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
+
+
+def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
+    """True where an index is a tensor of booleans."""
+    if not value.is_a(TENSOR) or value.flags & INTEGER:
+        return False
+    return bool(value.flags & BOOLEAN) or any("mask" in word for word in guards.identifiers(frame.function, reg))
+
+
+def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
+    """`object[index] = value`: a masked write syncs unless what is written is a number; a host tensor is uploaded."""
+    base, index, value = frame.values[made.object], frame.values[made.index], frame.values[made.value]
+    if base.is_a(TENSOR) and base.on_device:
+        if is_mask(frame, made.index, index) and value.is_a(TENSOR):
+            frame.record(
+                reg, SHAPE, made.index, base, base.places, "x[mask] = ...", explicit=False, direction=Direction.NONE
+            )
+        elif value.is_a(TENSOR) and value.on_host:
+            frame.record(reg, COPY_INTO, made.value, value, base.places, "x[i] = host tensor", explicit=False)
+    elif base.is_a(TENSOR) and base.on_host and value.is_a(TENSOR) and value.on_device:
+        frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
+    path = frame.path(made.object)
+    if path and base.is_a(CONTAINER | UNKNOWN) and not base.is_a(TENSOR):
+        position = frame.code[made.index]
+        if isinstance(position, Const) and isinstance(position.value, str | int):
+            frame.state.paths[f"{path}[{position.value!r}]"] = value
+        elif base.is_a(CONTAINER):
+            _widen(frame, path, made.object, base, value)
+    return value
+
+
+def _widen(frame: Frame, path: str, reg: Reg, base: Value, value: Value) -> None:
+    """A container that is given an element holds it too."""
+    item = join(base.item, value) if base.item is not None else value
+    wider = Value(
+        base.kinds,
+        (base.places | value.places) if base.item else value.places,
+        base.flags & ~LITERAL,
+        base.why or value.why,
+        item,
+    )
+    rebind(frame, path, reg, wider)
+
+
+def rebind(frame: Frame, path: str, reg: Reg, value: Value) -> None:
+    """Give a variable or path a changed value."""
+    slot = frame.function.slots.get(path)
+    if slot is not None and "." not in path:
+        frame.state.slots[slot] = value
+        known = join(frame.stored.get(slot), value)
+        if known is not None:
+            frame.stored[slot] = known
+    else:
+        frame.state.paths[path] = value
+        info = frame.file.class_of(frame.function)
+        if path.startswith("self.") and path.count(".") == 1 and "[" not in path and info is not None:
+            frame.file.store_attribute(info, path[5:], value)

@@ -1,0 +1,57 @@
+"""What a loop goes over: a few constants, epochs, steps, or elements of something."""
+
+from __future__ import annotations
+
+from transferlint.flow import guards
+from transferlint.flow.values import LOADER, Value
+from transferlint.knowledge import roles
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Function, Reg, Region
+
+_FEW = 4
+
+
+def classify(function: Function, region: Region, value: Value | None) -> str:
+    """What the loop of a region goes over, "few", "epoch", "step" or "element"; `value` is what its iterable holds."""
+    if region.test is None:
+        return "step"
+    words = [function.slot_names[s] for s in region.target_slots]
+    spelled = _spelled(function, region.test)
+    if region.kind == "while":
+        return "epoch" if any(roles.EPOCH_WORDS.search(w) for w in spelled) else "step"
+    iterable = function.code[region.test]
+    loader = value is not None and bool(value.kinds & LOADER)
+    if isinstance(iterable, p.Sequence) and len(iterable.items) <= _FEW and not any(iterable.stars):
+        return "few"
+    if isinstance(iterable, p.Call) and _short_range(function, iterable):
+        return "few"
+    if any(roles.EPOCH_WORDS.search(w) for w in words) and not loader:
+        return "epoch"
+    if any(roles.FEW_WORDS.match(w) for w in spelled):
+        return "few"
+    if loader or any(roles.LOADER_WORDS.search(w) for w in spelled):
+        return "step"
+    if any(roles.EPOCH_WORDS.search(w) for w in spelled):
+        return "epoch"
+    if region.kind == "for" and any(roles.STEP_WORDS.search(w) for w in words + spelled):
+        return "step"
+    return "element"
+
+
+def _spelled(function: Function, reg: Reg) -> list[str]:
+    """The names that say what is gone over: of a call the callee and the first argument, not the options."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call):
+        return list(guards.identifiers(function, reg))
+    found = list(guards.identifiers(function, made.function))
+    for argument in made.args if found[:1] in (["zip"], ["range"]) else made.args[:1]:
+        found += _spelled(function, argument)
+    return found
+
+
+def _short_range(function: Function, iterable: p.Call) -> bool:
+    callee = function.code[iterable.function]
+    if not isinstance(callee, p.Outer) or callee.name != "range" or len(iterable.args) != 1:
+        return False
+    bound = function.code[iterable.args[0]]
+    return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= _FEW

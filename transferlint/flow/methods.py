@@ -1,0 +1,316 @@
+"""Method calls: on tensors, modules, arrays, containers, loaders, and on what is not known."""
+
+from __future__ import annotations
+
+from transferlint.flow import devices, effects, indexing
+from transferlint.flow.frame import Frame
+from transferlint.flow.transfers import ARRAY as ARRAY_READ
+from transferlint.flow.transfers import DOWNLOAD, NUMBER, SHAPE, SYNCHRONIZE
+from transferlint.flow.values import (
+    ANYWHERE,
+    ARRAY,
+    BOOLEAN,
+    CONTAINER,
+    DATA,
+    DEVICE,
+    FRESH,
+    GIVEN,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    INTEGER,
+    LITERAL,
+    LOADER,
+    MODULE,
+    NAME,
+    NOTHING,
+    OBJECT,
+    OPTIMIZER,
+    PARAMETER,
+    PINNED,
+    PYTHON,
+    RESIDENT,
+    SCALAR,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    combine,
+    element,
+    join,
+)
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.catalogue import effects as effect_table
+from transferlint.knowledge.torch import TENSOR_ONLY
+from transferlint.model import Direction
+from transferlint.syntax.program import Attr, Call, Reg
+
+_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mps", "type"})
+_READS = frozenset({"item", "tolist"})
+_LEGACY = frozenset(
+    {"FloatTensor", "LongTensor", "IntTensor", "ByteTensor", "HalfTensor", "DoubleTensor", "BFloat16Tensor"}
+)
+_INTEGERS = frozenset({"long", "int", "short", "byte", "char"})
+_FLOATS = frozenset({"float", "half", "double", "bfloat16"})
+_DICT_VIEWS = frozenset({"items", "values", "keys", "copy", "get", "pop", "setdefault", "popitem", "popleft"})
+_MODULE_ITERATORS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
+_PREPARERS = frozenset({"prepare", "setup", "setup_module", "prepare_model"})
+
+
+def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Value | None:
+    """The value of `base.name(...)`; None where nothing is known of such a method."""
+    name = attribute.name
+    subject = attribute.object
+    if base.kinds == NAME:
+        return None
+    if name in _MOVES:
+        return _move(frame, reg, made, subject, base, name)
+    if name in _READS:
+        return effects.scalar_read(frame, reg, subject, base, name)
+    if name in ("numpy", "__array__"):
+        return _numpy(frame, reg, made, subject, base)
+    if name == "synchronize" and not made.args and base.kinds & (OBJECT | UNKNOWN):
+        frame.record(
+            reg,
+            SYNCHRONIZE,
+            None,
+            base,
+            0,
+            f"{frame.last_name(subject) or '...'}.synchronize()",
+            direction=Direction.NONE,
+        )
+        return PYTHON
+    if name in _LEGACY and base.kinds & (UNKNOWN | OBJECT):
+        return effects.data(frame, reg, made, f"torch.cuda.{name}")
+    if base.kinds & TENSOR or (base.is_a(UNKNOWN) and (base.on_device or name in TENSOR_ONLY)):
+        found = _tensor(frame, reg, made, subject, base, name)
+        if found is not None:
+            return found
+    if base.is_a(ARRAY):
+        return PYTHON if name in ("item", "tolist") else base.but(flags=base.flags & ~LITERAL)
+    if base.kinds & CONTAINER:
+        found = _container(frame, made, subject, base, name)
+        if found is not None:
+            return found
+    return _object(frame, reg, made, subject, base, name)
+
+
+def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value:
+    if base.is_a(ARRAY | HOST_VALUE):
+        return base
+    if name == "cpu":
+        return effects.download(frame, reg, made, subject, base, ".cpu()")
+    if name == "type":
+        if not made.args or not base.kinds & (TENSOR | UNKNOWN):
+            return PYTHON
+        text = frame.dotted(made.args[0])
+        places = DEVICE if text.startswith("torch.cuda.") else 0
+        return effects.move(frame, reg, made, subject, base, places, ".type()") if places else _typed(base)
+    if name != "to":
+        return effects.move(frame, reg, made, subject, base, DEVICE, f".{name}()")
+    places, typed = _target(frame, made)
+    if places:
+        spelled = frame.last_name(made.args[0]) if made.args else "device"
+        return effects.move(frame, reg, made, subject, base, places, f".to({spelled or '...'})")
+    return _typed(base) if typed or base.kinds & TENSOR else base
+
+
+def _typed(base: Value) -> Value:
+    if base.kinds & (MODULE | OBJECT):
+        return base
+    return base.but(flags=base.flags & ~(BOOLEAN | INTEGER), kinds=base.kinds)
+
+
+def _target(frame: Frame, made: Call) -> tuple[int, bool]:
+    """The place that the arguments of `.to` name (0: none), and whether they name a dtype."""
+    device = effects.keyword(made, "device")
+    if device is not None:
+        places, _ = devices.target(frame.values[device], frame.last_name(device) or "device")
+        return places or GIVEN, False
+    typed = effects.keyword(made, "dtype") is not None
+    if not made.args:
+        other = effects.keyword(made, "other")
+        if other is not None:
+            return frame.values[other].places, False
+        return (ANYWHERE if any(not key for key, _ in made.keywords) else 0), typed
+    if made.stars and made.stars[0]:
+        return ANYWHERE, False
+    places, dtype = devices.target(frame.values[made.args[0]], frame.last_name(made.args[0]))
+    return places, dtype or typed
+
+
+def _numpy(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Value:
+    forced = effects.truthy(frame, effects.keyword(made, "force"))
+    if forced and base.kinds & (TENSOR | UNKNOWN) and not base.on_host:
+        frame.record(reg, DOWNLOAD, subject, base, HOST, ".numpy(force=True)")
+        return HOST_ARRAY.but(reads=frozenset({reg}), why=(reg,))
+    if base.is_a(TENSOR) and base.places == DEVICE:
+        frame.record(reg, ARRAY_READ, subject, base, HOST, ".numpy()")  # raises; who writes it holds a host tensor
+    return HOST_ARRAY.but(reads=base.reads, why=base.why)
+
+
+def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
+    """A method of a tensor, or of what is taken for one because it is on the device or has a tensor's method."""
+    if name == "repeat_interleave":
+        return effects.repeat_interleave(frame, reg, made, subject, made.args[:1])
+    effect = effect_table().get(f"Tensor.{name}")
+    if effect is None:
+        if name.endswith("_") and base.is_a(TENSOR):
+            return base
+        return None
+    if effect is Effect.HOST or effect is Effect.BACKWARD:
+        return PYTHON
+    tensor = base if base.is_a(TENSOR) else base.but(kinds=TENSOR)
+    if effect is Effect.SHAPE:
+        return effects.shape(frame, reg, subject, f".{name}()")
+    if effect is Effect.TRUTH:
+        return effects.truth(frame, reg, subject, f".{name}()")
+    if effect is Effect.PIN:
+        return tensor.but(flags=tensor.flags | PINNED)
+    if effect is Effect.COPY_INTO:
+        return effects.copy_into(frame, reg, made, subject, base)
+    if effect is Effect.NEW:
+        return _new(frame, reg, made, tensor)
+    if effect is Effect.LIKE:
+        return effects.like(frame, reg, made, tensor)
+    if effect is Effect.SAME:
+        return tensor.but(flags=tensor.flags & ~LITERAL)
+    others = [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
+    operands = [tensor] + [v for v in others if v.kinds & (TENSOR | CONTAINER)]
+    places, why, reads, uploads, may = combine(operands)
+    fresh = FRESH if all(v.flags & FRESH for v in operands) else 0
+    must = fresh | (tensor.flags & (INTEGER | BOOLEAN | PINNED) if effect is Effect.KEEP and name not in _FLOATS else 0)
+    if effect is Effect.KEEP_BOOLEAN:
+        must |= BOOLEAN
+    if name in _INTEGERS or name in ("argmax", "argmin", "argsort"):
+        must = (must & ~BOOLEAN) | INTEGER
+    if effect is Effect.REDUCE and not made.args and not made.keywords:
+        must |= SCALAR
+    _numbers(frame, made)
+    kind = (
+        CONTAINER
+        if name in ("topk", "sort", "chunk", "split", "unbind", "aminmax", "var_mean", "std_mean", "cummax")
+        else TENSOR
+    )
+    if (
+        name in ("max", "min", "median", "mode", "kthvalue")
+        and (made.args or made.keywords)
+        and not any(v.kinds & TENSOR for v in others)
+    ):
+        kind = CONTAINER
+    value = Value(TENSOR, places, may | must, why or (reg,), reads=reads, uploads=uploads)
+    return (
+        value if kind == TENSOR else Value(CONTAINER, places, may, why or (reg,), value, reads=reads, uploads=uploads)
+    )
+
+
+def _numbers(frame: Frame, made: Call) -> None:
+    """`alpha=t`, `.narrow(0, t, n)`: numbers that operators take from a tensor."""
+    for key, argument in made.keywords:
+        value = frame.values[argument]
+        if key == "alpha" and value.is_a(TENSOR) and value.on_device:
+            frame.record(argument, NUMBER, argument, value, HOST, "alpha=t", explicit=False)
+
+
+def _new(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
+    source = frame.values[made.args[0]] if made.args else PYTHON
+    if base.on_device and not source.is_a(TENSOR):
+        frame.record(
+            reg,
+            "build",
+            made.args[0] if made.args else None,
+            source,
+            base.places,
+            ".new_tensor()",
+            direction=Direction.H2D,
+        )
+    return Value(TENSOR, base.places, base.flags & RESIDENT, base.why, reads=source.reads, uploads=frozenset({reg}))
+
+
+def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
+    if name in ("append", "extend", "add", "insert", "update", "appendleft") and made.args:
+        given = frame.values[made.args[-1]]
+        item = element(given) if name in ("extend", "update") else given
+        path = frame.path(subject)
+        if path:
+            both = join(base.item, item) if base.item is not None else item
+            places = (base.places | item.places) if base.item is not None else item.places
+            wider = Value(
+                base.kinds,
+                places,
+                base.flags & ~LITERAL & ~FRESH,
+                base.why or item.why,
+                both,
+                reads=base.reads | item.reads,
+            )
+            indexing.rebind(frame, path, subject, wider)
+        return PYTHON
+    if name == "items":
+        pair = Value(CONTAINER, base.places, item=base.item, items=(PYTHON, base.item or NOTHING))
+        return Value(CONTAINER, base.places, base.flags, base.why, pair)
+    if name == "keys":
+        return Value(CONTAINER, HOST, item=PYTHON)
+    if name in ("values", "copy"):
+        return base
+    if name in _DICT_VIEWS:
+        return base.item or NOTHING
+    if name in ("index", "count", "sort", "reverse", "clear", "remove"):
+        return PYTHON
+    return None
+
+
+def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
+    """Methods of modules, loaders, optimizers and of objects whose class is not known."""
+    if base.kinds & (MODULE | OPTIMIZER):
+        if name in _MODULE_ITERATORS:
+            places = base.places if base.places & ~ANYWHERE else GIVEN
+            tensor = Value(TENSOR, places, PARAMETER | RESIDENT, base.why)
+            if name.startswith("named"):
+                tensor = Value(CONTAINER, places, item=tensor, items=(PYTHON, tensor))
+            return Value(CONTAINER, places, item=tensor)
+        if name in ("train", "eval", "requires_grad_", "half", "float", "bfloat16", "double", "apply", "share_memory"):
+            return base
+        if name in ("zero_grad", "add_module", "register_module", "step", "load_state_dict", "state_dict"):
+            return Value(CONTAINER, base.places) if name == "state_dict" else PYTHON
+        if name in ("register_buffer", "register_parameter"):
+            _register(frame, made, subject)
+            return PYTHON
+    if base.is_a(LOADER):
+        return Value(UNKNOWN, HOST, base.flags | DATA) if name in ("next", "__next__") else base
+    if name in _PREPARERS and made.args:
+        prepared = tuple(_prepared(frame.values[r]) for r in made.args)
+        return prepared[0] if len(prepared) == 1 else Value(CONTAINER, GIVEN, items=prepared)
+    if name in ("parameters", "named_parameters"):
+        tensor = Value(TENSOR, GIVEN, PARAMETER | RESIDENT)
+        item = tensor if name == "parameters" else Value(CONTAINER, GIVEN, item=tensor, items=(PYTHON, tensor))
+        return Value(CONTAINER, GIVEN, item=item)
+    if name in ("items", "values") and base.kinds & UNKNOWN:
+        item = Value(UNKNOWN, base.places, base.flags, base.why)
+        if name == "items":
+            item = Value(CONTAINER, base.places, item=item, items=(PYTHON, item))
+        return Value(CONTAINER, base.places, base.flags, base.why, item)
+    if name in ("nonzero", "masked_select") and base.is_a(UNKNOWN):
+        frame.record(reg, SHAPE, subject, base, base.places, f".{name}()", explicit=False, direction=Direction.NONE)
+    return None
+
+
+def _prepared(value: Value) -> Value:
+    """What accelerate's `prepare` and Fabric's `setup` give back: the same, on the device."""
+    if value.kinds & MODULE:
+        return value.but(places=GIVEN)
+    if value.kinds & LOADER:
+        return Value(CONTAINER | LOADER, GIVEN, item=Value(UNKNOWN, GIVEN, RESIDENT))
+    return value
+
+
+def _register(frame: Frame, made: Call, subject: Reg) -> None:
+    """`self.register_buffer("name", tensor)`: an attribute that moves with the module."""
+    code = frame.code
+    info = frame.file.class_of(frame.function)
+    if len(made.args) < 1 or info is None or frame.path(subject) != "self":
+        return
+    name = getattr(code[made.args[0]], "value", None)
+    value = frame.values[made.args[1]] if len(made.args) > 1 else NOTHING
+    if isinstance(name, str):
+        buffer = effects.parameter(value)
+        frame.state.paths[f"self.{name}"] = buffer
+        frame.file.attributes[info.index][name] = buffer.but(why=())

@@ -1,0 +1,361 @@
+"""The transfer functions of everything but calls: one per instruction, (frame, register, instruction) to value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from transferlint.flow import attributes, calls, indexing
+from transferlint.flow.devices import named_place
+from transferlint.flow.frame import Frame
+from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
+from transferlint.flow.values import (
+    ARRAY,
+    BOOLEAN,
+    CONSTANT,
+    CONTAINER,
+    DEVICE_NAME,
+    FRESH,
+    HOST,
+    HOST_VALUE,
+    LITERAL,
+    MODULE,
+    NAME,
+    NOTHING,
+    PYTHON,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    combine,
+    element,
+    join,
+)
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+
+def const(frame: Frame, reg: Reg, made: p.Const) -> Value:
+    if isinstance(made.value, str):
+        place = named_place(made.value)
+        if place:
+            return Value(
+                DEVICE_NAME | HOST_VALUE if made.value == "gpu" else DEVICE_NAME, place, LITERAL, name=made.value
+            )
+    return CONSTANT
+
+
+def load(frame: Frame, reg: Reg, made: p.Load) -> Value:
+    value = frame.state.slots[made.slot]
+    if value is None:
+        name = frame.file.names.bound(frame.function.index, made.slot)
+        return Value(NAME, HOST, name=name) if name else NOTHING
+    return value
+
+
+def outer(frame: Frame, reg: Reg, made: p.Outer) -> Value:
+    found = frame.state.paths.get("^" + made.name)
+    if found is not None:
+        return found
+    value = frame.file.outer(frame.function, made.name)
+    if value.why or value.reads or value.uploads:
+        value = value.but(why=(), reads=frozenset(), uploads=frozenset())
+    return value
+
+
+def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
+    value = frame.values[made.value]
+    slot = made.slot
+    name = frame.function.slot_names[slot]
+    if value.kinds & UNKNOWN and slot in frame.usage.tensors and not value.kinds & (TENSOR | ARRAY | MODULE):
+        places = value.places if value.places & ~8 else 4
+        value = value.but(kinds=TENSOR, places=places, flags=value.flags | RESIDENT, why=value.why or (made.value,))
+    annotation = frame.function.annotations.get(slot)
+    if annotation and value.is_a(UNKNOWN) and "Tensor" in annotation and "[" not in annotation:
+        value = value.but(kinds=TENSOR)
+    frame.state.slots[slot] = value
+    frame.forget(name)
+    known = frame.stored.get(slot)
+    both = join(known, value)
+    if both is not None:
+        frame.stored[slot] = both
+    return value
+
+
+def store_outer(frame: Frame, reg: Reg, made: p.StoreOuter) -> Value:
+    frame.state.paths["^" + made.name] = frame.values[made.value]
+    return frame.values[made.value]
+
+
+def import_(frame: Frame, reg: Reg, made: p.Import) -> Value:
+    name = made.module if not made.name else f"{made.module}.{made.name}"
+    return Value(NAME, HOST, name=name)
+
+
+def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
+    value = frame.values[made.value]
+    base = frame.path(made.object)
+    if base:
+        path = f"{base}.{made.name}"
+        frame.forget(path)
+        frame.state.paths[path] = value
+        info = frame.file.class_of(frame.function)
+        if base == "self" and info is not None:
+            frame.file.store_attribute(info, made.name, value)
+    if made.name == "data" and base:
+        frame.state.paths.pop(f"{base}.data", None)
+    return value
+
+
+def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
+    left, right = frame.values[made.left], frame.values[made.right]
+    values = [left, right]
+    places, why, reads, uploads, flags = combine(values)
+    kinds = _merged_kinds(values)
+    if made.operator == "%" and left.is_a(HOST_VALUE) and isinstance(frame.code[made.left], p.Const):
+        return _formatted(frame, reg, made.right)
+    if kinds == CONTAINER:
+        return join(left, right) or NOTHING
+    must = _shared(values)
+    if made.operator in ("&", "|", "^") and (left.flags | right.flags) & BOOLEAN:
+        must |= BOOLEAN
+    if kinds == HOST_VALUE:
+        return Value(HOST_VALUE, HOST, flags | (must & LITERAL), why, reads=reads, uploads=uploads)
+    _index_of_list(frame, reg, made, left, right)
+    return Value(kinds, places, flags | must, why or (reg,), reads=reads, uploads=uploads)
+
+
+def _index_of_list(frame: Frame, reg: Reg, made: p.Binary, left: Value, right: Value) -> None:
+    """`[x] * t` asks `t` for its `__index__`."""
+    for sequence, times, subject in ((left, right, made.right), (right, left, made.left)):
+        if made.operator == "*" and sequence.is_a(CONTAINER) and times.is_a(TENSOR) and times.on_device:
+            frame.record(reg, NUMBER, subject, times, HOST, "[...] * t", explicit=False)
+
+
+def _merged_kinds(values: list[Value]) -> int:
+    """What arithmetic on these gives: tensors win over everything, arrays over numbers, the unknown stays unknown."""
+    kinds = 0
+    for value in values:
+        kinds |= value.kinds
+    if kinds & TENSOR:
+        return TENSOR | (kinds & UNKNOWN if not any(v.is_a(TENSOR) for v in values) else 0)
+    if kinds & ARRAY:
+        return ARRAY
+    if kinds & CONTAINER:
+        return CONTAINER
+    if kinds & UNKNOWN:
+        return UNKNOWN
+    return HOST_VALUE
+
+
+def _shared(values: list[Value]) -> int:
+    """FRESH and LITERAL hold of a result where they hold of every tensor operand (every operand)."""
+    tensors = [v for v in values if v.kinds & (TENSOR | UNKNOWN | ARRAY)]
+    must = FRESH if tensors and all(v.flags & FRESH for v in tensors) else 0
+    return must | (LITERAL if all(v.flags & LITERAL for v in values) else 0)
+
+
+def unary(frame: Frame, reg: Reg, made: p.Unary) -> Value:
+    value = frame.values[made.operand]
+    if made.operator == "not":
+        asked(frame, reg, made.operand, value, "not t")
+        return Value(HOST_VALUE, HOST, reads=truth_reads(value, reg))
+    return value
+
+
+def compare(frame: Frame, reg: Reg, made: p.Compare) -> Value:
+    values = [frame.values[r] for r in made.operands]
+    if all(op in ("is", "is not") for op in made.operators):
+        return PYTHON
+    if any(op in ("in", "not in") for op in made.operators):
+        container, _item = values[-1], values[0]
+        key = frame.code[made.operands[0]]
+        if isinstance(key, p.Const) and isinstance(key.value, str | bytes):
+            return PYTHON
+        if container.is_a(TENSOR) and container.on_device:
+            asked(frame, reg, made.operands[-1], container, "in t")
+        return PYTHON
+    kinds = _merged_kinds(values)
+    constants = [code for r in made.operands if isinstance(code := frame.code[r], p.Const)]
+    if any(not isinstance(constant.value, int | float | complex) for constant in constants):
+        return PYTHON
+    places, why, reads, uploads, flags = combine(values)
+    if len(made.operators) > 1 and kinds == TENSOR and any(v.is_a(TENSOR) and v.on_device for v in values):
+        asked(frame, reg, made.operands[0], Value(TENSOR, places, flags, why), "a < t < b")
+        return Value(HOST_VALUE, HOST, reads=frozenset({reg}))
+    if kinds in (HOST_VALUE, CONTAINER):
+        return Value(HOST_VALUE, HOST, reads=reads)
+    return Value(
+        kinds, places, flags | BOOLEAN | (_shared(values) & FRESH), why or (reg,), reads=reads, uploads=uploads
+    )
+
+
+def asked(frame: Frame, reg: Reg, subject: Reg, value: Value, api: str) -> None:
+    """Record that the truth of a value is asked, where that is a device tensor's."""
+    if value.is_a(TENSOR) and value.on_device:
+        frame.record(reg, TRUTH, subject, value, HOST, api, explicit=False)
+
+
+def truth_reads(value: Value, reg: Reg) -> frozenset[int]:
+    return frozenset({reg}) if value.is_a(TENSOR) and value.on_device else value.reads
+
+
+def test(frame: Frame, reg: Reg, made: p.Test) -> Value:
+    value = frame.values[made.value]
+    asked(frame, reg, made.value, value, {"while": "while t", "assert": "assert t"}.get(made.kind, "if t"))
+    return Value(HOST_VALUE, HOST, reads=truth_reads(value, reg))
+
+
+def boolean(frame: Frame, reg: Reg, made: p.Boolean) -> Value:
+    result: Value | None = None
+    for operand in made.operands[:-1]:
+        asked(frame, operand, operand, frame.values[operand], f"t {made.operator} ...")
+    for operand in made.operands:
+        result = join(result, frame.values[operand])
+    return result or NOTHING
+
+
+def choice(frame: Frame, reg: Reg, made: p.Choice) -> Value:
+    return join(frame.values[made.body], frame.values[made.orelse]) or NOTHING
+
+
+def sequence(frame: Frame, reg: Reg, made: p.Sequence) -> Value:
+    values = tuple(frame.values[r] for r in made.items)
+    item: Value | None = None
+    flags = LITERAL
+    for number, value in enumerate(values):
+        starred = number < len(made.stars) and made.stars[number]
+        item = join(item, element(value) if starred else value)
+        flags &= value.flags
+    places, why, reads, uploads, may = combine(list(values)) if values else (HOST, (), frozenset(), frozenset(), 0)
+    items = values if made.kind == "tuple" and not any(made.stars) and len(values) <= 12 else None
+    return Value(CONTAINER, places, flags | may, why, item, items, reads=reads, uploads=uploads)
+
+
+def mapping(frame: Frame, reg: Reg, made: p.Mapping) -> Value:
+    item: Value | None = None
+    for register in made.values:
+        item = join(item, frame.values[register])
+    if item is None:
+        return Value(CONTAINER, HOST)
+    return Value(CONTAINER, item.places, item.flags & ~FRESH, item.why, item, reads=item.reads, uploads=item.uploads)
+
+
+def format_(frame: Frame, reg: Reg, made: p.Format) -> Value:
+    for value in made.values:
+        _formatted(frame, value, value)
+    return PYTHON
+
+
+def _formatted(frame: Frame, reg: Reg, subject: Reg) -> Value:
+    value = frame.values[subject]
+    if value.is_a(TENSOR) and value.on_device:
+        frame.record(reg, FORMAT, subject, value, HOST, 'f"{t}"', explicit=False)
+    return PYTHON
+
+
+def next_(frame: Frame, reg: Reg, made: p.Next) -> Value:
+    value = element(frame.values[made.iterable])
+    return value.but(why=value.why or (made.iterable,)) if value.on_device else value
+
+
+def unpack(frame: Frame, reg: Reg, made: p.Unpack) -> Value:
+    value = frame.values[made.value]
+    if value.items is not None and made.star < 0 and made.index < len(value.items):
+        return value.items[made.index]
+    found = element(value)
+    if made.index == made.star:
+        return Value(CONTAINER, found.places, found.flags, found.why, found)
+    return found
+
+
+def collect(frame: Frame, reg: Reg, made: p.Collect) -> Value:
+    item = frame.values[made.value]
+    return Value(CONTAINER, item.places, item.flags & ~FRESH, item.why, item, reads=item.reads, uploads=item.uploads)
+
+
+def return_(frame: Frame, reg: Reg, made: p.Return) -> Value:
+    value = frame.values[made.value] if made.value is not None else PYTHON
+    frame.returns = join(frame.returns, value)
+    return value
+
+
+def yield_(frame: Frame, reg: Reg, made: p.Yield) -> Value:
+    if made.value is not None:
+        value = frame.values[made.value]
+        if not made.many:
+            value = Value(CONTAINER, value.places, value.flags, value.why, value, reads=value.reads)
+        frame.returns = join(frame.returns, value)
+    return NOTHING
+
+
+def delete(frame: Frame, reg: Reg, made: p.Delete) -> Value:
+    frame.state.slots[made.slot] = NOTHING
+    return NOTHING
+
+
+def enter(frame: Frame, reg: Reg, made: p.Enter) -> Value:
+    value = frame.values[made.context]
+    return value if not value.kinds & DEVICE_NAME else NOTHING
+
+
+def make(frame: Frame, reg: Reg, made: p.Make) -> Value:
+    function = frame.file.program.functions[made.function]
+    if function.kind == "class":
+        frame.file.place(made.function)
+    return Value(NAME, HOST, name=f"local:{made.function}")
+
+
+def pass_through(frame: Frame, reg: Reg, made: Any) -> Value:
+    return frame.values[made.value] if made.value is not None else NOTHING
+
+
+def nothing(frame: Frame, reg: Reg, made: Any) -> Value:
+    return NOTHING
+
+
+def slice_(frame: Frame, reg: Reg, made: p.Slice) -> Value:
+    for bound in (made.lower, made.upper, made.step):
+        if bound is not None:
+            value = frame.values[bound]
+            if value.is_a(TENSOR) and value.on_device:
+                frame.record(bound, NUMBER, bound, value, HOST, "x[:t]", explicit=False)
+    return Value(HOST_VALUE, HOST, LITERAL)
+
+
+Handler = Callable[[Frame, Reg, Any], Value]
+HANDLERS: dict[type, Handler] = {
+    p.Const: const,
+    p.Load: load,
+    p.Outer: outer,
+    p.Store: store,
+    p.StoreOuter: store_outer,
+    p.Import: import_,
+    p.Attr: attributes.read,
+    p.SetAttr: set_attribute,
+    p.Subscript: indexing.read,
+    p.SetItem: indexing.write,
+    p.Slice: slice_,
+    p.Call: calls.call,
+    p.Binary: binary,
+    p.Unary: unary,
+    p.Compare: compare,
+    p.Boolean: boolean,
+    p.Choice: choice,
+    p.Sequence: sequence,
+    p.Mapping: mapping,
+    p.Format: format_,
+    p.Next: next_,
+    p.Unpack: unpack,
+    p.Collect: collect,
+    p.Test: test,
+    p.Return: return_,
+    p.Yield: yield_,
+    p.Await: pass_through,
+    p.Raise: nothing,
+    p.Delete: delete,
+    p.Enter: enter,
+    p.Exception_: nothing,
+    p.Make: make,
+    p.Discard: pass_through,
+}

@@ -1,0 +1,16 @@
+"""What a user may tell the analysis."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnalysisOptions:
+    """Settings of the analysis; every field has a default.
+
+    `test_paths`: globs (POSIX separators, matched against the path as reported) of files whose code is cold because it
+    tests or measures; None means the built-in list (`knowledge.roles.TEST_PATHS`).
+    """
+
+    test_paths: tuple[str, ...] | None = None

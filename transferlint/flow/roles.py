@@ -1,0 +1,87 @@
+"""What part a function plays: hot by what calls it, cold by what it is for, or on the host side of the pipeline."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+import pathspec
+
+from transferlint.flow.options import AnalysisOptions
+from transferlint.knowledge import roles as knowledge
+from transferlint.syntax.program import Function
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Role:
+    """`hot`: why it is taken to run every step ("" if not); `cold`: why it runs rarely ("" if not); `host_side`: its
+    tensors are on the host (datasets, collation, transforms); `tensors_in`: its arguments are taken for tensors on the
+    device; `skip`: it is no Python that the host runs (a Triton or Numba kernel)."""
+
+    hot: str = ""
+    cold: str = ""
+    host_side: bool = False
+    tensors_in: bool = False
+    skip: bool = False
+
+
+_KERNELS = (
+    "triton.jit",
+    "triton.autotune",
+    "tl.jit",
+    "numba.njit",
+    "numba.jit",
+    "cuda.jit",
+    "jit.kernel",
+    "cute.jit",
+    "cute.kernel",
+)
+_MODULE_COLD = frozenset({"compute"})
+
+
+def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -> Role:
+    """The role of one function, from its name, class, decorators and path; nested functions take their parent's."""
+    if any(d.startswith(_KERNELS) for d in function.decorators):
+        return Role(skip=True)
+    if _is_test(file.program.path, options.test_paths):
+        return Role(cold="test or benchmark code")
+    if function.kind in ("module", "class"):
+        return Role()
+    info = file.class_of(function)
+    is_method = info is not None and function.parent == info.index
+    name = function.name
+    if info is not None and info.data and is_method and not info.module:
+        return Role(cold="runs in the data pipeline, on the host", host_side=True)
+    if not is_method and function.parent > 0:
+        parent = role_of(file, file.program.functions[function.parent], options)
+        if parent.hot or parent.skip or parent.host_side or parent.cold.startswith("test"):
+            return parent
+    module = info is not None and info.module and is_method
+    plain = name.lstrip("_") if not name.endswith("__") else name
+    reason = knowledge.HOT_METHODS.get(plain)
+    if reason and (is_method or plain not in ("step", "update", "loss", "backward")):
+        return Role(hot=f"`{name}` runs for every batch", tensors_in=plain != "step")
+    if knowledge.DATA_PATTERN.match(name) and not module:
+        return Role(cold=f"`{name}` is host-side data code", host_side=True)
+    if name in knowledge.COLD_EXACT or knowledge.COLD_PATTERN.match(name):
+        return Role(cold=f"`{name}` is setup, saving or display")
+    if name.startswith(("test_", "bench")):
+        return Role(cold="test or benchmark code")
+    if knowledge.HOT_PATTERN.match(name) and not name.startswith("__"):
+        return Role(hot=f"`{name}` runs for every batch", tensors_in=False)
+    if name == "__call__" and module:
+        return Role(hot="`__call__` runs for every input", tensors_in=True)
+    return Role(tensors_in=module and name != "__call__" and "staticmethod" not in function.decorators)
+
+
+def _is_test(path: str, globs: tuple[str, ...] | None) -> bool:
+    return _spec(knowledge.TEST_PATHS if globs is None else globs).match_file(path)
+
+
+@functools.lru_cache(maxsize=8)
+def _spec(globs: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
+    return pathspec.GitIgnoreSpec.from_lines(globs)

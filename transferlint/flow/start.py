@@ -1,0 +1,123 @@
+"""What a function's parameters are before its first line runs: annotation, default, name, use, and role."""
+
+from __future__ import annotations
+
+import re
+
+from transferlint.flow.devices import named_place
+from transferlint.flow.frame import Frame
+from transferlint.flow.values import (
+    ANYWHERE,
+    ARRAY,
+    CONTAINER,
+    DEVICE_NAME,
+    DTYPE_VALUE,
+    FROM_PARAMETER,
+    GIVEN,
+    HOST,
+    HOST_ARRAY,
+    LOADER,
+    MODULE,
+    OBJECT,
+    OPTIMIZER,
+    PYTHON,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+)
+from transferlint.knowledge import roles
+from transferlint.syntax.program import Parameter
+
+_TENSOR_NAMES = re.compile(r"\b(torch\.)?(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|TensorType)\b")
+_CONTAINERS = re.compile(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
+_PYTHON = re.compile(
+    r"^(Optional\[)?(int|float|bool|str|bytes|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
+    r"DictConfig|logging\.Logger|Logger|List\[(int|float|str|bool)\]|list\[(int|float|str|bool)\]|"
+    r"Tuple\[(int|float|str|bool)\b.*\]|tuple\[(int|float|str|bool)\b.*\]|Sequence\[(int|float|str)\]|"
+    r"Dict\[str, (int|float|str|bool|Any)\]|dict\[str, (int|float|str|bool|Any)\]|Literal\[.*)"
+    r"(\])?(\s*\|\s*(int|float|str|None|bool))*$"
+)
+
+
+_OF_PYTHON = re.compile(
+    r"^(typing\.|t\.)?(List|list|Tuple|tuple|Sequence|Iterable|Set|set|Dict|dict|Mapping)\[((List|list|Tuple|tuple)\[|[\s,.\]]|"
+    r"\b(int|float|str|bool|Any|Path)\b)+$"
+)
+
+
+def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Value:
+    """The value of a parameter on entry. `host_side`: the function belongs to the data pipeline, its tensors are on
+    the host; elsewhere a tensor argument is taken to be on the device whenever the program is given one. `hot`: it is
+    a `forward` or the like, whose arguments are taken for tensors on the device unless something says otherwise."""
+    places = HOST if host_side else GIVEN
+    why = (-1 - given.slot,)
+    tensor = Value(TENSOR, places, FROM_PARAMETER | (0 if host_side else RESIDENT), why)
+    annotation = given.annotation.strip("\"'")
+    if annotation:
+        found = _annotated(annotation, tensor)
+        if found is not None:
+            return found
+    name = given.name
+    if given.kind in ("star", "double_star"):
+        return Value(CONTAINER, ANYWHERE, FROM_PARAMETER, why, item=Value(UNKNOWN, ANYWHERE, FROM_PARAMETER, why))
+    if given.slot in frame.usage.tensors:
+        return tensor
+    if given.slot in frame.usage.arrays:
+        return HOST_ARRAY
+    found = _by_name(name, given.default, why, tensor, frame, given.slot)
+    if hot and found.is_a(UNKNOWN) and not host_side:
+        return found.but(places=GIVEN, flags=FROM_PARAMETER | RESIDENT)
+    return found
+
+
+def _annotated(annotation: str, tensor: Value) -> Value | None:
+    plain = re.sub(r"^(typing\.)?Optional\[(.*)\]$", r"\2", annotation)
+    plain = re.sub(r"\s*\|\s*None$", "", plain)
+    if _PYTHON.match(annotation) or _PYTHON.match(plain):
+        return PYTHON
+    if _OF_PYTHON.match(plain):
+        return Value(CONTAINER, HOST, item=PYTHON)
+    if _CONTAINERS.match(plain):
+        item = tensor if _TENSOR_NAMES.search(plain) else None
+        if item is None and "Module" in plain:
+            item = Value(MODULE, ANYWHERE)
+        if item is None:
+            return None
+        return Value(CONTAINER, item.places, tensor.flags, tensor.why, item=item)
+    if _TENSOR_NAMES.search(plain):
+        return tensor
+    if re.search(r"(nn\.Module|\bModule|PreTrainedModel|LightningModule)\b", plain):
+        return Value(MODULE, ANYWHERE)
+    if plain in ("torch.device", "device") or plain.endswith("Device"):
+        return Value(DEVICE_NAME, GIVEN)
+    if "ndarray" in plain or "ArrayLike" in plain or "Image" in plain:
+        return HOST_ARRAY if "Tensor" not in plain else None
+    if plain.endswith("dtype"):
+        return DTYPE_VALUE
+    if "DataLoader" in plain:
+        return Value(LOADER, HOST)
+    if "Optimizer" in plain:
+        return Value(OPTIMIZER, ANYWHERE)
+    return None
+
+
+def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:
+    if roles.DEVICE_WORDS.search(name) and slot not in frame.usage.called:
+        place = named_place(default.strip("\"'"))
+        return Value(DEVICE_NAME, GIVEN if place in (0, HOST) else place | GIVEN, why=why)
+    if name.endswith("dtype"):
+        return DTYPE_VALUE
+    if re.fullmatch(r"(-?\d[\w.\-]*|True|False|['\"].*['\"])", default):
+        return PYTHON
+    if roles.CONFIG_WORDS.match(name) or name in ("self", "cls"):
+        return Value(OBJECT, ANYWHERE)
+    if re.search(r"(^|_)(optim|optimizer|opt)\d?$", name):
+        return Value(OPTIMIZER, ANYWHERE)
+    if re.search(r"(loader|dataloader)s?$", name, re.IGNORECASE):
+        return Value(LOADER, HOST)
+    if roles.MODEL_WORDS.search(name):
+        return Value(MODULE | UNKNOWN, ANYWHERE)
+    if tensor.places == HOST:
+        return Value(UNKNOWN | ARRAY, HOST, FROM_PARAMETER, why)
+    return Value(UNKNOWN, ANYWHERE, FROM_PARAMETER, why)

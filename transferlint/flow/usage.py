@@ -1,0 +1,122 @@
+"""What a function does with its variables tells what they are: the evidence that placement starts from.
+
+One pass over the code, no flow: a variable on which a method is called that only tensors have, or that is handed to a
+torch operator, is taken for a tensor; one that is handed to numpy, for an array. Where both are seen nothing is said.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from transferlint.flow.names import Names
+from transferlint.knowledge import roles
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.catalogue import effects
+from transferlint.knowledge.torch import ARRAY_ONLY, TENSOR_ONLY
+from transferlint.syntax.program import Attr, Call, Function, Instruction, Load, Reg, Slot
+
+_DATA_EFFECTS = frozenset({Effect.DATA, Effect.ARRAY, Effect.HOST, Effect.NOTHING, Effect.FILL, Effect.MODULE})
+# Operators whose second operand is a tensor too; the others take numbers and sizes there.
+_TWO_TENSORS = frozenset(
+    [
+        "where",
+        "matmul",
+        "bmm",
+        "mm",
+        "mv",
+        "dot",
+        "cross_entropy",
+        "nll_loss",
+        "mse_loss",
+        "l1_loss",
+        "smooth_l1_loss",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "kl_div",
+        "cosine_similarity",
+        "pairwise_distance",
+        "linear",
+        "embedding",
+        "einsum",
+        "outer",
+        "cross",
+        "maximum",
+        "minimum",
+        "logaddexp",
+        "atan2",
+        "scaled_dot_product_attention",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "grid_sample",
+        "cdist",
+        "baddbmm",
+        "addmm",
+    ]
+)
+_SELVES = frozenset({"self", "cls", "ctx", "accelerator", "fabric", "args", "config", "cfg"})
+
+
+@dataclasses.dataclass(slots=True)
+class Usage:
+    """Slots (and paths such as "self.x") with evidence that they hold a tensor, a numpy array, a module."""
+
+    tensors: set[Slot]
+    arrays: set[Slot]
+    called: set[Slot]
+
+
+def usage(names: Names, function: Function) -> Usage:
+    """The evidence that one function's code gives about its variables."""
+    tensors: set[Slot] = set()
+    arrays: set[Slot] = set()
+    called: set[Slot] = set()
+    code = function.code
+    table = effects()
+    for instruction in code:
+        if isinstance(instruction, Attr):
+            base = code[instruction.object]
+            if isinstance(base, Load):
+                if instruction.name in TENSOR_ONLY or instruction.name == "device":
+                    tensors.add(base.slot)
+                elif instruction.name in ARRAY_ONLY:
+                    arrays.add(base.slot)
+        elif isinstance(instruction, Call):
+            callee = code[instruction.function]
+            if isinstance(callee, Load):
+                called.add(callee.slot)
+                continue
+            name = names.dotted(function, instruction.function)
+            if name in ("torch.is_tensor", "builtins.isinstance") and instruction.args:
+                if name == "torch.is_tensor" or names.dotted(function, instruction.args[-1]) in (
+                    "torch.Tensor",
+                    "torch.nn.Parameter",
+                ):
+                    _add(code, instruction.args[0], tensors)
+            elif name.startswith("torch.") and instruction.args:
+                effect = table.get(name)
+                if effect in _DATA_EFFECTS or name.startswith(
+                    ("torch.nn.Module", "torch.utils", "torch.cuda", "torch.dist")
+                ):
+                    if effect is Effect.ARRAY:
+                        _add(code, instruction.args[0], arrays)
+                    continue
+                if name.count(".") == 1 or name.startswith("torch.nn.functional."):
+                    count = 2 if name.rpartition(".")[2] in _TWO_TENSORS else 1
+                    for argument in instruction.args[:count]:
+                        _add(code, argument, tensors)
+            elif name.startswith("numpy.") and instruction.args:
+                _add(code, instruction.args[0], arrays)
+    both = tensors & arrays
+    both |= {
+        slot
+        for slot in tensors
+        if roles.MODEL_WORDS.search(function.slot_names[slot]) or function.slot_names[slot] in _SELVES
+    }
+    return Usage(tensors - both - called, arrays - both, called)
+
+
+def _add(code: list[Instruction], reg: Reg, into: set[Slot]) -> None:
+    instruction = code[reg]
+    if isinstance(instruction, Load):
+        into.add(instruction.slot)

@@ -1,0 +1,289 @@
+"""What placement knows of one value: the lattice, its order and its join.
+
+A `Value` is a point of a product lattice. Two components are sets of bits, ordered by inclusion and joined by union:
+
+- `kinds`: what sort of thing it can be. `UNKNOWN` is a member like any other: TENSOR | UNKNOWN says "a tensor on one
+  path, who knows what on another".
+- `places`: where its data can be. `HOST`; `DEVICE` where the source proves it (`.cuda()`); `GIVEN` where it is on the
+  device whenever the program is given one (a `device` variable, an argument of `forward`); `ANYWHERE` where nothing is
+  known. For a `DEVICE_NAME` the places say which place it names; for a `MODULE`, where its parameters are.
+
+The others have finite height too: `flags` joins by intersection for MUST flags and by union for MAY flags; `why` (the
+sites that put it there), `reads` (downloads it was computed from) and `uploads` (uploads it was computed from) are
+bounded sets; `item` (what a container holds) is bounded in depth; `name` falls to "" on disagreement. So every chain of
+joins is finite and the analysis of a loop ends. `None` stands for "no value yet" (bottom).
+"""
+
+from __future__ import annotations
+
+# kinds
+TENSOR = 1
+MODULE = 2
+ARRAY = 4  # numpy
+HOST_VALUE = 8  # numbers, strings, None, shapes: what Python itself computes with
+CONTAINER = 16
+DEVICE_NAME = 32  # torch.device, "cuda", an index
+DTYPE = 64
+LOADER = 128  # yields batches
+OBJECT = 256  # an instance of a class of this program, `name` says which
+NAME = 512  # something known by its qualified name: a module, a function, a class
+UNKNOWN = 1024
+OPTIMIZER = 2048
+
+# places
+HOST = 1
+DEVICE = 2
+GIVEN = 4
+ANYWHERE = 8
+ON_DEVICE = DEVICE | GIVEN
+
+# flags that hold on every path (joined by intersection)
+PINNED = 1
+BOOLEAN = 2  # a tensor of booleans: a mask
+PARAMETER = 4  # a leaf that the module's own `.to` moves: nn.Parameter, a buffer
+FRESH = 8  # made by a creation function in this very expression or assignment, used nowhere else
+SCALAR = 16  # 0-d for sure
+PLAIN = 32  # a tensor kept as a plain attribute: the module's `.to` leaves it behind
+LITERAL = 64  # written out in the source, or computed from what is
+INTEGER = 128
+MUST = PINNED | BOOLEAN | PARAMETER | FRESH | SCALAR | PLAIN | LITERAL | INTEGER
+# flags that hold on some path (joined by union)
+FROM_PARAMETER = 1024  # its place is that of an argument of the function
+RESIDENT = 2048  # computed from something that was on the device already
+MOVED = 4096  # an object on which .to(device) or .cuda() was called
+DATA = 8192  # loaded, or taken from a data set: host data that changes from step to step
+MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA
+
+_BOUND = 4
+_DEPTH = 3
+
+
+class Value:
+    """One point of the lattice; treat as immutable. `why`, `reads`, `uploads` hold registers of the same function
+    (a why below zero is a parameter: -1 - slot)."""
+
+    __slots__ = ("flags", "item", "items", "kinds", "name", "places", "reads", "uploads", "why")
+
+    def __init__(
+        self,
+        kinds: int,
+        places: int,
+        flags: int = 0,
+        why: tuple[int, ...] = (),
+        item: Value | None = None,
+        items: tuple[Value, ...] | None = None,
+        name: str = "",
+        reads: frozenset[int] = frozenset(),
+        uploads: frozenset[int] = frozenset(),
+    ) -> None:
+        self.kinds = kinds
+        self.places = places
+        self.flags = flags
+        self.why = why
+        self.item = item
+        self.items = items
+        self.name = name
+        self.reads = reads
+        self.uploads = uploads
+
+    def but(
+        self,
+        kinds: int | None = None,
+        places: int | None = None,
+        flags: int | None = None,
+        why: tuple[int, ...] | None = None,
+        name: str | None = None,
+        reads: frozenset[int] | None = None,
+        uploads: frozenset[int] | None = None,
+    ) -> Value:
+        """The same value but for what is given."""
+        return Value(
+            self.kinds if kinds is None else kinds,
+            self.places if places is None else places,
+            self.flags if flags is None else flags,
+            self.why if why is None else why,
+            self.item,
+            self.items,
+            self.name if name is None else name,
+            self.reads if reads is None else reads,
+            self.uploads if uploads is None else uploads,
+        )
+
+    def is_a(self, kinds: int) -> bool:
+        """True where it is one of the kinds on every path."""
+        return bool(self.kinds) and not self.kinds & ~kinds
+
+    def may_be(self, kinds: int) -> bool:
+        """True where it is one of the kinds on some path."""
+        return bool(self.kinds & kinds)
+
+    @property
+    def on_device(self) -> bool:
+        """True where it is on the device on some path, and proven on the host on none but with a device path."""
+        return bool(self.places & ON_DEVICE)
+
+    @property
+    def on_host(self) -> bool:
+        """True where it is on the host on every path."""
+        return self.places == HOST
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Value) and (
+            self is other
+            or (
+                self.kinds == other.kinds
+                and self.places == other.places
+                and self.flags == other.flags
+                and self.name == other.name
+                and self.why == other.why
+                and self.reads == other.reads
+                and self.uploads == other.uploads
+                and self.item == other.item
+                and self.items == other.items
+            )
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kinds, self.places, self.flags, self.name))
+
+    def __repr__(self) -> str:
+        return f"Value({describe(self)})"
+
+
+NOTHING = Value(UNKNOWN, ANYWHERE)
+PYTHON = Value(HOST_VALUE, HOST)
+CONSTANT = Value(HOST_VALUE, HOST, LITERAL)
+HOST_TENSOR = Value(TENSOR, HOST)
+HOST_ARRAY = Value(ARRAY, HOST)
+DTYPE_VALUE = Value(DTYPE, HOST)
+
+
+def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | None:
+    """The least value that is at least as high as both; None is bottom."""
+    if left is None or left is right:
+        return right
+    if right is None:
+        return left
+    flags = (left.flags & right.flags & MUST) | ((left.flags | right.flags) & MAY)
+    item = join(left.item, right.item, depth + 1) if depth < _DEPTH else (left.item or right.item)
+    items = None
+    if left.items is not None and right.items is not None and len(left.items) == len(right.items) and depth < _DEPTH:
+        pairs = zip(left.items, right.items, strict=True)
+        items = tuple(join(a, b, depth + 1) or NOTHING for a, b in pairs)
+    return Value(
+        left.kinds | right.kinds,
+        left.places | right.places,
+        flags,
+        _first(left, right),
+        item,
+        items,
+        left.name if left.name == right.name else "",
+        _bounded(left.reads, right.reads),
+        _bounded(left.uploads, right.uploads),
+    )
+
+
+def _first(left: Value, right: Value) -> tuple[int, ...]:
+    """Whose sites explain the join: those of the side that is on the device, the left one's where both are."""
+    if left.places & ON_DEVICE and left.why:
+        return left.why
+    return right.why if right.places & ON_DEVICE and right.why else left.why or right.why
+
+
+def _bounded(left: frozenset[int], right: frozenset[int]) -> frozenset[int]:
+    if not right or left is right:
+        return left
+    if not left:
+        return right
+    both = left | right
+    return both if len(both) <= _BOUND else frozenset(sorted(both)[:_BOUND])
+
+
+def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], frozenset[int], int]:
+    """What an operation on these operands inherits: (places, why, reads, uploads, MAY flags).
+
+    A device operand wins over host ones: mixing a device tensor with numbers or 0-d host tensors computes on the
+    device. Where no operand is known to be on the device, the places are united.
+    """
+    places = 0
+    flags = 0
+    why: tuple[int, ...] = ()
+    reads: frozenset[int] = frozenset()
+    uploads: frozenset[int] = frozenset()
+    for value in values:
+        flags |= value.flags & MAY
+        reads = _bounded(reads, value.reads)
+        uploads = _bounded(uploads, value.uploads)
+        if value.kinds & (HOST_VALUE | DTYPE | DEVICE_NAME | NAME) and not value.kinds & (TENSOR | CONTAINER | UNKNOWN):
+            continue
+        places |= value.places
+        if value.places & ON_DEVICE and not why:
+            why = value.why
+    if places & ON_DEVICE:
+        places &= ON_DEVICE
+    return places or HOST, why, reads, uploads, flags
+
+
+def element(value: Value) -> Value:
+    """What iterating over a value gives."""
+    if value.item is not None:
+        return value.item
+    if value.kinds & LOADER:
+        return Value(UNKNOWN, HOST, value.flags)
+    if value.is_a(CONTAINER):
+        return Value(UNKNOWN, value.places if value.places != HOST else 8, value.flags)
+    if value.is_a(TENSOR | ARRAY | HOST_VALUE):
+        return value
+    if value.kinds & MODULE:
+        return Value(MODULE | UNKNOWN, value.places)
+    if value.kinds & UNKNOWN:
+        return Value(UNKNOWN, value.places, value.flags, value.why, reads=value.reads, uploads=value.uploads)
+    return NOTHING
+
+
+_KIND_NAMES = (
+    (TENSOR, "tensor"),
+    (MODULE, "module"),
+    (ARRAY, "array"),
+    (HOST_VALUE, "python"),
+    (CONTAINER, "container"),
+    (DEVICE_NAME, "device-name"),
+    (DTYPE, "dtype"),
+    (LOADER, "loader"),
+    (OBJECT, "object"),
+    (NAME, "name"),
+    (OPTIMIZER, "optimizer"),
+    (UNKNOWN, "unknown"),
+)
+_PLACE_NAMES = ((HOST, "host"), (DEVICE, "device"), (GIVEN, "device-if-given"), (ANYWHERE, "anywhere"))
+_FLAG_NAMES = (
+    (PINNED, "pinned"),
+    (BOOLEAN, "boolean"),
+    (PARAMETER, "parameter"),
+    (FRESH, "fresh"),
+    (SCALAR, "0-d"),
+    (PLAIN, "plain attribute"),
+    (LITERAL, "literal"),
+    (INTEGER, "integer"),
+    (FROM_PARAMETER, "from argument"),
+    (RESIDENT, "resident"),
+    (MOVED, "moved"),
+    (DATA, "data"),
+)
+
+
+def describe(value: Value) -> str:
+    """The value in words, for `transferlint debug facts`."""
+    kinds = "|".join(word for bit, word in _KIND_NAMES if value.kinds & bit)
+    places = "|".join(word for bit, word in _PLACE_NAMES if value.places & bit)
+    flags = " ".join(word for bit, word in _FLAG_NAMES if value.flags & bit)
+    rest = "".join(
+        (
+            f" {value.name}" if value.name else "",
+            f" [{flags}]" if flags else "",
+            f" of ({describe(value.item)})" if value.item else "",
+            f" reads {sorted(value.reads)}" if value.reads else "",
+            f" uploads {sorted(value.uploads)}" if value.uploads else "",
+        )
+    )
+    return f"{kinds} on {places}{rest}"

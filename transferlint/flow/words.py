@@ -1,0 +1,78 @@
+"""Facts in words: why a value is on the device, why a line is hot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transferlint.flow.heat import Warmth
+from transferlint.flow.values import Value
+from transferlint.model import Evidence, Level
+from transferlint.syntax import program as p
+
+if TYPE_CHECKING:
+    from transferlint.flow.facts import FileFacts, FunctionFacts
+
+
+def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
+    """How often, and what shows it: "per step, in the loop over `loader` at line 31"."""
+    level = warmth.level.words
+    owner = file.functions[function]
+    if warmth.caller is not None:
+        caller, reg = warmth.caller
+        site = file.functions[caller].site(reg)
+        return f"{level}: called from `{file.program.functions[caller].qualname}` at line {site.line}"
+    if warmth.loop >= 0 and warmth.loop < len(owner.function.regions):
+        region = owner.function.regions[warmth.loop]
+        if region.node is not None:
+            line = file.line(file.spans.of(region.node)[0])
+            if region.test is not None and region.kind != "while" and owner.has_text(region.test):
+                return f"{level}, in the loop over `{_brief(owner.text(region.test))}` at line {line}"
+            return f"{level}, in the loop at line {line}"
+    if warmth.reason:
+        return f"{level} (assumed): {warmth.reason}" if not warmth.seen else f"{level}: {warmth.reason}"
+    if warmth.level is Level.ONCE:
+        return "once a call"
+    return level
+
+
+def device_evidence(function: FunctionFacts, value: Value) -> tuple[Evidence, ...]:
+    """Where a value came to be on the device; at most two sites."""
+    found: list[Evidence] = []
+    for why in value.why[:2]:
+        if why < 0:
+            slot = -1 - why
+            given = next((g for g in function.function.parameters if g.slot == slot), None)
+            if given is not None and function.function.node is not None:
+                name = function.function.name
+                site = function.file.spans.site(function.file.path, *function.file.spans.of(function.function.node))
+                line_end = len(_line(function, site.line)) + 1
+                head = type(site)(site.path, site.line, site.column, site.line, max(line_end, site.column + 1))
+                found.append(
+                    Evidence(head, f"`{given.name}` of `{name}` is on the device whenever its caller is given one")
+                )
+        elif why < len(function.code) and function.has_text(why):
+            found.append(Evidence(function.site(why), _because(function, why)))
+    return tuple(found)
+
+
+def _line(function: FunctionFacts, line: int) -> str:
+    return function.file.text.splitlines()[line - 1] if line <= len(function.file.text.splitlines()) else ""
+
+
+def _because(function: FunctionFacts, reg: int) -> str:
+    instruction = function.code[reg]
+    if isinstance(instruction, p.Call):
+        callee = function.code[instruction.function]
+        if isinstance(callee, p.Attr) and callee.name in ("to", "cuda"):
+            return "moved to the device here"
+        if function.values[reg].on_device:
+            return "on the device: computed here"
+        return "made on the host here"
+    if isinstance(instruction, p.Store | p.Next):
+        return "on the device from here on"
+    return "on the device: computed here"
+
+
+def _brief(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 40 else flat[:37] + "..."

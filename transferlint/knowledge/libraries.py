@@ -1,0 +1,43 @@
+"""Libraries around torch: what their functions do with places."""
+
+from __future__ import annotations
+
+import re
+
+from transferlint.knowledge.api import Api, Effect
+
+TABLE: tuple[Api, ...] = (
+    Api(
+        ("torchvision.transforms.ToTensor", "torchvision.transforms.functional.to_tensor", "torchaudio.load",
+         "torchvision.io.read_image"),
+        Effect.ARRAY,
+        "docs.pytorch.org vision transforms, audio load: host tensors",
+    ),
+    Api(
+        ("lightning.fabric.utilities.move_data_to_device", "torch_geometric.loader.DataLoader",
+         "accelerate.utils.send_to_device"),
+        Effect.KEEP,
+        "docs of the libraries: moves a collection",
+    ),
+    Api(
+        ("torch_geometric.loader.DataLoader", "torch_geometric.loader.NeighborLoader", "monai.data.DataLoader",
+         "torchdata.stateful_dataloader.StatefulDataLoader", "torch_geometric.data.DataLoader",
+         "dgl.dataloading.DataLoader", "dgl.dataloading.GraphDataLoader", "webdataset.WebLoader"),
+        Effect.LOADER,
+        "docs of the libraries: loaders of host batches",
+    ),
+)  # fmt: skip
+
+# Functions named like this, whoever wrote them, move what they get (convention; their summary wins where it is known).
+MOVERS = re.compile(
+    r"^_?(to_device|move_to|move_to_device|to_gpu|to_cuda|send_to_device|batch_to_device|move_data_to_device|recursive_to|"
+    r"move_to_gpu|move_batch\w*|to_cuda_\w+|_?prepare_inputs?|put_on_device|batch_to|transfer_batch\w*|cast_to_device|"
+    r"batch_to_\w+|sample_to_cuda|move_to_cuda|device_put|convert_to_device)$"
+)
+READERS = re.compile(
+    r"^_?(to_numpy|as_numpy|tonumpy|to_np|tensor2numpy|tensor_to_numpy|to_list|to_cpu|move_to_cpu|to_scalar|get_item|to_python|detach_to_cpu)$"
+)
+HOST_NAMES = re.compile(
+    r"^_?(is|has|num|n|len|count|get_num|get_len|name|str|path|format|shape|size|length|get_rank|get_world_size|"
+    r"get_name|get_path|time|perf_counter|get_device_name|isinstance)(_|$)"
+)

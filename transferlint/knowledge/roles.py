@@ -1,0 +1,173 @@
+"""Which functions are hot and which are cold, by the names that the field gives them.
+
+Each row rests on the documentation of the library that calls such a method, or on the convention it names.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Called once a step by the library named.
+HOT_METHODS: dict[str, str] = {
+    "forward": "torch.nn.Module: called for every input",
+    "backward": "torch.autograd.Function: called for every backward pass",
+    "training_step": "lightning.LightningModule: called for every batch",
+    "validation_step": "lightning.LightningModule: called for every batch",
+    "test_step": "lightning.LightningModule: called for every batch",
+    "predict_step": "lightning.LightningModule: called for every batch",
+    "train_step": "convention: one step of a training loop",
+    "eval_step": "convention: one step of an evaluation loop",
+    "val_step": "convention: one step of an evaluation loop",
+    "prediction_step": "transformers.Trainer: called for every batch",
+    "compute_loss": "transformers.Trainer: called for every batch",
+    "on_train_batch_end": "lightning.Callback: called for every batch",
+    "on_train_batch_start": "lightning.Callback: called for every batch",
+    "on_before_optimizer_step": "lightning: called for every optimizer step",
+    "on_step_end": "transformers.TrainerCallback: called for every step",
+    "step": "torch.optim.Optimizer, schedulers, diffusers: called for every step",
+    "update": "torchmetrics.Metric, ignite: called for every batch",
+    "add_noise": "diffusers schedulers: called for every training step",
+    "scale_model_input": "diffusers schedulers: called for every denoising step",
+    "clip_grad_norm": "called for every optimizer step",
+    "clip_grad_norm_": "torch.nn.utils: called for every optimizer step",
+    "clip_gradients": "called for every optimizer step",
+    "loss": "convention: called for every batch",
+    "loss_fn": "convention: called for every batch",
+    "get_loss": "convention: called for every batch",
+    "calc_loss": "convention: called for every batch",
+    "fit_batch": "speechbrain.Brain: called for every batch",
+    "evaluate_batch": "speechbrain.Brain: called for every batch",
+    "compute_forward": "speechbrain.Brain: called for every batch",
+    "compute_objectives": "speechbrain.Brain: called for every batch",
+    "attention": "convention: called for every forward",
+}
+HOT_PATTERN = re.compile(
+    r"^_*(forward|fwd|training_step|train_step|train_batch|train_on_batch|forward_backward|compute_.*loss|decode|decode_.*|"
+    r".*_loss|loss_.*|.*_forward|forward_.*|fwd_.*|.*_fwd|.*loss_func|.*loss_fn|get_.*_norm|.*grad_norm.*|has_overflow.*|"
+    r".*_has_inf_or_nan|sample|sample_.*|denoise.*)$"
+)
+
+COLD_PATTERN = re.compile(
+    r"^_*(init|new|setup|create_model|create_optimizer|load|save|from_|export|plot|draw|show|visuali[sz]e|"
+    r"parse|download|configure|register|reset_parameters|state_dict|save_checkpoint|load_checkpoint|resume|restore|dump|write_|"
+    r"extra_repr|repr|str|getstate|setstate|get_config|to_json|to_dict|from_dict|serialize|deserialize|install|"
+    r"initiali[sz]e|init_.*|warm_?up|calibrate|quantize_model|fuse|prune|merge_and|merge_weights|summary|count_param|"
+    r"print_|log_model|get_args|get_parser|add_.*_args|make_parser|on_load|on_save|upgrade_|migrate|benchmark|profile|"
+    r"reduce_ex|deepcopy|del|enter|exit|close|teardown|cleanup|shutdown|prepare_data|train_dataloader|"
+    r"val_dataloader|test_dataloader|set_up|reload|load_state|tie_weights|unload|get_extra_state|"
+    r"set_extra_state|pickle|unpickle|apply_to_model|post_init|test)(_|$)"
+    r"|^_*(build|convert|make|create|get)_?(\w*_)?(model|models|optimizer|scheduler|dataset|datasets|dataloader|loader|network|parser|config|"
+    r"tokenizer|transform|transforms|vocab|checkpoint|ckpt|state_dict|weights|hf|pretrained|keys|onnx|backbone|layer|layers)$"
+    r"|^_*(build|convert)$|^convert_(checkpoint|state_dict|weights|model|hf|ckpt|keys|to_hf|to_onnx)\w*$|^_*build_(model|dataset|optimizer)\w*$"
+)
+COLD_EXACT: frozenset[str] = frozenset(
+    [
+        "from_pretrained",
+        "from_config",
+        "from_checkpoint",
+        "from_file",
+        "from_state_dict",
+        "__init__",
+        "__init_subclass__",
+        "__post_init__",
+        "__repr__",
+        "__str__",
+        "__len__",
+        "__del__",
+        "__getstate__",
+        "__setstate__",
+        "__reduce__",
+        "__deepcopy__",
+        "__copy__",
+        "__new__",
+        "__enter__",
+        "__exit__",
+        "cpu",
+        "cuda",
+        "to",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "_apply",
+        "share_memory",
+        "pin_memory",
+    ]
+)
+# The host side of the pipeline: what these take and give is on the host, and workers run them.
+DATA_PATTERN = re.compile(
+    r"^_*(getitem__|collate|transform|preprocess|augment|tokenize|read|load|open|decode_image|resize|crop|normalize_image|"
+    r"get_transform|pad_collate|worker_init|seed_worker|encode_text_file|get_dataset|prepare_dataset)"
+)
+DATA_BASES = re.compile(
+    r"(Dataset|DataModule|DataPipe|Collator|Transform|Augment\w*|Sampler_?Worker|DataReader|DatasetReader)$"
+)
+MODULE_BASES: frozenset[str] = frozenset(
+    [
+        "torch.nn.Module",
+        "torch.nn.Sequential",
+        "torch.nn.ModuleList",
+        "torch.nn.ModuleDict",
+        "lightning.LightningModule",
+        "pytorch_lightning.LightningModule",
+        "lightning.pytorch.LightningModule",
+        "torchmetrics.Metric",
+        "torch.nn.modules.Module",
+        "torch.nn.modules.module.Module",
+        "torch.jit.ScriptModule",
+        "transformers.PreTrainedModel",
+        "torch.nn.modules.loss._Loss",
+    ]
+)
+MODULE_BASE_PATTERN = re.compile(
+    r"(^|\.)(\w*Module|\w*Model|\w*Layer|\w*Loss|\w*Encoder|\w*Decoder|\w*Net|\w*Metric|ModelMixin)$"
+)
+
+EPOCH_WORDS = re.compile(r"(^|_)(n_?)?(epochs?|ep)(_|$|s$|\d)", re.IGNORECASE)
+LOADER_WORDS = re.compile(
+    r"(loader|batches|minibatch|mini_batch|data_?iter|iterator|dataset|stream|tqdm|prefetch|train_data|val_data|test_data)",
+    re.IGNORECASE,
+)
+STEP_WORDS = re.compile(r"(step|iter|batch|timestep|tick|frame|rollout|episode|token|decode|update)", re.IGNORECASE)
+FEW_WORDS = re.compile(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re.IGNORECASE)
+
+_SWITCHES = (
+    r"log|logs|logging|print|prints|verbose|debug|vis|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"
+    r"frequency|period|save|saving|ckpt|eval|validate|wandb|tensorboard|tb|writer|dump|trace|monitor|sanity|"
+    r"display|record|stats|verify|dry_run|breakdown|timers?|verbosity|logger|test_mode|diagnostics?|assertions?|validation"
+)
+INTERVAL_WORDS = re.compile(
+    rf"((^|_)({_SWITCHES})$)|((^|_)(should|do|is|need|needs|to|enable|enabled|with|return)_({_SWITCHES})(_|$))"
+    rf"|^_?({_SWITCHES})_(interval|every|freq|frequency|enabled|metrics|step|steps|this_step|stats|level|args|now|info|grad\w*)"
+    r"|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
+    r"|(^|_)(check_nan|check_inf|detect_anomaly|steps_per_print|wall_clock_breakdown|sync_timing)",
+    re.IGNORECASE,
+)
+RANK_WORDS = re.compile(
+    r"(^|_|get_)(rank|local_rank|global_rank|world_rank|process_index|local_process_index)$", re.IGNORECASE
+)
+COUNTER_WORDS = re.compile(
+    r"(step|iter|epoch|batch|idx|index|count|counter|update|episode|tick|frame|^[ijkntx]$|^it$|^ep$|_i$|_it$|seen|round|^bi$|^num$)",
+    re.IGNORECASE,
+)
+FIRST_TIME_WORDS = re.compile(r"(cache|initiali[sz]ed|initted|is_init|built|loaded|ready|warm|created)", re.IGNORECASE)
+
+DEVICE_WORDS = re.compile(
+    r"(^|_)(device|devices|dev|gpu|cuda|ctx|local_rank|gpu_id|device_id|execution_device|accelerator)(_?\d*|_id|s)?$",
+    re.IGNORECASE,
+)
+DTYPE_WORDS = re.compile(
+    r"(^|_)(dtype|weight_type|precision|torch_dtype|float_type|compute_type|type)(_|$|s$)", re.IGNORECASE
+)
+MODEL_WORDS = re.compile(
+    r"(^|_)(model|net|network|module|encoder|decoder|backbone|generator|discriminator|unet|vae|transformer|policy|actor|critic"
+    r"|classifier|embedder|vocoder|head|pipe|pipeline|ema|teacher|student|netg|netd)(_?\d*)$",
+    re.IGNORECASE,
+)
+CONFIG_WORDS = re.compile(
+    r"^(args|arg|cfg|config|conf|opt|opts|options|hparams|params_?cfg|flags|FLAGS|settings|hp|self_?args|kwargs)$"
+)
+TEST_PATHS: tuple[str, ...] = (
+    "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",
+    "**/benchmarks/**", "**/benchmark/**", "**/bench_*.py", "**/benchmark_*.py", "**/unit_tests/**", "**/test_utils/**",
+)  # fmt: skip

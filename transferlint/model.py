@@ -1,0 +1,144 @@
+"""The nouns that every part of transferlint shares: frozen, typed, and importing nothing of ours.
+
+Lines and columns are 1-based and count code points, as editors show them; an end column is the column after the last
+character. Offsets are 0-based code points into the decoded text of a file, without its byte order mark.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+
+
+class Place(enum.Enum):
+    """Where a value lives."""
+
+    HOST = "host"
+    DEVICE = "device"
+    EITHER = "either"
+    UNKNOWN = "unknown"
+
+
+class Direction(enum.Enum):
+    """Which way a transfer goes; NONE is a sync that moves no data the source asked for."""
+
+    H2D = "h2d"
+    D2H = "d2h"
+    D2D = "d2d"
+    NONE = "none"
+
+
+class Level(enum.IntEnum):
+    """How often a site runs, from rarest to most often."""
+
+    ONCE = 0
+    PER_EPOCH = 1
+    PER_STEP = 2
+    PER_ELEMENT = 3
+
+    @property
+    def words(self) -> str:
+        """The level as a person says it: "per step"."""
+        return self.name.lower().replace("_", " ")
+
+
+class Confidence(enum.IntEnum):
+    """How sure a finding is of the place it rests on (see the word list in docs/words.md)."""
+
+    POSSIBLE = 0
+    LIKELY = 1
+    CERTAIN = 2
+
+
+class Safety(enum.IntEnum):
+    """What a fix may change: nothing (SAFE), something a person should look at (UNSAFE), or it is only shown."""
+
+    DISPLAY = 0
+    UNSAFE = 1
+    SAFE = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Site:
+    """A stretch of a file: path as the user named it, 1-based lines and columns, the end column exclusive."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """One link of the chain that explains a finding: a site and what it shows ("on the device: moved here")."""
+
+    site: Site
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Heat:
+    """How often a site runs and how we know.
+
+    `level` is how often; `seen` is True where a loop, step method or call chain in the checked source shows it and
+    False where it is assumed (a `forward` nobody calls here). `why` says it in words ("per step, in the loop over
+    `loader` at line 31"). `amortised` names the guard that makes the site rare ("every 100 steps"), "" without one;
+    `cold` says why the code runs rarely whatever its loops ("setup: `load_weights`"), "" where it does not.
+    """
+
+    level: Level
+    seen: bool
+    why: str
+    amortised: str = ""
+    cold: str = ""
+
+    @property
+    def hot(self) -> bool:
+        """True where the site runs at least once a step and no guard or cold context makes it rare."""
+        return self.level >= Level.PER_STEP and not self.amortised and not self.cold
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text between two offsets (0-based code points, end exclusive) by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that remove a finding, applied together or not at all. `title` completes "fix: ..."."""
+
+    title: str
+    safety: Safety
+    edits: tuple[Edit, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule's statement about a site.
+
+    `message` is one line without the code; `help` says what to write instead ("" where the message does);
+    `context` is what stands between the site and its evidence in the fingerprint: the qualified name of the function.
+    """
+
+    code: str
+    name: str
+    site: Site
+    message: str
+    help: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    heat: Heat | None = None
+    confidence: Confidence = Confidence.CERTAIN
+    fix: Fix | None = None
+    context: str = ""
+    source: str = ""
+
+    def fingerprint(self) -> str:
+        """A hash that survives moved lines: code, path, function and the text of the site, not its line number."""
+        parts = (self.code, self.site.path, self.context, " ".join(self.source.split()))
+        return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]

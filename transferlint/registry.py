@@ -1,0 +1,135 @@
+"""The rule packs that are installed: found by entry point, checked, and refused one by one where they are broken.
+
+A pack is a package named by an entry point of the group `transferlint.rules`; its attribute `RULES` is a tuple of
+`transferlint.rule.Rule`. The built-in pack is found in the same way as anybody else's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+from transferlint.model import Safety
+from transferlint.rule import CATEGORIES, HEADINGS, Example, Rule
+
+GROUP = "transferlint.rules"
+_CODE = re.compile(r"[A-Z]+[0-9]{3}\Z")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+
+
+class EntryPoint(Protocol):
+    """What this module needs of `importlib.metadata.EntryPoint`."""
+
+    @property
+    def name(self) -> str:
+        """The name that the pack registered itself under."""
+
+    @property
+    def value(self) -> str:
+        """The module, optionally followed by `:attribute`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Registry:
+    """The rules of every sound pack, by code, and one line for each pack that was refused."""
+
+    rules: tuple[Rule, ...]
+    refused: tuple[str, ...] = ()
+
+    def find(self, wanted: str) -> Rule | None:
+        """The rule with that code or name (case does not matter), or None."""
+        for rule in self.rules:
+            if wanted.upper() == rule.code or wanted.lower() == rule.name:
+                return rule
+        return None
+
+
+def load(points: Iterable[EntryPoint] | None = None) -> Registry:
+    """Import and check every pack; `points` replaces the installed entry points. Never raises for a broken pack."""
+    if points is None:
+        from importlib.metadata import entry_points
+
+        points = entry_points(group=GROUP)
+    rules: dict[str, Rule] = {}
+    names: set[str] = set()
+    refused: list[str] = []
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        try:
+            pack = _pack(point)
+            faults = [fault for rule in pack for fault in _faults(rule)] + list(_clashes(pack, set(rules), names))
+        except Exception as error:  # a pack is foreign code: whatever it raises, the others go on
+            faults = [f"{type(error).__name__}: {_one_line(error)}"]
+            pack = ()
+        if faults:
+            refused.append(f"rule pack {point.name} ({point.value}) is left out: {faults[0]}" + _others(faults))
+            continue
+        rules.update((rule.code, rule) for rule in pack)
+        names.update(rule.name for rule in pack)
+    return Registry(tuple(rules[code] for code in sorted(rules)), tuple(refused))
+
+
+def _pack(point: EntryPoint) -> tuple[Rule, ...]:
+    """The rules of a pack; raises TypeError where `RULES` is not a tuple of rules."""
+    module, _, attribute = point.value.partition(":")
+    found: Any = getattr(importlib.import_module(module.strip()), attribute.strip() or "RULES")
+    if not isinstance(found, (tuple, list)):
+        raise TypeError(f"RULES is a {type(found).__name__}, not a tuple of rules")
+    for item in found:
+        if not isinstance(item, Rule):
+            raise TypeError(f"RULES holds a {type(item).__name__}, not a transferlint.rule.Rule")
+    return tuple(found)
+
+
+def _faults(rule: Any) -> Iterator[str]:
+    """What is wrong with one rule, in words; no field is taken to have the type it is declared with."""
+    if not (isinstance(rule.code, str) and _CODE.match(rule.code)):
+        yield f"the code {rule.code!r} is not capital letters and three digits"
+        return
+    if not (isinstance(rule.name, str) and _NAME.match(rule.name)):
+        yield f"{rule.code}: the name {rule.name!r} is not kebab case"
+    for field in ("summary", "doc", "since"):
+        if not isinstance(getattr(rule, field), str) or not getattr(rule, field).strip():
+            yield f"{rule.code}: {field} is not a text"
+            return
+    if "\n" in rule.summary:
+        yield f"{rule.code}: the summary is not one line"
+    if rule.category not in CATEGORIES:
+        yield f"{rule.code}: the category {rule.category!r} is none of {', '.join(CATEGORIES)}"
+    if not isinstance(rule.default, bool):
+        yield f"{rule.code}: default is not a bool"
+    if rule.fix_safety is not None and not isinstance(rule.fix_safety, Safety):
+        yield f"{rule.code}: fix_safety is neither None nor a Safety"
+    if not callable(rule.detect):
+        yield f"{rule.code}: detect cannot be called"
+    if not isinstance(rule.examples, tuple) or not all(isinstance(example, Example) for example in rule.examples):
+        yield f"{rule.code}: examples is not a tuple of Example"
+    missing = [heading for heading in HEADINGS if heading not in headings(rule.doc)]
+    if missing:
+        yield f"{rule.code}: the documentation lacks the heading {missing[0]!r}"
+
+
+def headings(doc: str) -> set[str]:
+    """The lines of a rule's documentation that may be headings: `## Why`, `Why:` and an underlined `Why` all are."""
+    return {line.strip().lstrip("#").strip().rstrip(":").strip("*").strip() for line in doc.splitlines()}
+
+
+def _clashes(pack: tuple[Rule, ...], codes: set[str], names: set[str]) -> Iterator[str]:
+    codes, names = set(codes), set(names)
+    for rule in pack:
+        if rule.code in codes:
+            yield f"the code {rule.code} is taken"
+        if rule.name in names:
+            yield f"{rule.code}: the name {rule.name} is taken"
+        codes.add(rule.code)
+        names.add(rule.name)
+
+
+def _others(faults: list[str]) -> str:
+    return f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,1 @@
+"""What a run found, in the form that somebody reads: one file a format, each from a `Report` to a text."""

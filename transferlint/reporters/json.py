@@ -1,0 +1,88 @@
+"""Everything, as one JSON object: `version`, `findings`, `errors`, `summary`. Keys are only ever added."""
+
+from __future__ import annotations
+
+import collections
+import json
+from typing import Any
+
+from transferlint.model import Finding, Fix, Heat, Site
+from transferlint.reporters.report import Report, fingerprint, fixable, position
+
+
+def render(report: Report) -> str:
+    """The report as JSON, indented, in ASCII. Lines and columns are 1-based code points, offsets 0-based."""
+    options = [fixable(finding, report.unsafe) for finding in report.findings]
+    whole = {
+        "version": report.version,
+        "findings": [_finding(finding, report) for finding in report.findings],
+        "errors": [{"path": problem.path or None, "message": problem.message} for problem in report.problems],
+        "summary": {
+            "files": report.files,
+            "findings": len(report.findings),
+            "fixed": len(report.fixed),
+            "fixable": options.count("--fix"),
+            "fixable_unsafely": options.count("--unsafe-fixes"),
+            "by_code": dict(sorted(collections.Counter(finding.code for finding in report.findings).items())),
+        },
+    }
+    return json.dumps(whole, indent=2) + "\n"
+
+
+def _finding(finding: Finding, report: Report) -> dict[str, Any]:
+    return {
+        **_site(finding.site),
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "help": finding.help,
+        "confidence": finding.confidence.name.lower(),
+        "heat": _heat(finding.heat),
+        "evidence": [{**_site(link.site), "message": link.message} for link in finding.evidence],
+        "fix": _fix(finding.fix, report.texts.get(finding.site.path, "")),
+        "context": finding.context,
+        "fingerprint": fingerprint(finding),
+    }
+
+
+def _site(site: Site) -> dict[str, Any]:
+    return {
+        "path": site.path,
+        "line": site.line,
+        "column": site.column,
+        "end_line": site.end_line,
+        "end_column": site.end_column,
+    }
+
+
+def _heat(heat: Heat | None) -> dict[str, Any] | None:
+    if heat is None:
+        return None
+    return {
+        "level": heat.level.name.lower(),
+        "hot": heat.hot,
+        "seen": heat.seen,
+        "why": heat.why,
+        "amortised": heat.amortised,
+        "cold": heat.cold,
+    }
+
+
+def _fix(fix: Fix | None, text: str) -> dict[str, Any] | None:
+    if fix is None:
+        return None
+    edits = []
+    for edit in fix.edits:
+        (line, column), (end_line, end_column) = position(text, edit.start), position(text, edit.end)
+        edits.append(
+            {
+                "start": edit.start,
+                "end": edit.end,
+                "line": line,
+                "column": column,
+                "end_line": end_line,
+                "end_column": end_column,
+                "text": edit.text,
+            }
+        )
+    return {"title": fix.title, "safety": fix.safety.name.lower(), "edits": edits}

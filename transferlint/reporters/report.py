@@ -1,0 +1,101 @@
+"""What every reporter gets: plain data, so that a format depends on nothing but the nouns."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import functools
+import re
+from collections.abc import Mapping
+
+from transferlint.model import Finding, Safety
+
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RuleCard:
+    """A rule as reporters show it: `fix` is "safe", "unsafe" or "" ; `doc` is Markdown."""
+
+    code: str
+    name: str
+    summary: str
+    category: str
+    default: bool
+    fix: str
+    doc: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be done; `path` is "" where it is about no file."""
+
+    path: str
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a run. `texts` maps a path to the text that its findings' lines and offsets refer to; `unsafe`
+    says that unsafe fixes are allowed; `root` is the absolute folder that paths are relative to."""
+
+    findings: tuple[Finding, ...]
+    texts: Mapping[str, str]
+    files: int
+    problems: tuple[Problem, ...] = ()
+    fixed: tuple[Finding, ...] = ()
+    rules: tuple[RuleCard, ...] = ()
+    version: str = ""
+    unsafe: bool = False
+    root: str = ""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as Python counts them (a form feed ends none), without their ends."""
+    return _LINE_ENDS.split(text)
+
+
+def position(text: str, offset: int) -> tuple[int, int]:
+    """The 1-based line and column, in code points, of an offset into a text."""
+    starts = _line_starts(text)
+    line = bisect.bisect_right(starts, offset)
+    return line, offset - starts[line - 1] + 1
+
+
+@functools.lru_cache(maxsize=4)
+def _line_starts(text: str) -> tuple[int, ...]:
+    return (0, *(end.end() for end in _LINE_ENDS.finditer(text)))
+
+
+def fingerprint(finding: Finding) -> str:
+    """The finding's fingerprint, also where its path holds bytes that are no text."""
+    path = finding.site.path.encode("utf-8", "backslashreplace").decode()
+    site = dataclasses.replace(finding.site, path=path)
+    return dataclasses.replace(finding, site=site).fingerprint()
+
+
+def fixable(finding: Finding, unsafe: bool) -> str:
+    """Which option applies the finding's fix: "--fix", "--unsafe-fixes", or "" where none does."""
+    if finding.fix is None or finding.fix.safety is Safety.DISPLAY:
+        return ""
+    return "--fix" if unsafe or finding.fix.safety is Safety.SAFE else "--unsafe-fixes"
+
+
+def count(number: int, noun: str) -> str:
+    """ "1 file", "2 files"."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def summary(report: Report) -> str:
+    """One line: what was found, what can be fixed, what was, in how many files."""
+    where = f"in {count(report.files, 'file')}"
+    done = f"Fixed {count(len(report.fixed), 'finding')}. " if report.fixed else ""
+    if not report.findings:
+        return f"{done}Nothing found {where}."
+    options = [fixable(finding, report.unsafe) for finding in report.findings]
+    safe, unsafe = options.count("--fix"), options.count("--unsafe-fixes")
+    parts = [f"{safe} fixable with --fix"] if safe else []
+    if unsafe:
+        parts.append(f"{unsafe} with --unsafe-fixes" if safe else f"{unsafe} fixable with --fix --unsafe-fixes")
+    fixes = f" ({', '.join(parts)})" if parts else ""
+    return f"{done}Found {count(len(report.findings), 'finding')}{fixes} {where}."

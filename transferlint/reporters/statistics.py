@@ -1,0 +1,33 @@
+"""How many findings of each rule there are."""
+
+from __future__ import annotations
+
+import collections
+import json
+
+from transferlint.reporters.report import Report, fixable
+
+
+def render(report: Report) -> str:
+    """A line a code, the most frequent first; `[*]` where some are fixable with --fix, `[u]` with --unsafe-fixes."""
+    lines = []
+    for code, name, number, safe, unsafe in _rows(report):
+        mark = "[*]" if safe else "[u]" if unsafe else "[ ]"
+        lines.append(f"{number:>6}  {code}  {mark}  {name}\n")
+    return "".join(lines)
+
+
+def render_json(report: Report) -> str:
+    """The same as a JSON list."""
+    keys = ("code", "name", "count", "fixable", "fixable_unsafely")
+    return json.dumps([dict(zip(keys, row, strict=True)) for row in _rows(report)], indent=2) + "\n"
+
+
+def _rows(report: Report) -> list[tuple[str, str, int, int, int]]:
+    counts = collections.Counter(finding.code for finding in report.findings)
+    names = {finding.code: finding.name for finding in report.findings}
+    options = collections.Counter((finding.code, fixable(finding, report.unsafe)) for finding in report.findings)
+    return [
+        (code, names[code], number, options[code, "--fix"], options[code, "--unsafe-fixes"])
+        for code, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]

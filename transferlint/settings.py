@@ -1,0 +1,221 @@
+"""Settings: what a user may set in a file, read, checked and merged with the command line.
+
+They stand in `[tool.transferlint]` of a `pyproject.toml`, or at the top level of a `transferlint.toml`. A key that is
+not known, or has a value of another type, is refused with the file's name. The command line beats the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from transferlint.model import Confidence
+
+FORMATS = ("text", "concise", "json", "github", "sarif")
+CONFIDENCES = tuple(level.name.lower() for level in Confidence)
+DEFAULT_EXCLUDE = (
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d",
+    ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
+    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+)  # fmt: skip
+
+
+class SettingsError(Exception):
+    """A settings file or option that cannot be used; the message is one line and names where it stands."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of a run.
+
+    `select` None means every rule that is on by default. Patterns are those of `.gitignore`, relative to `root` (the
+    folder of the settings file, else the current one). `test_paths` None means the built-in list. `jobs` 0 means one
+    worker a core. `source` names the file they came from, "" for none.
+    """
+
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    min_confidence: Confidence = Confidence.LIKELY
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    respect_gitignore: bool = True
+    test_paths: tuple[str, ...] | None = None
+    output_format: str = "text"
+    fix: bool = False
+    unsafe_fixes: bool = False
+    jobs: int = 0
+    root: str = ""
+    source: str = ""
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError("a list of strings")
+    return tuple(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false")
+    return value
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError("a whole number, 0 for one worker a core")
+    return value
+
+
+def _format(value: Any) -> str:
+    if value not in FORMATS:
+        raise TypeError("one of " + ", ".join(FORMATS))
+    return str(value)
+
+
+def _confidence(value: Any) -> Confidence:
+    if value not in CONFIDENCES:
+        raise TypeError("one of " + ", ".join(CONFIDENCES))
+    return Confidence[value.upper()]
+
+
+def _by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(value, dict):
+        raise TypeError("a table from patterns to lists of codes")
+    try:
+        return tuple((pattern, _strings(codes)) for pattern, codes in value.items())
+    except TypeError:
+        raise TypeError("a table from patterns to lists of codes") from None
+
+
+KEYS: Mapping[str, Callable[[Any], Any]] = {
+    "select": _strings,
+    "extend-select": _strings,
+    "ignore": _strings,
+    "per-file-ignores": _by_pattern,
+    "min-confidence": _confidence,
+    "exclude": _strings,
+    "extend-exclude": _strings,
+    "force-exclude": _flag,
+    "respect-gitignore": _flag,
+    "test-paths": _strings,
+    "output-format": _format,
+    "fix": _flag,
+    "unsafe-fixes": _flag,
+    "jobs": _count,
+}
+
+
+def from_table(table: Mapping[str, Any], where: str, base: Settings) -> Settings:
+    """`base` with the keys of `table`; `where` names the table in messages. Raises SettingsError."""
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(key.replace("_", "-"), KEYS, n=1, cutoff=0.5)
+            hint = f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(KEYS)
+            raise SettingsError(f"{where}: unknown key `{key}`; {hint}")
+        try:
+            values[key.replace("-", "_")] = KEYS[key](value)
+        except TypeError as error:
+            raise SettingsError(f"{where}: `{key}` must be {error}, not {_shown(value)}") from None
+    return dataclasses.replace(base, **values)
+
+
+def find(start: str) -> str | None:
+    """The nearest settings file at or above the folder `start`: a `transferlint.toml`, or a `pyproject.toml` with
+    `[tool.transferlint]`. Raises SettingsError where a `pyproject.toml` on the way is not TOML."""
+    folder = Path(os.path.abspath(start))
+    for above in (folder, *folder.parents):
+        own = above / "transferlint.toml"
+        if own.is_file():
+            return str(own)
+        project = above / "pyproject.toml"
+        if project.is_file() and _table(str(project)) is not None:
+            return str(project)
+    return None
+
+
+def read(path: str) -> Settings:
+    """The settings that a file holds; a `pyproject.toml` without our table holds none. Raises SettingsError."""
+    root = os.path.dirname(os.path.abspath(path))
+    base = Settings(root=root, source=path)
+    table = _table(path)
+    section = " [tool.transferlint]" if os.path.basename(path) == "pyproject.toml" else ""
+    return from_table(table or {}, _relative(path) + section, base)
+
+
+def inline(text: str, base: Settings) -> Settings:
+    """`base` with settings written as TOML on the command line (`select = ["TL1"]`). Raises SettingsError."""
+    try:
+        table = _toml().loads(text)
+    except ValueError as error:
+        raise SettingsError(f"--config: neither a file nor TOML: {text!r} ({error})") from None
+    return from_table(table, "--config", base)
+
+
+def _table(path: str) -> Mapping[str, Any] | None:
+    shown = _relative(path)
+    try:
+        whole = _toml().loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SettingsError(f"{shown}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise SettingsError(f"{shown}: not valid TOML: {error}") from None
+    if os.path.basename(path) != "pyproject.toml":
+        return dict(whole)
+    tool = whole.get("tool", {})
+    table = tool.get("transferlint") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise SettingsError(f"{shown}: tool.transferlint must be a table")
+    return table
+
+
+def _toml() -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+
+        return tomllib
+    import tomli
+
+    return tomli
+
+
+def _relative(path: str) -> str:
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative.replace(os.sep, "/")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_table(settings: Settings) -> dict[str, Any]:
+    """The settings as plain data under the keys that a file uses, and where they came from."""
+    table: dict[str, Any] = {}
+    for key in KEYS:
+        value = getattr(settings, key.replace("-", "_"))
+        if isinstance(value, Confidence):
+            value = value.name.lower()
+        elif key == "per-file-ignores":
+            value = {pattern: list(codes) for pattern, codes in value}
+        elif isinstance(value, tuple):
+            value = list(value)
+        table[key] = value
+    return {**table, "root": settings.root, "source": settings.source}
+
+
+def common_folder(paths: Iterable[str]) -> str:
+    """The deepest folder that holds all of `paths` (the current one for none): where the search for settings starts."""
+    folders = [os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths]
+    try:
+        return os.path.commonpath(folders) if folders else os.getcwd()
+    except ValueError:  # different drives
+        return os.getcwd()

@@ -1,0 +1,1 @@
+"""Text to program: the only package that knows how Python is written down."""

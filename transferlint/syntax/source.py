@@ -1,0 +1,218 @@
+"""Reading source files: bytes to text and back, text to a tree; every failure is one clear line.
+
+Limits, so that no input can take the process down or stall it:
+
+- A file over `MAX_BYTES` (2 MB) is refused: modules written by hand stay well below (the largest of PyTorch's has
+  1.3 MB), and what is larger is data or generated.
+- More than `MAX_BRACKETS` nested brackets are refused, as CPython refuses them (Parser/tokenizer.h, MAXLEVEL).
+- More than `MAX_LINKS` operators, attributes or calls within each other in one expression are refused; CPython's
+  compiler gives up at about as many (Python/ast.c, COMPILER_STACK_FRAME_SCALE), and the parser's time grows with their
+  square. `MAX_ELIFS` only bounds its stack; beyond `MAX_STRINGS` literals side by side it gives up by itself, with a
+  message that says nothing.
+- More than `MAX_PATTERN_BRACKETS` in a `case` pattern are refused: the parser's time doubles with each.
+- More than `MAX_TOKENS` operators, brackets, separators and strings are refused: a table of a million numbers on one
+  line takes the parser a minute and gigabytes. A module of 25,000 lines has half of that.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, NoReturn
+
+from transferlint.syntax import collector, nesting
+from transferlint.syntax.deep import with_stack
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+MAX_BYTES = 2_000_000
+MAX_BRACKETS = 200
+MAX_LINKS = 3_000
+MAX_STRINGS = 2_900
+MAX_ELIFS = 20_000
+MAX_PATTERN_BRACKETS = 8
+MAX_TOKENS = 300_000
+PARSER_STACK_BYTES = 64 * 1024 * 1024  # three times what the parser was seen to need at all limits at once
+
+# PEP 263, 'Defining the Encoding': the comment that declares one, in the first two lines.
+COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+NEWLINE = re.compile(r"\r\n|\r|\n")
+BYTES_NEWLINE = re.compile(rb"\r\n|\r|\n")
+
+# What the line of a syntax error, or the one before, looks like in Python 2.
+PYTHON_2 = (
+    (re.compile(r"^\s*print\s+(?![=(.\[,)+*/%&|^<>@:-])\S|\bprint\s*>>|^\s*print\s*\(.*\)\s*%"), "a print statement"),
+    (re.compile(r"[:;]\s*print\s+['\"\w]"), "a print statement"),
+    (re.compile(r"^\s*except\s+[\w.()]+\s*,\s*\w+\s*:"), "`except X, e:`"),
+    (re.compile(r"^\s*exec\s+(?![=(.\[,)+*/%&|^<>@:-])\S"), "an exec statement"),
+    (re.compile(r"^\s*raise\s+[\w.]+\s*,\s*\S"), "`raise X, message`"),
+    (re.compile(r"`[^`]+`"), "backticks"),
+    (re.compile(r"<>"), "the operator <>"),
+    (re.compile(r"\b(?:0[0-7]+|\d+)[lL]\b|(?<![\w.])0[0-7]+\b(?!\.)"), "an integer literal of Python 2"),
+    (re.compile(r"\b[uU][rR]['\"]"), "a ur'' literal"),
+)
+
+
+class SourceError(Exception):
+    """A file that cannot be read or parsed: `path` as the user named it, a 1-based `line` or None, one line of text."""
+
+    def __init__(self, path: str, line: int | None, message: str) -> None:
+        self.path = path
+        self.line = line
+        self.message = message
+        super().__init__(f"{path}: {message}" if line is None else f"{path}:{line}: {message}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a file, newlines as they are, without its byte order mark (`bom` says whether there was one).
+
+    `encoding` is Python's name of what the file declares, "utf-8" where it declares nothing.
+    """
+
+    path: str
+    text: str
+    encoding: str
+    bom: bool
+
+
+def read(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Source:
+    """The source at a path. Raises SourceError where nothing is there that can be read as text."""
+    name = os.fspath(path)
+    if name.endswith(".ipynb"):
+        raise SourceError(name, None, "notebooks are not supported yet: convert with `jupyter nbconvert --to script`")
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise SourceError(name, None, "is a directory")
+        if not stat.S_ISREG(mode):
+            raise SourceError(name, None, "is not a regular file")
+        with open(path, "rb") as file:
+            data = file.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise SourceError(name, None, "no such file") from None
+    except PermissionError:
+        raise SourceError(name, None, "permission denied") from None
+    except (OSError, ValueError) as error:
+        message = getattr(error, "strerror", None) or str(error)
+        raise SourceError(name, None, f"cannot be read: {_one_line(message)}") from None
+    return decode(name, data, max_bytes)
+
+
+def decode(path: str, data: bytes, max_bytes: int = MAX_BYTES) -> Source:
+    """The source that the bytes of a file are. Raises SourceError where they are too many or no text."""
+    if len(data) > max_bytes:
+        raise SourceError(path, None, f"larger than {max_bytes:,} bytes: not checked")
+    if b"\0" in data:
+        at = data.index(b"\0")
+        raise SourceError(path, _line(data, at), f"contains a NUL byte (at byte {at}): not Python source")
+    bom = data.startswith(codecs.BOM_UTF8)
+    body = data[len(codecs.BOM_UTF8) :] if bom else data
+    encoding = _encoding(path, body, bom)
+    try:
+        return Source(path, body.decode(encoding), encoding, bom)
+    except UnicodeDecodeError as error:
+        at = error.start + len(data) - len(body)
+        message = f"is not {encoding.upper()}: byte {at} is {data[at]:#04x}"
+        raise SourceError(path, _line(data, at), message) from None
+    except ValueError as error:
+        raise SourceError(path, None, f"is not {encoding}: {_one_line(str(error))}") from None
+
+
+def encode(source: Source, text: str) -> bytes:
+    """The bytes to write for a changed text: in the encoding of the source, with a byte order mark where it had one.
+
+    Raises SourceError where that encoding lacks a character.
+    """
+    try:
+        body = text.encode(source.encoding)
+    except UnicodeError as error:
+        raise SourceError(source.path, None, f"cannot be written: {_one_line(str(error))}") from None
+    return codecs.BOM_UTF8 + body if source.bom else body
+
+
+def parse(source: Source) -> cst.Module:
+    """The tree of a source.
+
+    Raises SourceError with the parser's line and message, one that names Python 2 where the line looks like it, or
+    one that names the limit which the text exceeds.
+    """
+    import libcst
+
+    text = source.text
+    _refuse_too_deep(source.path, text)
+    try:
+        with collector.paused():
+            return with_stack(lambda: libcst.parse_module(text), PARSER_STACK_BYTES)
+    except libcst.ParserSyntaxError as error:
+        _raise_syntax_error(source, error.raw_line, error.message)
+    except (RecursionError, MemoryError):
+        raise SourceError(source.path, None, "nests too deeply for the parser") from None
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the parser is no Exception; this file is lost, not the run
+        raise SourceError(source.path, None, f"the parser failed: {_one_line(str(error))}") from None
+
+
+def _refuse_too_deep(path: str, text: str) -> None:
+    depth = nesting.measure(text)
+    for (found, at), most, what in (
+        (depth.brackets, MAX_BRACKETS, "nested brackets (Python refuses them too)"),
+        (depth.links, MAX_LINKS, "operators, attributes or calls in one expression"),
+        (depth.strings, MAX_STRINGS, "string literals side by side"),
+        (depth.elifs, MAX_ELIFS, "elif branches"),
+        (depth.pattern_brackets, MAX_PATTERN_BRACKETS, "nested brackets in a case pattern"),
+        (depth.tokens, MAX_TOKENS, "operators, brackets, separators and strings"),
+    ):
+        if found > most:
+            line = len(NEWLINE.findall(text, 0, at)) + 1
+            raise SourceError(path, line, f"too many {what}: {found:,}, at most {most:,}")
+
+
+def _raise_syntax_error(source: Source, line: int, message: str) -> NoReturn:
+    lines = NEWLINE.split(source.text)
+    for number in (line, line - 1):
+        if 1 <= number <= len(lines):
+            shown = lines[number - 1]
+            for pattern, what in PYTHON_2:
+                if pattern.search(shown):
+                    raise SourceError(source.path, number, f"looks like Python 2 ({what}): not supported") from None
+    short = re.sub(r"^(?:parser|tokenizer) error: (?:error at \d+:\d+: )?", "", _one_line(message))
+    if short.count(",") > 6:
+        short = "invalid syntax"  # of a dozen alternatives none helps
+    raise SourceError(source.path, max(line, 1), f"syntax error: {short}") from None
+
+
+def _encoding(path: str, body: bytes, bom: bool) -> str:
+    """The name of the encoding that the first two lines declare (PEP 263)."""
+    lines = BYTES_NEWLINE.split(body[:4096], maxsplit=2)[:2]
+    number = 1
+    found = COOKIE.match(lines[0])
+    if found is None and len(lines) == 2 and BLANK.match(lines[0]):
+        number = 2
+        found = COOKIE.match(lines[1])
+    if found is None:
+        return "utf-8"
+    declared = found.group(1).decode("ascii", "replace")
+    try:
+        codec = codecs.lookup(declared)
+    except (LookupError, ValueError):
+        raise SourceError(path, number, f"declares an unknown encoding: {declared}") from None
+    if not getattr(codec, "_is_text_encoding", True):
+        raise SourceError(path, number, f"declares an encoding that is not one of text: {declared}")
+    if bom and codec.name not in ("utf-8", "utf-8-sig"):
+        raise SourceError(path, number, f"declares {declared} but begins with a UTF-8 byte order mark")
+    return "utf-8" if codec.name == "utf-8-sig" else codec.name
+
+
+def _line(data: bytes, at: int) -> int:
+    return len(BYTES_NEWLINE.findall(data, 0, at)) + 1
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())

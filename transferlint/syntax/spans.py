@@ -1,0 +1,235 @@
+"""Where a node stands in the text, computed when somebody asks for the first time."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from types import TracebackType
+from typing import Any
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState  # the one hook to positions besides LibCST's slow metadata
+
+from transferlint.model import Site
+from transferlint.syntax import collector
+from transferlint.syntax.deep import with_deep_stack
+
+NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class Spans:
+    """Offsets, texts and sites of the nodes of one tree.
+
+    `text` is what the tree was parsed from, without its byte order mark. Offsets are 0-based code points, ends
+    exclusive. A node that is not part of the tree raises KeyError.
+    """
+
+    def __init__(self, tree: cst.Module, text: str) -> None:
+        self.source = text
+        self._tree = tree
+        self._record: _Recorder | None = None
+        self._lines: list[int] = []
+
+    def of(self, node: Any) -> tuple[int, int]:
+        """The offsets of a node: of an expression without its own parentheses, of a statement without the blank
+        lines and comments before it and without what follows its last token."""
+        return self._recorded().inner[id(node)]
+
+    def outer(self, node: Any) -> tuple[int, int]:
+        """The offsets of a node with its own parentheses."""
+        record = self._recorded()
+        inner = record.inner[id(node)]
+        return record.outer.get(id(node), inner) if getattr(node, "lpar", ()) else inner
+
+    def whole(self, node: Any) -> tuple[int, int]:
+        """The offsets of everything LibCST keeps with a node: also the blanks and comments around it."""
+        record = self._recorded()
+        return record.outer.get(id(node)) or record.inner[id(node)]
+
+    def text(self, node: Any) -> str:
+        """The text at `of(node)`."""
+        start, end = self.of(node)
+        return self.source[start:end]
+
+    def site(self, path: str, start: int, end: int) -> Site:
+        """The lines and columns of two offsets. Lines end at \\n, \\r\\n or \\r, as in Python; not at form feeds."""
+        line, column = self.position(start)
+        end_line, end_column = self.position(end)
+        return Site(path, line, column, end_line, end_column)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column, in code points, of an offset."""
+        starts = self.line_starts()
+        line = bisect.bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line_starts(self) -> list[int]:
+        """The offsets at which the lines of the text begin."""
+        if not self._lines:
+            self._lines = [0, *(match.end() for match in NEWLINE.finditer(self.source))]
+        return self._lines
+
+    def comments(self) -> list[tuple[int, int]]:
+        """The offsets of all comments, in order."""
+        return sorted(self._recorded().comments)
+
+    def _recorded(self) -> _Recorder:
+        if self._record is None:
+            try:
+                self._record = _record(self._tree, self.source)
+            except RecursionError:
+                self._record = with_deep_stack(lambda: _record(self._tree, self.source))
+        return self._record
+
+
+def _record(tree: cst.Module, text: str) -> _Recorder:
+    recorder = _Recorder(tree)
+    with collector.paused():
+        tree._codegen(recorder)
+    written = "".join(recorder.tokens)
+    if written != text:
+        recorder.shift(align(written, text), len(text))
+    recorder.tokens.clear()
+    return recorder
+
+
+def align(written: str, text: str) -> list[tuple[int, int]]:
+    """Where the text has more than was written: (offset in `written`, code points left out so far), ascending.
+
+    LibCST's trees lose some blanks and comments (a space before the colon of `except A :`, a carriage return at the
+    end of the file), so that what it writes is the text with a few gaps. Each gap is as short as lets the next
+    stretch match.
+    """
+    gaps: list[tuple[int, int]] = []
+    at = there = 0
+    while at < len(written):
+        run = _common(written, at, text, there)
+        at += run
+        there += run
+        if at >= len(written):
+            break
+        for length in (64, 32, 16, 8, 4, 2, 1):
+            found = text.find(written[at : at + length], there)
+            if found >= 0:
+                there = found
+                gaps.append((at, there - at))
+                break
+        else:
+            at += 1  # something the text does not have
+    return gaps
+
+
+def _common(one: str, start: int, other: str, other_start: int) -> int:
+    """How many code points are the same from the two offsets on."""
+    length = min(len(one) - start, len(other) - other_start)
+    run = 0
+    step = 4096
+    while run < length:
+        size = min(step, length - run)
+        if one[start + run : start + run + size] == other[other_start + run : other_start + run + size]:
+            run += size
+        elif step == 1:
+            break
+        else:
+            step = max(step // 8, 1)
+    return run
+
+
+# Punctuation and blanks, whose positions nobody asks for.
+SILENT = frozenset(
+    (
+        cst.SimpleWhitespace, cst.TrailingWhitespace, cst.ParenthesizedWhitespace, cst.EmptyLine, cst.Newline,
+        cst.Comma, cst.Dot, cst.Colon, cst.Semicolon, cst.AssignEqual,
+    )
+)  # fmt: skip
+
+
+class _Recorder(CodegenState):
+    """Walks along while LibCST writes the tree out, and notes at which offset each node begins and ends.
+
+    `inner` is without a node's own parentheses, or a statement's blank lines; `outer` with them, where that differs.
+    """
+
+    def __init__(self, tree: cst.Module) -> None:
+        super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
+        self.inner: dict[int, tuple[int, int]] = {}
+        self.outer: dict[int, tuple[int, int]] = {}
+        self.comments: list[tuple[int, int]] = []
+        self.offset = 0
+        self._starts: list[int] = []
+
+    def add_indent_tokens(self) -> None:
+        self.tokens.extend(self.indent_tokens)
+        for token in self.indent_tokens:
+            self.offset += len(token)
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)
+        self.offset += len(value)
+
+    def pop_trailing_newline(self) -> None:
+        if self.tokens:
+            self.offset -= len(self.tokens.pop())
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        if type(node) not in SILENT:
+            self._starts.append(self.offset)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        kind = type(node)
+        if kind in SILENT:
+            return
+        key = id(node)
+        whole = (self._starts.pop(), self.offset)
+        inner = self.inner.setdefault(key, whole)
+        if inner != whole:
+            self.outer[key] = whole
+        if kind is cst.Comment:
+            self.comments.append(whole)
+
+    def shift(self, gaps: list[tuple[int, int]], length: int) -> None:
+        """Move all offsets to where they are in a text that has more than was written (see `align`)."""
+        at = [offset for offset, _ in gaps]
+        moved = [0, *(left_out for _, left_out in gaps)]
+
+        def shifted(span: tuple[int, int]) -> tuple[int, int]:
+            start, end = span
+            start += moved[bisect.bisect_right(at, start)]
+            end += moved[bisect.bisect_left(at, end)]
+            return min(start, length), min(max(start, end), length)
+
+        self.inner = {key: shifted(span) for key, span in self.inner.items()}
+        self.outer = {key: shifted(span) for key, span in self.outer.items()}
+        self.comments = [shifted(span) for span in self.comments]
+
+    def record_syntactic_position(  # type: ignore[override]
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> _Stretch:
+        return _Stretch(self, node, start_node, end_node)
+
+
+class _Stretch:
+    """The text written while this context is open, or what the two given nodes within it stand at."""
+
+    __slots__ = ("end_node", "node", "recorder", "start", "start_node")
+
+    def __init__(
+        self, recorder: _Recorder, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None
+    ) -> None:
+        self.recorder = recorder
+        self.node = node
+        self.start_node = start_node
+        self.end_node = end_node
+
+    def __enter__(self) -> None:
+        self.start = self.recorder.offset
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            return
+        inner = self.recorder.inner
+        start = self.start if self.start_node is None else inner[id(self.start_node)][0]
+        end = self.recorder.offset if self.end_node is None else inner[id(self.end_node)][1]
+        inner[id(self.node)] = (start, end)

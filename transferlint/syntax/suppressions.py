@@ -1,0 +1,174 @@
+"""Comments that silence findings.
+
+    x = loss.item()  # transferlint: ignore[TL101, TL2] read once on purpose      these codes, or all that begin so
+    x = loss.item()  # transferlint: ignore                                       every code
+    def log(loss):   # transferlint: ignore[TL101] called once an epoch           the whole body
+    # transferlint: ignore-file[TL401] generated code                             the file; on a line of its own
+    x = loss.item()  # noqa: TL101                                                this line, as flake8 and ruff have it
+
+On any line of a simple statement a comment covers the whole statement; on the header of a `def`, `class`, `for`,
+`while` or `with` that and the whole body; on the header of an `if` or another clause only the header. Text in strings
+is never a comment.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from transferlint.syntax.spans import Spans
+
+OURS = re.compile(r"#\s*transferlint\s*:\s*(?P<form>[\w-]*)\s*(?:\[(?P<codes>[^\]#]*)\])?\s*(?P<rest>[^#]*)", re.I)
+NOQA = re.compile(r"#\s*noqa(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?(?![\w-])", re.I)
+CODE = re.compile(r"[A-Z]+[0-9]*\Z")
+OUR_NOQA = re.compile(r"TL[0-9]+\Z")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Suppression:
+    """A comment that silences findings whose first line is one of `first_line` to `last_line` (1-based, inclusive).
+
+    `codes` are codes or beginnings of codes, empty for all. `line` is the comment's own, `start` and `end` its offsets.
+    `kind`: "line" (a statement or header), "block" (a statement with its body), "file", "noqa", or "malformed": a
+    comment that is addressed to us and not understood, silences nothing, and has that in its `codes`.
+    """
+
+    codes: tuple[str, ...]
+    reason: str
+    first_line: int
+    last_line: int
+    line: int
+    start: int
+    end: int
+    kind: str
+
+    def silences(self, code: str, first_line: int, last_line: int) -> bool:
+        """Whether a finding of this code on these lines is silenced: one that begins in the covered lines, or has the
+        comment on one of its own."""
+        if self.kind == "malformed" or not (not self.codes or code.startswith(self.codes)):
+            return False
+        return self.first_line <= first_line <= self.last_line or first_line <= self.line <= last_line
+
+
+def find(text: str, tree: cst.Module, spans: Spans | None = None) -> list[Suppression]:
+    """The suppressions of a file, in the order of their comments; does nothing where no comment can be one.
+
+    `text` is what `tree` was parsed from; `spans` are its positions where somebody has them already.
+    """
+    lowered = text.lower()
+    if "transferlint" not in lowered and "noqa" not in lowered:
+        return []
+    from transferlint.syntax import spans as spans_
+
+    positions = spans or spans_.Spans(tree, text)
+    found: list[Suppression] = []
+    lines: _Lines | None = None
+    for start, end in positions.comments():
+        comment = text[start:end]
+        if "transferlint" not in comment.lower() and "noqa" not in comment.lower():
+            continue
+        if lines is None:
+            lines = _Lines(tree, positions)
+        found.extend(_of_comment(comment, start, text, lines))
+    return found
+
+
+def _of_comment(comment: str, start: int, text: str, lines: _Lines) -> Iterator[Suppression]:
+    line, column = lines.spans.position(start)
+    end = start + len(comment)
+    ours = OURS.search(comment)
+    if ours is not None:
+        alone = not text[start - column + 1 : start].strip()
+        yield _ours(ours, lines, line, (start, end), alone)
+    noqa = NOQA.search(comment)
+    if noqa is not None:
+        codes = tuple(code.upper() for code in re.split(r"[,\s]+", noqa["codes"] or "") if code)
+        of_ours = tuple(code for code in codes if OUR_NOQA.match(code))
+        if of_ours or not codes:
+            first, last, kind = lines.covered(line)
+            if kind == "block":
+                first = last = line
+            yield Suppression(of_ours, comment[noqa.end() :].strip(), first, last, line, start, end, "noqa")
+
+
+def _ours(match: re.Match[str], lines: _Lines, line: int, span: tuple[int, int], alone: bool) -> Suppression:
+    """One comment addressed to us."""
+    form = match["form"].lower()
+    codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
+    reason = match["rest"].strip().lstrip(":-").strip()
+    wrong = [code for code in codes if not CODE.match(code)]
+    bracketed = match["codes"] is not None
+    unclosed = match["rest"].lstrip().startswith("[")
+    if form not in ("ignore", "ignore-file") or wrong or unclosed or (bracketed and not codes):
+        what = wrong or [match["form"] + match["rest"] if form not in ("ignore", "ignore-file") else "["]
+        return Suppression((" ".join(what).strip() or "transferlint:",), reason, line, line, line, *span, "malformed")
+    if form == "ignore-file":
+        if not alone:
+            return Suppression((match["form"],), reason, line, line, line, *span, "malformed")
+        return Suppression(codes, reason, 1, len(lines.spans.line_starts()), line, *span, "file")
+    first, last, kind = lines.covered(line)
+    return Suppression(codes, reason, first, last, line, *span, kind)
+
+
+class _Lines:
+    """Which lines a comment on a line speaks for."""
+
+    def __init__(self, tree: cst.Module, spans: Spans) -> None:
+        self.spans = spans
+        # First and last line of each simple statement and header, in order, with the last line covered and the kind.
+        self._entries = sorted(self._walk(tree))
+
+    def covered(self, line: int) -> tuple[int, int, str]:
+        """The first and last line that a comment on this line covers, and "line" or "block"."""
+        at = bisect.bisect_right(self._entries, (line, float("inf"))) - 1
+        while at >= 0:
+            first, last, covered, kind = self._entries[at]
+            if line <= last:
+                return first, max(covered, line), kind
+            if at and self._entries[at - 1][0] != first:
+                break
+            at -= 1
+        return line, line, "line"
+
+    def _walk(self, tree: cst.Module) -> Iterator[tuple[int, int, int, str]]:
+        import libcst
+
+        blocks = (libcst.FunctionDef, libcst.ClassDef, libcst.For, libcst.While, libcst.With)
+        waiting: list[Any] = [tree]
+        while waiting:
+            node = waiting.pop()
+            body = getattr(node, "body", None)
+            if isinstance(node, libcst.SimpleStatementLine | libcst.SimpleStatementSuite | libcst.Decorator):
+                first, last = self._extent(node)
+                yield first, last, last, "line"
+            elif isinstance(node, libcst.Module | libcst.IndentedBlock):
+                waiting.extend(node.body)
+            elif body is not None or isinstance(node, libcst.Match):
+                header = self._header(node)
+                last = self._extent(body)[1] if isinstance(node, blocks) else header[1]
+                yield *header, last, "block" if isinstance(node, blocks) else "line"
+                waiting.extend(
+                    part
+                    for part in (body, getattr(node, "orelse", None), getattr(node, "finalbody", None))
+                    if part is not None
+                )
+                for parts in ("handlers", "cases", "decorators"):
+                    waiting.extend(getattr(node, parts, ()))
+
+    def _extent(self, node: Any) -> tuple[int, int]:
+        start, end = self.spans.of(node)
+        return self.spans.position(start)[0], self.spans.position(max(end - 1, start))[0]
+
+    def _header(self, node: Any) -> tuple[int, int]:
+        """The lines of a compound statement or clause up to its colon."""
+        first = self.spans.position(self.spans.of(node)[0])[0]
+        body = getattr(node, "body", None)
+        if body is None:  # a match: its subject ends the header
+            return first, self.spans.position(self.spans.outer(node.subject)[1])[0]
+        return first, self.spans.position(self.spans.whole(body)[0])[0]

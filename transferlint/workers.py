@@ -1,0 +1,221 @@
+"""Many files at once: worker processes over chunks of files, in a fixed order of results, surviving a worker's death.
+
+A file is always checked in a thread with a large stack and a high recursion limit, so that deeply nested source does
+not overflow; a worker that dies all the same is found out by giving each file it may have held a worker of its own.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import gc
+import multiprocessing
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from transferlint.discovery import Target, Trouble
+from transferlint.pipeline import Outcome, Plan, check_file
+
+SERIAL_BELOW = 60
+_STACK = 512 * 1024 * 1024
+_DEPTH = 200_000
+_LAST_WORDS = 1.0  # seconds
+_CHUNKS_A_WORKER = 8
+_WAITING, _STARTED = 0, 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Job:
+    """A file of a run: its place in the order of results, what to check, and the selectors that do not count in it."""
+
+    index: int
+    target: Target
+    ignored: tuple[str, ...] = ()
+
+
+T = TypeVar("T")
+Done = Callable[[int], None]
+
+
+def run(jobs: Sequence[Job], plan: Plan, workers: int, done: Done) -> list[Outcome]:
+    """Check every job and return the outcomes in the jobs' order; `done` is told how many more are finished.
+
+    `workers` 0 picks the number: one a core, and none but this process for few files or where processes cannot be
+    forked.
+    """
+    count = workers or _suitable(len(jobs))
+    if count <= 1 or len(jobs) <= 1:
+        stop = threading.Event()
+        return deep(lambda: _serial(jobs, plan, done, stop), stop)
+    return _parallel(jobs, plan, min(count, len(jobs)), done)
+
+
+def deep(work: Callable[[], T], stop: threading.Event | None = None) -> T:
+    """The value of `work()`, run in a thread with a large stack; what it raises is raised here.
+
+    An interrupt sets `stop` and waits a moment, so that the file at hand is left whole.
+    """
+    box: list[T] = []
+    failure: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            box.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    limit = sys.getrecursionlimit()
+    before = threading.stack_size()
+    try:
+        threading.stack_size(_STACK)
+        thread = threading.Thread(target=body, daemon=True)
+        sys.setrecursionlimit(max(limit, _DEPTH))
+        thread.start()
+    except (RuntimeError, ValueError):  # no memory for such a stack: do without
+        sys.setrecursionlimit(limit)
+        return work()
+    finally:
+        threading.stack_size(before)
+    try:
+        thread.join()
+    except BaseException:
+        if stop:
+            stop.set()
+        thread.join(_LAST_WORDS)
+        raise
+    finally:
+        sys.setrecursionlimit(limit)
+    if failure:
+        raise failure[0]
+    return box[0]
+
+
+def _suitable(files: int) -> int:
+    if files < SERIAL_BELOW or "fork" not in multiprocessing.get_all_start_methods():
+        return 1
+    with contextlib.suppress(AttributeError, OSError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _serial(jobs: Sequence[Job], plan: Plan, done: Done, stop: threading.Event) -> list[Outcome]:
+    outcomes = []
+    for job in jobs:
+        if stop.is_set():
+            break
+        outcomes.append(check_file(job.target, plan, job.ignored))
+        done(1)
+    return outcomes
+
+
+def _parallel(jobs: Sequence[Job], plan: Plan, workers: int, done: Done) -> list[Outcome]:
+    _preload()
+    outcomes: dict[int, Outcome] = {}
+    remaining = list(jobs)
+    while remaining:
+        chunks = _chunks(remaining, workers)
+        suspects = _pass(chunks, plan, workers, outcomes, done)
+        for job in suspects:
+            if _pass([[job]], plan, 1, outcomes, done):
+                outcomes[job.index] = Outcome(job.target.path, troubles=(_died(job),))
+                done(1)
+        remaining = [job for job in remaining if job.index not in outcomes]
+    return [outcomes[job.index] for job in jobs]
+
+
+def _pass(
+    chunks: Sequence[Sequence[Job]], plan: Plan, workers: int, outcomes: dict[int, Outcome], done: Done
+) -> list[Job]:
+    """Run the chunks in a pool of their own, filling `outcomes`. Empty where all went well; where a worker died, the
+    jobs that were begun and not brought home (what was never begun is nobody's fault)."""
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    context = multiprocessing.get_context(method)
+    last = max(job.index for chunk in chunks for job in chunk)
+    states = context.RawArray("b", last + 1)
+    broken = False
+    pool = concurrent.futures.ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_begin, initargs=(plan, states)
+    )
+    try:
+        pending = {pool.submit(_chunk, chunk): chunk for chunk in chunks}
+        for future in concurrent.futures.as_completed(pending):
+            try:
+                results = future.result()
+            except BrokenProcessPool:
+                broken = True
+                continue
+            outcomes.update(zip((job.index for job in pending[future]), results, strict=True))
+            done(len(results))
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    pool.shutdown()
+    if not broken:
+        return []
+    begun = [job for chunk in chunks for job in chunk if states[job.index] == _STARTED and job.index not in outcomes]
+    return begun or [job for chunk in chunks for job in chunk if job.index not in outcomes][:1]
+
+
+_worker: dict[str, Any] = {}
+
+
+def _begin(plan: Plan, states: Any) -> None:
+    """In a new worker: keep what every chunk needs, and die of an interrupt without a word."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.freeze()
+    _worker.update(plan=plan, states=states)
+
+
+def _chunk(jobs: Sequence[Job]) -> list[Outcome]:
+    plan, states = _worker["plan"], _worker["states"]
+
+    def work() -> Iterator[Outcome]:
+        for job in jobs:
+            states[job.index] = _STARTED
+            yield check_file(job.target, plan, job.ignored)
+            states[job.index] = _WAITING
+
+    return deep(lambda: list(work()))
+
+
+def _chunks(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
+    """Runs of consecutive jobs of about equal size in bytes, the largest first, several for each worker."""
+    sizes = [_size(job.target.path) for job in jobs]
+    limit = max(1, sum(sizes) // (workers * _CHUNKS_A_WORKER))
+    chunks: list[list[Job]] = [[]]
+    weights = [0]
+    for job, size in zip(jobs, sizes, strict=True):
+        if chunks[-1] and weights[-1] + size > limit:
+            chunks.append([])
+            weights.append(0)
+        chunks[-1].append(job)
+        weights[-1] += size
+    order = sorted(range(len(chunks)), key=lambda index: -weights[index])
+    return [chunks[index] for index in order]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size + 200
+    except OSError:
+        return 200
+
+
+def _died(job: Job) -> Trouble:
+    return Trouble("", f"internal error: the worker that checked {job.target.path} died; please report")
+
+
+def _preload() -> None:
+    """Import what every worker needs before they are forked, so that it is imported once."""
+    for name in ("transferlint.flow.facts", "transferlint.syntax.lower", "transferlint.syntax.source"):
+        with contextlib.suppress(ImportError):
+            __import__(name)
