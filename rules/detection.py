@@ -5,29 +5,81 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import Transfer
+from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.model import Confidence, Evidence, Fix
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
 _NEAR = 6  # lines between transfers that one change serves
+_MOVES = frozenset({MOVE, DOWNLOAD})
 Found = tuple[FunctionFacts, Transfer]
 
 
-def each(facts: FileFacts, *kinds: str) -> Iterator[tuple[FunctionFacts, Transfer]]:
-    """The transfers of the given kinds over all functions that the host runs and that have text of their own."""
+def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Found]:
+    """The transfers of the given kinds over all functions that the host runs and that have text of their own.
+    `discarded`: also moves of tensors whose result nobody takes, which move nothing."""
     for function in facts.functions:
         if function.role.skip:
             continue
         for transfer in function.transfers:
-            if transfer.kind in kinds and function.has_text(transfer.register):
+            if transfer.kind not in kinds or not function.has_text(transfer.register):
+                continue
+            if discarded or transfer.kind not in _MOVES or not dropped(function, transfer):
                 yield function, transfer
 
 
-def hot(facts: FileFacts, *kinds: str) -> Iterator[tuple[FunctionFacts, Transfer]]:
+def dropped(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a move of a tensor that is a statement of its own."""
+    users = function.users(transfer.register)
+    return transfer.before.is_a(TENSOR) and len(users) == 1 and isinstance(function.code[users[0]], p.Discard)
+
+
+def hot(facts: FileFacts, *kinds: str) -> Iterator[Found]:
     """Those of them that run at least once a step, unguarded."""
     for function, transfer in each(facts, *kinds):
         if function.warmth(transfer.register).hot:
             yield function, transfer
+
+
+def for_the_host(function: FunctionFacts, reg: Reg, followed: bool = False) -> bool:
+    """True where a value goes straight to what only the host does: saving it, or stepping an environment with it."""
+    for user in function.users(reg):
+        made = function.code[user]
+        if isinstance(made, p.Attr):
+            calls = (c for c in function.users(user) if isinstance(function.code[c], p.Call))
+            if any(for_the_host(function, call, followed) for call in calls):
+                return True
+        elif isinstance(made, p.Call) and made.function != reg:
+            if _host_only(function, made):
+                return True
+        elif isinstance(made, p.Sequence | p.Mapping | p.Subscript | p.Binary):
+            if for_the_host(function, user, followed):
+                return True
+        elif isinstance(made, p.Store) and not followed:
+            loads = (r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot)
+            if any(for_the_host(function, load, True) for load in loads):
+                return True
+    return False
+
+
+def _host_only(function: FunctionFacts, call: p.Call) -> bool:
+    callee = function.code[call.function]
+    if isinstance(callee, p.Attr):
+        return bool(SAVERS.match(callee.name)) or (
+            callee.name in ("step", "reset", "act") and bool(ENVIRONMENTS.search(_last(function, callee.object)))
+        )
+    return isinstance(callee, p.Load | p.Outer) and bool(SAVERS.match(_last(function, call.function)))
+
+
+def _last(function: FunctionFacts, reg: Reg) -> str:
+    made = function.code[reg]
+    if isinstance(made, p.Load):
+        return function.function.slot_names[made.slot]
+    if isinstance(made, p.Subscript):
+        return _last(function, made.object)
+    return made.name if isinstance(made, p.Attr | p.Outer) else ""
 
 
 def clusters(found: Iterable[Found]) -> Iterator[tuple[FunctionFacts, list[Transfer]]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, NUMBER, SCALAR_READ, SHAPE, Transfer
-from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, MODULE, NAME, ON_DEVICE, RESIDENT, TENSOR
+from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, MODULE, NAME, ON_DEVICE, RESIDENT, TENSOR, UNKNOWN
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
+
+from .detection import for_the_host
 
 READS = frozenset({DOWNLOAD, SCALAR_READ, NUMBER, "array"})
 _UPLOADS = frozenset({MOVE, BUILD})
@@ -49,6 +51,8 @@ def explained(function: FunctionFacts, transfer: Transfer) -> bool:
             for t in function.transfers
         ):
             return True
+    if for_the_host(function, reg):
+        return True
     if reg in returns(function).values() or bounces(function, transfer):
         return True
     return any(read == reg and function.has_text(test) for test, read in decisions(function).items())
@@ -93,7 +97,7 @@ def _works(function: FunctionFacts, reg: Reg) -> bool:
     instruction = function.code[reg]
     value = function.values[reg]
     if isinstance(instruction, p.Binary):
-        return value.is_a(TENSOR) and value.on_device
+        return value.is_a(TENSOR | UNKNOWN) and value.on_device
     if isinstance(instruction, p.Call):
         if not value.on_device or value.is_a(HOST_VALUE | NAME | DTYPE | DEVICE_NAME | MODULE):
             return False

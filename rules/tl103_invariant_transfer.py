@@ -38,8 +38,23 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import Invariance
+from transferlint.flow.loops import classify
 from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import CONTAINER, FRESH, HOST, MODULE, MOVED, ON_DEVICE, PARAMETER, PLAIN, TENSOR, UNKNOWN
+from transferlint.flow.values import (
+    CONTAINER,
+    DEVICE,
+    FRESH,
+    FROM_PARAMETER,
+    GIVEN,
+    HOST,
+    MODULE,
+    MOVED,
+    ON_DEVICE,
+    PARAMETER,
+    PLAIN,
+    TENSOR,
+    UNKNOWN,
+)
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -79,7 +94,9 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
         or (transfer.before.kinds & MODULE and not transfer.before.kinds & TENSOR)
     ):
         return None
-    if transfer.before.places and not transfer.before.places & ~ON_DEVICE:
+    before = transfer.before
+    assumed = before.places & GIVEN and before.flags & FROM_PARAMETER and not before.places & DEVICE
+    if before.places and not before.places & ~ON_DEVICE and not assumed:
         return None
     if transfer.before.flags & PARAMETER:
         return None
@@ -108,10 +125,9 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
 
 def _repeats(function: FunctionFacts, region: int) -> bool:
     """True for a loop that turns more than a handful of times."""
-    heat = function.file.heat
-    parent = function.function.regions[region].parent
-    inside, outside = heat.in_region(function.index, region), heat.in_region(function.index, parent)
-    return inside.level > outside.level or inside.loop != outside.loop or inside.level >= 3
+    loop = function.function.regions[region]
+    value = function.values[loop.test] if loop.test is not None else None
+    return classify(function.function, loop, value) != "few"
 
 
 def _tensor_like(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -126,9 +142,8 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
     before = transfer.before
     if before.flags & PARAMETER or before.kinds & MODULE or (before.places and not before.places & ~ON_DEVICE):
         return False
-    stored = [i for i in function.code if isinstance(i, p.SetAttr) and i.name == attribute]
-    if stored and not all(i.value == transfer.register for i in stored):
-        return False
+    if any(isinstance(i, p.SetAttr) and i.name == attribute for i in function.code):
+        return False  # kept where it was moved to: the next call moves nothing
     return bool(before.flags & (PLAIN | FRESH)) or (before.is_a(TENSOR) and bool(before.places & HOST))
 
 

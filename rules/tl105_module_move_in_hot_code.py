@@ -34,14 +34,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
+from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, MOVE
 from transferlint.flow.values import MODULE, ON_DEVICE
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
 from .detection import brief, hot
+
+_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -50,10 +53,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         before = transfer.before
         if not before.is_a(MODULE):
             continue
-        if not function.loops(transfer.register) or (transfer.kind == MOVE and not before.places & ~ON_DEVICE):
+        loops, made = function.loops(transfer.register), set(before.why)
+        if not loops or (transfer.kind == MOVE and not before.places & ~ON_DEVICE):
             continue
-        if transfer.subject is not None and isinstance(function.code[transfer.subject], p.Call):
-            continue  # `Net().to(d)`: a module that is new in every turn has to be moved
+        if transfer.subject is not None:
+            made.add(transfer.subject)
+        if any(r >= 0 and _makes(function, r) and function.loops(r)[:1] == loops[:1] for r in made):
+            continue  # a module that is new in every turn has to be moved
         text = brief(function.text(transfer.register))
         yield function.finding(
             transfer.register,
@@ -62,6 +68,15 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             (),
             Confidence.LIKELY,
         )
+
+
+def _makes(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a call that makes a module, not one that moves it."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call):
+        return False
+    callee = function.code[made.function]
+    return not (isinstance(callee, p.Attr) and callee.name in _MOVES)
 
 
 RULE = Rule(

@@ -36,7 +36,7 @@ from transferlint.flow.transfers import NUMBER, SCALAR_READ
 from transferlint.model import Evidence, Finding
 from transferlint.rule import Example, Rule
 
-from .detection import Found, brief, clusters, likely, others, sure
+from .detection import Found, brief, clusters, for_the_host, likely, others, sure
 from .round_trips import READS, returns
 
 
@@ -66,6 +66,8 @@ def _trips(facts: FileFacts) -> Iterator[Found]:
         downloads = {down for up, down in trips.items() if function.has_text(up) and function.has_text(down)}
         for transfer in function.transfers:
             if transfer.register in downloads and transfer.kind in READS and likely(function, transfer):
+                if for_the_host(function, transfer.register):
+                    continue
                 yield function, transfer
 
 

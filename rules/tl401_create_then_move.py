@@ -20,7 +20,8 @@ Use instead
 
 When it is fine
 ---------------
-In setup code that runs once (not reported), or where random numbers must be the host generator's.
+In setup code that runs once (not reported; neither is a function of which nothing in the file says that it runs
+repeatedly), or where random numbers must be the host generator's.
 
 Fix safety
 ----------
@@ -34,7 +35,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import DEVICE, FRESH, HOST, ON_DEVICE, TENSOR
-from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
+from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -84,9 +85,17 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{brief(function.text(first.register))}` makes a tensor on the host and moves it",
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
-            Confidence.LIKELY if first.places & ~DEVICE else Confidence.CERTAIN,
+            _sure(function, first),
             together([_fix(function, t) for t in group]),
         )
+
+
+def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
+    """Certain where the target is proven to be the device; possible where nothing says that the code runs again."""
+    warmth = function.warmth(transfer.register)
+    if warmth.weak and warmth.level >= Level.PER_STEP and warmth.loop < 0 and warmth.caller is None:
+        return Confidence.POSSIBLE
+    return Confidence.LIKELY if transfer.places & ~DEVICE else Confidence.CERTAIN
 
 
 def _made(function: FunctionFacts, transfer: Transfer) -> Reg | None:
@@ -169,12 +178,13 @@ import torch
 device = torch.device("cuda")
 
 
-def causal(x):
-    mask = torch.ones(x.size(1), x.size(1)).to(device)  # expect: TL401
-    return x @ mask
+class Causal(torch.nn.Module):
+    def forward(self, x):
+        mask = torch.ones(x.size(1), x.size(1)).to(device)  # expect: TL401
+        return x @ mask
 
 
-result = causal(torch.arange(9.0, device=device).reshape(1, 3, 3))
+result = Causal()(torch.arange(9.0, device=device).reshape(1, 3, 3))
 """,
             good="""\
 import torch
@@ -182,9 +192,10 @@ import torch
 device = torch.device("cuda")
 
 
-def causal(x):
-    mask = torch.ones(x.size(1), x.size(1), device=device)
-    return x @ mask
+class Causal(torch.nn.Module):
+    def forward(self, x):
+        mask = torch.ones(x.size(1), x.size(1), device=device)
+        return x @ mask
 """,
             fixed="""\
 import torch
@@ -192,12 +203,13 @@ import torch
 device = torch.device("cuda")
 
 
-def causal(x):
-    mask = torch.ones(x.size(1), x.size(1), device=device)
-    return x @ mask
+class Causal(torch.nn.Module):
+    def forward(self, x):
+        mask = torch.ones(x.size(1), x.size(1), device=device)
+        return x @ mask
 
 
-result = causal(torch.arange(9.0, device=device).reshape(1, 3, 3))
+result = Causal()(torch.arange(9.0, device=device).reshape(1, 3, 3))
 """,
         ),
     ),

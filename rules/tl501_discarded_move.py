@@ -44,7 +44,7 @@ from .detection import brief, each
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors whose result nobody takes."""
-    for function, transfer in each(facts, MOVE, DOWNLOAD):
+    for function, transfer in each(facts, MOVE, DOWNLOAD, discarded=True):
         users = function.users(transfer.register)
         if len(users) != 1 or not isinstance(function.code[users[0]], p.Discard) or transfer.subject is None:
             continue

@@ -5,6 +5,11 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
+from hypothesis import settings
+
+# A loaded machine is slow now and then; what a property claims does not depend on the clock.
+settings.register_profile("repository", deadline=None)
+settings.load_profile("repository")
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 

@@ -49,7 +49,7 @@ def test_nothing_is_implied_without_a_rest_or_with_another_arm(lowered):
         ("try: return\nfinally: f()", True),
         ("try: return\nexcept E: pass", False),
         ("try: return\nexcept E: raise", True),
-        ("try: pass\nelse: return\nfinally: pass", True),
+        ("try: pass\nexcept E: raise\nelse: return\nfinally: pass", True),
         ("try: pass\nfinally: return", True),
         ("match a:\n    case 1: return\n    case _: return", True),
         ("match a:\n    case 1: return", False),
@@ -73,9 +73,7 @@ def test_leaves(lowered, source, leaves):
                 entry_reaches.add(block)
                 waiting.append(block)
     after = low.block(low.reg(low.call("after")))
-    # Exceptions lead from a `try` to its `finally`, so that what follows a finally suite can always be reached.
-    reached = after in entry_reaches
-    assert reached is not leaves
+    assert (after in entry_reaches) is not leaves
 
 
 def test_elif_chain_regions_leave_as_their_arms_do(lowered):
@@ -223,6 +221,8 @@ def test_code_after_return_has_no_way_in(lowered):
 
 
 def test_async_statements(lowered):
-    low = lowered("async def f():\n    async with a as b:\n        async for x in b: g(x)\n    return [y async for y in b]\n").at(1)
+    low = lowered(
+        "async def f():\n    async with a as b:\n        async for x in b: g(x)\n    return [y async for y in b]\n"
+    ).at(1)
     assert low.kinds(low.call("g")) == ["for", "with"]
     assert low.one(p.Collect).kind == "list"

@@ -75,12 +75,18 @@ def test_method_call_is_a_call_of_an_attribute(lowered):
 
 
 @pytest.mark.parametrize(
-    ("text", "operator"), [(f"a {op} b", op) for op in ("+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "|", "&", "^")]
+    ("text", "operator"),
+    [(f"a {op} b", op) for op in ("+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "|", "&", "^")],
 )
 def test_binary(lowered, text, operator):
     low = lowered(text)
     binary = low.one(p.Binary)
-    assert (binary.operator, low.name(binary.left), low.name(binary.right), binary.inplace) == (operator, "a", "b", False)
+    assert (binary.operator, low.name(binary.left), low.name(binary.right), binary.inplace) == (
+        operator,
+        "a",
+        "b",
+        False,
+    )
 
 
 @pytest.mark.parametrize("operator", ["-", "+", "~", "not"])
@@ -228,7 +234,12 @@ def test_comprehension_is_a_loop_with_the_collection_after_it(lowered):
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("[x for x in a]", "list"), ("{x for x in a}", "set"), ("(x for x in a)", "generator"), ("{x: y for x, y in a}", "dict")],
+    [
+        ("[x for x in a]", "list"),
+        ("{x for x in a}", "set"),
+        ("(x for x in a)", "generator"),
+        ("{x: y for x, y in a}", "dict"),
+    ],
 )
 def test_kinds_of_comprehension(lowered, text, kind):
     collect = lowered(text).one(p.Collect)

@@ -51,7 +51,9 @@ def test_a_name_not_bound_is_outer(lowered):
 
 @pytest.mark.parametrize("word", ["global", "nonlocal"])
 def test_declared_outer(lowered, word):
-    low = lowered(f"def f():\n    {word} x, g, C\n    x = x\n    def g(): pass\n    class C: pass\n    x += 1\n    del x\n").at(1)
+    low = lowered(
+        f"def f():\n    {word} x, g, C\n    x = x\n    def g(): pass\n    class C: pass\n    x += 1\n    del x\n"
+    ).at(1)
     assert [store.name for store in low.all(p.StoreOuter)] == ["x", "g", "C", "x"]
     assert low.all(p.Store) == []
     assert "x" not in low.function.slots

@@ -9,6 +9,8 @@ from transferlint.flow.values import (
     HOST,
     HOST_VALUE,
     LOADER,
+    MAPPING,
+    MAY,
     NAME,
     NOTHING,
     PYTHON,
@@ -27,8 +29,10 @@ _ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"
 
 def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """The value of a builtin's call."""
+    if name == "dict":
+        return _dict(frame, made)
     if not made.args:
-        return Value(CONTAINER, HOST) if name in ("list", "dict", "set", "tuple") else PYTHON
+        return Value(CONTAINER, HOST) if name in ("list", "set", "tuple") else PYTHON
     first = frame.values[made.args[0]]
     if name in _NUMBERS:
         result = number(frame, reg, made, f"{name}(t)")
@@ -58,10 +62,10 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return first
     if name in _ELEMENTS:
         return first if first.kinds & LOADER else _contained(element(first), first)
-    return _higher(frame, made, name, first)
+    return _higher(frame, reg, made, name, first)
 
 
-def _higher(frame: Frame, made: Call, name: str, first: Value) -> Value:
+def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Value:
     if name == "enumerate":
         item = element(first)
         pair = Value(CONTAINER, item.places, item=item, items=(PYTHON, item))
@@ -71,12 +75,10 @@ def _higher(frame: Frame, made: Call, name: str, first: Value) -> Value:
         places, why, reads, uploads, may = combine(list(items))
         pair = Value(CONTAINER, places, may, why, items=items)
         return Value(CONTAINER, places, may, why, pair, reads=reads, uploads=uploads)
-    if name == "dict":
-        return first if first.kinds & CONTAINER else Value(CONTAINER, HOST)
     if name == "next":
         return element(first)
     if name == "map":
-        return _mapped(frame, made)
+        return _mapped(frame, reg, made)
     if name == "getattr" and len(made.args) > 1:
         attribute = frame.code[made.args[1]]
         if isinstance(attribute, Const) and isinstance(attribute.value, str):
@@ -88,7 +90,19 @@ def _higher(frame: Frame, made: Call, name: str, first: Value) -> Value:
     return PYTHON
 
 
-def _mapped(frame: Frame, made: Call) -> Value:
+def _dict(frame: Frame, made: Call) -> Value:
+    item: Value | None = None
+    for argument in made.args[:1]:
+        given = frame.values[argument]
+        item = given.item if given.flags & MAPPING else None
+    for _, argument in made.keywords:
+        item = join(item, frame.values[argument])
+    if item is None:
+        return Value(CONTAINER, HOST, MAPPING) if not made.args else Value(CONTAINER, 8, MAPPING)
+    return Value(CONTAINER, item.places, (item.flags & MAY) | MAPPING, item.why, item, reads=item.reads)
+
+
+def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
     """`map(f, xs)`: a container of what `f` gives for an element."""
     callee = frame.values[made.args[0]]
     item = element(frame.values[made.args[-1]])
@@ -99,6 +113,7 @@ def _mapped(frame: Frame, made: Call) -> Value:
             )
         return Value(CONTAINER, HOST, item=PYTHON)
     if callee.kinds == NAME and callee.name.startswith("local:"):
+        frame.calls[reg] = int(callee.name[6:])
         placed = frame.file.place(int(callee.name[6:]))
         if placed is not None and placed.returns is not None:
             returned = placed.returns.but(why=(), reads=frozenset(), uploads=frozenset())
@@ -107,9 +122,9 @@ def _mapped(frame: Frame, made: Call) -> Value:
 
 
 def _contained(item: Value, whole: Value) -> Value:
-    return Value(
-        CONTAINER, item.places, whole.flags, whole.why or item.why, item, reads=whole.reads, uploads=whole.uploads
-    )
+    why = whole.why or item.why
+    flags = whole.flags & ~MAPPING
+    return Value(CONTAINER, item.places, flags, why, item, reads=whole.reads, uploads=whole.uploads)
 
 
 def number(frame: Frame, reg: Reg, made: Call, api: str) -> Value:

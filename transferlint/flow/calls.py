@@ -84,7 +84,7 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
             )
             return Value(kind | UNKNOWN, HOST if kind == MODULE else ANYWHERE)
     if name.startswith(_FOREIGN):
-        return Value(UNKNOWN, HOST)
+        return Value(UNKNOWN, HOST, reads=combine(arguments(frame, made))[2])
     return unknown_call(frame, made, name.rpartition(".")[2])
 
 
@@ -275,9 +275,12 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
     tensors = [v for v in values if v.kinds & (TENSOR | CONTAINER | UNKNOWN | MODULE)]
     if len(values) >= 1 and values[0].kinds & MODULE and not any(v.kinds & TENSOR for v in values):
         return Value(MODULE | UNKNOWN, values[0].places, why=values[0].why)
+    if values and values[0].kinds & LOADER:
+        return values[0]  # tqdm and the like hand on what they wrap
     if "loader" in name.lower():
         return Value(LOADER, HOST)
-    places, why, reads, _uploads, may = combine(tensors)
+    places, why, _, _, may = combine(tensors)
+    reads = combine(values)[2]
     if any(v.on_device and v.kinds & (TENSOR | CONTAINER | UNKNOWN) for v in tensors):
         return Value(
             UNKNOWN, (places & ON_DEVICE) and GIVEN, may | RESIDENT, why, reads=frozenset(), uploads=frozenset()

@@ -142,7 +142,8 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
     reads: frozenset[int] = frozenset()
     for value in values:
         reads |= value.reads
-    return Value(TENSOR, places, FRESH | literal | pinned, (reg,), reads=frozenset(sorted(reads)[:4]))
+    resident = RESIDENT if places & ON_DEVICE else 0
+    return Value(TENSOR, places, FRESH | literal | pinned | resident, (reg,), reads=frozenset(sorted(reads)[:4]))
 
 
 def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
@@ -163,7 +164,7 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     scalars = _device_scalars(source)
     if scalars is not None and not source.is_a(TENSOR):
         frame.record(reg, SCALAR_READ, first, scalars, HOST, f"{name}([t, ...])", explicit=False)
-    elif places & ON_DEVICE and not source.is_a(TENSOR) and not shapes_only:
+    elif places & ON_DEVICE and not source.is_a(TENSOR) and not shapes_only and not _nothing_to_move(name, source):
         frame.record(reg, BUILD, first, source.but(places=HOST), places, name, direction=Direction.H2D)
     elif places & ON_DEVICE and source.is_a(TENSOR):
         frame.record(reg, MOVE, first, source, places, name)
@@ -173,6 +174,13 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     uploads = frozenset({reg}) if places & ON_DEVICE and not shapes_only else frozenset()
     reads = source.reads | ({reg} if scalars is not None else frozenset())
     return Value(TENSOR, places, flags, (reg,), reads=frozenset(sorted(reads)[:4]), uploads=uploads)
+
+
+def _nothing_to_move(name: str, source: Value) -> bool:
+    """True for an empty list, and for `as_tensor` of what may be a tensor that is there already."""
+    unknown = bool(source.kinds & (TENSOR | UNKNOWN)) and not source.on_host
+    unknown = unknown and name in ("torch.as_tensor", "torch.asarray")
+    return unknown or (source.is_a(CONTAINER) and source.items == () and source.item is None)
 
 
 def _size(frame: Frame, reg: Reg) -> bool:
@@ -192,7 +200,7 @@ def _device_scalars(source: Value) -> Value | None:
 
 def like(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
     places = created_on(frame, made) or base.places
-    fresh = FRESH if places == HOST else 0
+    fresh = FRESH if places == HOST else RESIDENT
     return Value(TENSOR, places, fresh | (base.flags & (1024 | 2048)), base.why if places & ON_DEVICE else (reg,))
 
 
@@ -298,17 +306,11 @@ def move(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, places:
     if kinds & MODULE and not kinds & TENSOR:
         _in_place(frame, subject, value.but(places=places, why=(reg,)))
         return value.but(places=places, why=(reg,))
-    if kinds & (UNKNOWN | OBJECT | CONTAINER) and not kinds & TENSOR:
-        return Value(
-            kinds & ~OBJECT or UNKNOWN,
-            places,
-            MOVED,
-            (reg,),
-            value.item.but(places=places) if value.item else None,
-            name=value.name,
-        )
     already = value.places and not value.places & ~ON_DEVICE
     uploads = value.uploads if already else frozenset({reg})
+    if kinds & (UNKNOWN | OBJECT | CONTAINER) and not kinds & TENSOR:
+        item = value.item.but(places=places, uploads=uploads) if value.item else None
+        return Value(kinds & ~OBJECT or UNKNOWN, places, MOVED, (reg,), item, name=value.name, uploads=uploads)
     flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER) | (RESIDENT if already or not value.on_host else 0)
     return Value(kinds, places, flags, (reg,), reads=value.reads, uploads=uploads)
 

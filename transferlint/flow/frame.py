@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from transferlint.flow.narrowing import narrowed
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import Usage
 from transferlint.flow.values import NOTHING, ON_DEVICE, Value, join
@@ -80,7 +82,14 @@ class Frame:
         self.returns: Value | None = None
         self.stored: dict[int, Value] = {}
         self.region = 0
+        self.narrowed = narrowed(file.names, function)
         self._paths: dict[Reg, str] = {}
+
+    def around(self, region: int) -> Iterator[int]:
+        """The region and those around it, innermost first, without the body."""
+        while region > 0:
+            yield region
+            region = self.function.regions[region].parent
 
     def path(self, reg: Reg) -> str:
         """The path an expression spells ("self.x", "batch['a']"), "" where it is none."""

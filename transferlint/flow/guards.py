@@ -7,43 +7,43 @@ from collections.abc import Iterator
 from transferlint.flow.operands import operands
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Function, Reg
+from transferlint.syntax.program import Function, Reg, Slot
 
-_DEPTH = 60
-
-
-def rare(function: Function, test: Reg, when: bool) -> str:
-    """Why `test` being `when` is rare ("an interval", "a logging switch", ...), "" where nothing says so."""
-    return _rare(function, test, when, 0)
+_FOLLOWED = 4
 
 
-def _rare(function: Function, reg: Reg, when: bool, depth: int) -> str:
+def rare(function: Function, test: Reg, when: bool, stores: dict[Slot, Reg]) -> str:
+    """Why `test` being `when` is rare ("an interval", "a logging switch", ...), "" where nothing says so.
+    `stores` are the function's `single_stores`."""
+    return _rare(function, test, when, stores, frozenset())
+
+
+def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], seen: frozenset[Slot]) -> str:
+    """`seen`: the variables that were followed to their only assignment already; each is followed once."""
     instruction = function.code[reg]
-    if depth > _DEPTH:
-        return ""
     if isinstance(instruction, p.Unary) and instruction.operator == "not":
-        return _rare(function, instruction.operand, not when, depth + 1)
+        return _rare(function, instruction.operand, not when, stores, seen)
     if isinstance(instruction, p.Boolean):
-        parts = [_rare(function, r, when, depth + 1) for r in instruction.operands]
+        parts = (_rare(function, r, when, stores, seen) for r in instruction.operands)
         if (instruction.operator == "and") == when:
             return next((part for part in parts if part), "")
-        return parts[0] if all(parts) else ""
+        found = next(parts)
+        return found if found and all(parts) else ""
     if isinstance(instruction, p.Compare) and len(instruction.operators) == 1:
-        return _compared(function, instruction, when, depth)
+        return _compared(function, instruction, when)
     if _has_modulo(function, reg):
         return "" if when else "only every so many steps"
-    if isinstance(instruction, p.Load):
-        source = _only_store(function, instruction.slot)
-        if source is not None:
-            found = _rare(function, source, when, depth + 1)
-            if found:
-                return found
+    if isinstance(instruction, p.Load) and instruction.slot not in seen and len(seen) < _FOLLOWED:
+        source = stores.get(instruction.slot)
+        found = _rare(function, source, when, stores, seen | {instruction.slot}) if source is not None else ""
+        if found:
+            return found
     if not when:
         return ""
     return _switch(function, reg)
 
 
-def _compared(function: Function, test: p.Compare, when: bool, depth: int) -> str:
+def _compared(function: Function, test: p.Compare, when: bool) -> str:
     operator = test.operators[0]
     left, right = test.operands
     if any(_has_modulo(function, side) for side in (left, right)) and operator in ("==", "!=", "is", "in", ">"):
@@ -128,12 +128,14 @@ def identifiers(function: Function, reg: Reg) -> Iterator[str]:
         pending.extend(reversed(operands(instruction)))
 
 
-def _only_store(function: Function, slot: int) -> Reg | None:
-    """The value of a variable that is bound exactly once (by an assignment), None otherwise."""
-    found: Reg | None = None
+def single_stores(function: Function) -> dict[Slot, Reg]:
+    """The value of each variable that is bound exactly once, by an assignment."""
+    found: dict[Slot, Reg] = {}
+    several: set[Slot] = set()
     for instruction in function.code:
-        if isinstance(instruction, p.Store) and instruction.slot == slot:
-            if found is not None:
-                return None
-            found = instruction.value
-    return found if found is not None and not isinstance(function.code[found], p.Next | p.Unpack) else None
+        if isinstance(instruction, p.Store):
+            if instruction.slot in found:
+                several.add(instruction.slot)
+            found[instruction.slot] = instruction.value
+    unpacked = (p.Next, p.Unpack)
+    return {s: r for s, r in found.items() if s not in several and not isinstance(function.code[r], unpacked)}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
+from typing import Any
 
 from transferlint.flow import guards, loops
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
 from transferlint.model import Level
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Function, Reg, Region
+from transferlint.syntax.program import Function, Reg, Region, Slot
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class Warmth:
         return bool(self.cold or self.amortised) or (self.seen and self.level <= Level.PER_EPOCH)
 
 
+# The heat of a region, and that of the places outside of the loops around it, innermost first.
+_Outside = tuple[Warmth, Any]
+_Around = tuple[Warmth, "_Outside | None"]
+
+
 class HeatMap:
     """The heat of every place of a file.
 
@@ -53,7 +59,9 @@ class HeatMap:
         self._placed = placed
         self._made = made_functions(file.program)
         self._calls = [(one.function.index, reg, callee) for one in placed for reg, callee in sorted(one.calls.items())]
-        self._regions: dict[tuple[int, int], Warmth] = {}
+        self._regions: dict[tuple[int, int], _Around] = {}
+        self._raising: dict[int, frozenset[Reg]] = {}
+        self._stores: dict[int, dict[Slot, Reg]] = {}
         self._starts: dict[int, list[int]] = {}
         self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
         self._cool()
@@ -66,7 +74,7 @@ class HeatMap:
         function = self._file.program.functions[index]
         if function.kind == "lambda" and index in self._made:
             owner, reg = self._made[index]
-            return self.at(owner.index, reg)
+            return max(self.at(owner.index, reg), self._bases[index], key=_rank)
         return self._bases[index]
 
     def at(self, function: int, reg: Reg) -> Warmth:
@@ -86,38 +94,57 @@ class HeatMap:
 
     def in_region(self, function: int, region: int) -> Warmth:
         """The heat of a region of a function."""
-        key = function, region
-        known = self._regions.get(key)
-        if known is None:
-            owner = self._file.program.functions[function]
-            chain = []
-            at = region
-            while at > 0:
-                chain.append(at)
-                at = owner.regions[at].parent
-            known = self._regions[key] = self._walk(owner, chain[::-1])
-        return known
+        owner = self._file.program.functions[function]
+        pending = []
+        at = region
+        while at > 0 and (function, at) not in self._regions:
+            pending.append(at)
+            at = owner.regions[at].parent
+        known = self._regions[function, at] if at > 0 else (self.base(function), None)
+        for index in reversed(pending):
+            known = self._regions[function, index] = self._enter(owner, index, known)
+        return known[0]
 
-    def _walk(self, function: Function, chain: list[int]) -> Warmth:
-        warmth = self.base(function.index)
-        outside: list[Warmth] = []
-        for index in chain:
-            region = function.regions[index]
-            if region.kind in ("for", "while", "comprehension"):
-                outside.append(warmth)
-                warmth = self._loop(function, index, region, warmth)
-                continue
-            if region.leaves in ("return", "break") and outside and region.kind in ("then", "else", "case"):
-                before = outside[0] if region.leaves == "return" else outside[-1]
-                warmth = dataclasses.replace(before, amortised=before.amortised or "only when the loop is left")
-                if before.hot:
-                    warmth = before
-                continue
-            if warmth.level >= Level.PER_STEP and not warmth.amortised:
-                guard = _guard(function, region)
-                if guard:
-                    warmth = dataclasses.replace(warmth, amortised=guard)
-        return warmth
+    def _enter(self, function: Function, index: int, around: _Around) -> _Around:
+        """The heat of a region from that of the one around it."""
+        warmth, outside = around
+        region = function.regions[index]
+        if region.kind in ("for", "while", "comprehension"):
+            return self._loop(function, index, region, warmth), (warmth, outside)
+        if outside is not None and region.leaves in ("return", "break") and region.kind in ("then", "else", "case"):
+            before = outside[0]
+            while region.leaves == "return" and outside[1] is not None:
+                outside = outside[1]
+                before = outside[0]
+            if not before.hot:
+                before = dataclasses.replace(before, amortised=before.amortised or "only when the loop is left")
+            return before, around[1]
+        if warmth.level >= Level.PER_STEP and not warmth.amortised:
+            guard = self._guard(function, region)
+            if guard:
+                warmth = dataclasses.replace(warmth, amortised=guard)
+        return warmth, outside
+
+    def _guard(self, function: Function, region: Region) -> str:
+        """Why the code of a region runs rarely within hot code, "" where it does not."""
+        if region.kind in ("handler", "message") or region.leaves == "raise":
+            return "an error path"
+        if region.kind in ("then", "else") and region.test is not None:
+            if region.implied and region.test in self._validations(function):
+                return ""  # what follows a validated argument is the ordinary path
+            stores = self._stores.get(function.index)
+            if stores is None:
+                stores = self._stores[function.index] = guards.single_stores(function)
+            return guards.rare(function, region.test, region.kind == "then", stores)
+        return ""
+
+    def _validations(self, function: Function) -> frozenset[Reg]:
+        """The tests whose arm raises."""
+        known = self._raising.get(function.index)
+        if known is None:
+            tests = (r.test for r in function.regions if r.kind == "then" and r.leaves == "raise")
+            known = self._raising[function.index] = frozenset(t for t in tests if t is not None)
+        return known
 
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
         kind = self._kind(function, region)
@@ -130,7 +157,7 @@ class HeatMap:
             level = max(level, Level.PER_STEP)
         else:
             level = Level.PER_ELEMENT if level >= Level.PER_STEP else Level.PER_STEP
-        if level == outer.level and outer.level >= Level.PER_STEP:
+        if level == outer.level >= Level.PER_STEP and not (kind == "step" and outer.unsure):
             return outer
         element = kind == "element"
         weak = outer.weak and element and level < Level.PER_ELEMENT
@@ -219,8 +246,7 @@ class HeatMap:
     def _heats(self, caller: int, reg: Reg, callee: int) -> bool:
         """Note a hotter call; True where it is hotter than what was known."""
         known = self._bases[callee]
-        role = self._file.roles[callee]
-        if known.cold or role.hot or self._file.program.functions[callee].kind == "lambda":
+        if known.cold or self._file.roles[callee].hot:
             return False
         found = self.at(caller, reg)
         if not found.hot or _rank(found) <= _rank(known):
@@ -277,16 +303,3 @@ class HeatMap:
 def _rank(warmth: Warmth) -> tuple[bool, bool, bool, int]:
     """What makes one reason for heat better than another: hot at all, not merely assumed, how often."""
     return warmth.hot, not warmth.unsure, not warmth.weak, int(warmth.level)
-
-
-def _guard(function: Function, region: Region) -> str:
-    """Why the code of a region runs rarely within hot code, "" where it does not."""
-    if region.kind in ("handler", "message") or region.leaves == "raise":
-        return "an error path"
-    if region.kind in ("then", "else") and region.test is not None:
-        if region.implied and any(
-            r.test == region.test and r.kind == "then" and r.leaves == "raise" for r in function.regions
-        ):
-            return ""  # what follows a validated argument is the ordinary path
-        return guards.rare(function, region.test, region.kind == "then")
-    return ""

@@ -39,7 +39,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
     base, index = frame.values[made.object], frame.values[made.index]
     if base.is_a(TENSOR):
         _masked(frame, reg, made.index, base, index)
-        return base.but(flags=base.flags & ~_LOST)
+        return base.but(flags=base.flags & ~(_LOST & ~FRESH if index.flags & LITERAL else _LOST))
     if base.is_a(ARRAY):
         return base
     if base.items is not None:
@@ -106,6 +106,8 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
     elif base.is_a(TENSOR) and base.on_host and value.is_a(TENSOR) and value.on_device:
         frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)
+    if path and base.is_a(TENSOR) and base.flags & FRESH and not value.flags & (LITERAL | FRESH):
+        rebind(frame, path, made.object, base.but(flags=base.flags & ~FRESH))
     if path and base.is_a(CONTAINER | UNKNOWN) and not base.is_a(TENSOR):
         position = frame.code[made.index]
         if isinstance(position, Const) and isinstance(position.value, str | int):

@@ -9,6 +9,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
 _FEW = 4
+_STRIDED = 3  # range(start, stop, size): batches of something
 
 
 def classify(function: Function, region: Region, value: Value | None) -> str:
@@ -25,6 +26,8 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
         return "few"
     if isinstance(iterable, p.Call) and _short_range(function, iterable):
         return "few"
+    if isinstance(iterable, p.Call) and len(iterable.args) == _STRIDED and _is_range(function, iterable):
+        return "step"
     if any(roles.EPOCH_WORDS.search(w) for w in words) and not loader:
         return "epoch"
     if any(roles.FEW_WORDS.match(w) for w in spelled):
@@ -41,6 +44,8 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
 def _spelled(function: Function, reg: Reg) -> list[str]:
     """The names that say what is gone over: of a call the callee and the first argument, not the options."""
     made = function.code[reg]
+    if isinstance(made, p.Subscript):
+        return _spelled(function, made.object)
     if not isinstance(made, p.Call):
         return list(guards.identifiers(function, reg))
     found = list(guards.identifiers(function, made.function))
@@ -49,9 +54,13 @@ def _spelled(function: Function, reg: Reg) -> list[str]:
     return found
 
 
-def _short_range(function: Function, iterable: p.Call) -> bool:
+def _is_range(function: Function, iterable: p.Call) -> bool:
     callee = function.code[iterable.function]
-    if not isinstance(callee, p.Outer) or callee.name != "range" or len(iterable.args) != 1:
+    return isinstance(callee, p.Outer) and callee.name in ("range", "trange")
+
+
+def _short_range(function: Function, iterable: p.Call) -> bool:
+    if not _is_range(function, iterable) or len(iterable.args) != 1:
         return False
     bound = function.code[iterable.args[0]]
     return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= _FEW

@@ -21,6 +21,7 @@ from transferlint.flow.values import (
     INTEGER,
     LITERAL,
     LOADER,
+    MAPPING,
     MODULE,
     NAME,
     NOTHING,
@@ -40,6 +41,7 @@ from transferlint.flow.values import (
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
+from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Reg
@@ -173,7 +175,14 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if effect is Effect.LIKE:
         return effects.like(frame, reg, made, tensor)
     if effect is Effect.SAME:
-        return tensor.but(flags=tensor.flags & ~LITERAL)
+        given = [frame.values[r] for r in made.args]
+        written = tensor.but(flags=tensor.flags & ~LITERAL)
+        if tensor.flags & FRESH and not all(v.flags & (LITERAL | FRESH) for v in given):
+            written = written.but(flags=written.flags & ~FRESH)
+            path = frame.path(subject)
+            if path:
+                indexing.rebind(frame, path, subject, written)
+        return written
     others = [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
     operands = [tensor] + [v for v in others if v.kinds & (TENSOR | CONTAINER)]
     places, why, reads, uploads, may = combine(operands)
@@ -246,10 +255,12 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
         return PYTHON
     if name == "items":
         pair = Value(CONTAINER, base.places, item=base.item, items=(PYTHON, base.item or NOTHING))
-        return Value(CONTAINER, base.places, base.flags, base.why, pair)
+        return Value(CONTAINER, base.places, base.flags & ~MAPPING, base.why, pair)
     if name == "keys":
         return Value(CONTAINER, HOST, item=PYTHON)
-    if name in ("values", "copy"):
+    if name == "values":
+        return base.but(flags=base.flags & ~MAPPING)
+    if name == "copy":
         return base
     if name in _DICT_VIEWS:
         return base.item or NOTHING
@@ -276,6 +287,8 @@ def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
             return PYTHON
     if base.is_a(LOADER):
         return Value(UNKNOWN, HOST, base.flags | DATA) if name in ("next", "__next__") else base
+    if name in ("step", "reset") and ENVIRONMENTS.search(frame.last_name(subject)):
+        return Value(UNKNOWN, HOST, DATA)
     if name in _PREPARERS and made.args:
         prepared = tuple(_prepared(frame.values[r]) for r in made.args)
         return prepared[0] if len(prepared) == 1 else Value(CONTAINER, GIVEN, items=prepared)

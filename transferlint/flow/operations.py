@@ -19,6 +19,8 @@ from transferlint.flow.values import (
     HOST,
     HOST_VALUE,
     LITERAL,
+    MAPPING,
+    MAY,
     MODULE,
     NAME,
     NOTHING,
@@ -50,6 +52,11 @@ def load(frame: Frame, reg: Reg, made: p.Load) -> Value:
     if value is None:
         name = frame.file.names.bound(frame.function.index, made.slot)
         return Value(NAME, HOST, name=name) if name else NOTHING
+    if frame.narrowed:
+        for number in frame.around(frame.region):
+            known = frame.narrowed.get(number)
+            if known and made.slot in known and reg < known[made.slot][1]:
+                return known[made.slot][0]
     return value
 
 
@@ -69,7 +76,12 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
     name = frame.function.slot_names[slot]
     if value.kinds & UNKNOWN and slot in frame.usage.tensors and not value.kinds & (TENSOR | ARRAY | MODULE):
         places = value.places if value.places & ~8 else 4
-        value = value.but(kinds=TENSOR, places=places, flags=value.flags | RESIDENT, why=value.why or (made.value,))
+        value = value.but(
+            kinds=TENSOR,
+            places=places,
+            flags=value.flags | (0 if value.uploads else RESIDENT),
+            why=value.why or (made.value,),
+        )
     annotation = frame.function.annotations.get(slot)
     if annotation and value.is_a(UNKNOWN) and "Tensor" in annotation and "[" not in annotation:
         value = value.but(kinds=TENSOR)
@@ -222,13 +234,14 @@ def choice(frame: Frame, reg: Reg, made: p.Choice) -> Value:
 def sequence(frame: Frame, reg: Reg, made: p.Sequence) -> Value:
     values = tuple(frame.values[r] for r in made.items)
     item: Value | None = None
-    flags = LITERAL
+    flags = LITERAL | FRESH
     for number, value in enumerate(values):
         starred = number < len(made.stars) and made.stars[number]
         item = join(item, element(value) if starred else value)
         flags &= value.flags
     places, why, reads, uploads, may = combine(list(values)) if values else (HOST, (), frozenset(), frozenset(), 0)
-    items = values if made.kind == "tuple" and not any(made.stars) and len(values) <= 12 else None
+    kept = made.kind == "tuple" or not values
+    items = values if kept and not any(made.stars) and len(values) <= _KEPT else None
     return Value(CONTAINER, places, flags | may, why, item, items, reads=reads, uploads=uploads)
 
 
@@ -237,8 +250,9 @@ def mapping(frame: Frame, reg: Reg, made: p.Mapping) -> Value:
     for register in made.values:
         item = join(item, frame.values[register])
     if item is None:
-        return Value(CONTAINER, HOST)
-    return Value(CONTAINER, item.places, item.flags & ~FRESH, item.why, item, reads=item.reads, uploads=item.uploads)
+        return Value(CONTAINER, HOST, MAPPING)
+    flags = (item.flags & MAY) | MAPPING
+    return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, uploads=item.uploads)
 
 
 def format_(frame: Frame, reg: Reg, made: p.Format) -> Value:
@@ -271,7 +285,8 @@ def unpack(frame: Frame, reg: Reg, made: p.Unpack) -> Value:
 
 def collect(frame: Frame, reg: Reg, made: p.Collect) -> Value:
     item = frame.values[made.value]
-    return Value(CONTAINER, item.places, item.flags & ~FRESH, item.why, item, reads=item.reads, uploads=item.uploads)
+    flags = (item.flags & ~FRESH & ~MAPPING) | (MAPPING if made.kind == "dict" else 0)
+    return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, uploads=item.uploads)
 
 
 def return_(frame: Frame, reg: Reg, made: p.Return) -> Value:
@@ -323,6 +338,7 @@ def slice_(frame: Frame, reg: Reg, made: p.Slice) -> Value:
     return Value(HOST_VALUE, HOST, LITERAL)
 
 
+_KEPT = 12  # elements of a tuple that are known one by one
 Handler = Callable[[Frame, Reg, Any], Value]
 HANDLERS: dict[type, Handler] = {
     p.Const: const,

@@ -17,6 +17,7 @@ from transferlint.flow.values import (
     HOST,
     HOST_ARRAY,
     LOADER,
+    MAPPING,
     MODULE,
     OBJECT,
     OPTIMIZER,
@@ -84,7 +85,8 @@ def _annotated(annotation: str, tensor: Value) -> Value | None:
             item = Value(MODULE, ANYWHERE)
         if item is None:
             return None
-        return Value(CONTAINER, item.places, tensor.flags, tensor.why, item=item)
+        mapping = MAPPING if re.match(r"^(typing\.|t\.)?(Dict|dict|Mapping|OrderedDict)\b", plain) else 0
+        return Value(CONTAINER, item.places, tensor.flags | mapping, tensor.why, item=item)
     if _TENSOR_NAMES.search(plain):
         return tensor
     if re.search(r"(nn\.Module|\bModule|PreTrainedModel|LightningModule)\b", plain):

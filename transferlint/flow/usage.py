@@ -13,7 +13,7 @@ from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
 from transferlint.knowledge.torch import ARRAY_ONLY, TENSOR_ONLY
-from transferlint.syntax.program import Attr, Call, Function, Instruction, Load, Reg, Slot
+from transferlint.syntax.program import Attr, Call, Discard, Function, Instruction, Load, Reg, Slot
 
 _DATA_EFFECTS = frozenset({Effect.DATA, Effect.ARRAY, Effect.HOST, Effect.NOTHING, Effect.FILL, Effect.MODULE})
 # Operators whose second operand is a tensor too; the others take numbers and sizes there.
@@ -54,6 +54,7 @@ _TWO_TENSORS = frozenset(
         "addmm",
     ]
 )
+_OF_MODULES_TOO = frozenset({"cuda", "cpu", "float", "half", "double", "requires_grad_"})
 _SELVES = frozenset({"self", "cls", "ctx", "accelerator", "fabric", "args", "config", "cfg"})
 
 
@@ -73,10 +74,15 @@ def usage(names: Names, function: Function) -> Usage:
     called: set[Slot] = set()
     code = function.code
     table = effects()
-    for instruction in code:
+    dropped = {
+        call.function for made in code if isinstance(made, Discard) and isinstance(call := code[made.value], Call)
+    }
+    for reg, instruction in enumerate(code):
         if isinstance(instruction, Attr):
             base = code[instruction.object]
             if isinstance(base, Load):
+                if reg in dropped and instruction.name in _OF_MODULES_TOO:
+                    continue
                 if instruction.name in TENSOR_ONLY or instruction.name == "device":
                     tensors.add(base.slot)
                 elif instruction.name in ARRAY_ONLY:

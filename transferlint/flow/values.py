@@ -46,7 +46,8 @@ SCALAR = 16  # 0-d for sure
 PLAIN = 32  # a tensor kept as a plain attribute: the module's `.to` leaves it behind
 LITERAL = 64  # written out in the source, or computed from what is
 INTEGER = 128
-MUST = PINNED | BOOLEAN | PARAMETER | FRESH | SCALAR | PLAIN | LITERAL | INTEGER
+MAPPING = 256  # a container whose elements are its keys
+MUST = PINNED | BOOLEAN | PARAMETER | FRESH | SCALAR | PLAIN | LITERAL | INTEGER | MAPPING
 # flags that hold on some path (joined by union)
 FROM_PARAMETER = 1024  # its place is that of an argument of the function
 RESIDENT = 2048  # computed from something that was on the device already
@@ -56,13 +57,14 @@ MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA
 
 _BOUND = 4
 _DEPTH = 3
+_DEEPEST = 6  # containers within containers; what is further in is forgotten
 
 
 class Value:
     """One point of the lattice; treat as immutable. `why`, `reads`, `uploads` hold registers of the same function
     (a why below zero is a parameter: -1 - slot)."""
 
-    __slots__ = ("flags", "item", "items", "kinds", "name", "places", "reads", "uploads", "why")
+    __slots__ = ("depth", "flags", "item", "items", "kinds", "name", "places", "reads", "uploads", "why")
 
     def __init__(
         self,
@@ -80,6 +82,12 @@ class Value:
         self.places = places
         self.flags = flags
         self.why = why
+        self.depth = 0
+        if item is not None or items is not None:
+            inner = [item] if items is None else [*items, *([item] if item is not None else [])]
+            self.depth = 1 + max((v.depth for v in inner if v is not None), default=0)
+            if self.depth > _DEEPEST:
+                self.depth, item, items = 0, None, None
         self.item = item
         self.items = items
         self.name = name
@@ -226,6 +234,8 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
 
 def element(value: Value) -> Value:
     """What iterating over a value gives."""
+    if value.flags & MAPPING:
+        return PYTHON
     if value.item is not None:
         return value.item
     if value.kinds & LOADER:
@@ -235,7 +245,7 @@ def element(value: Value) -> Value:
     if value.is_a(TENSOR | ARRAY | HOST_VALUE):
         return value
     if value.kinds & MODULE:
-        return Value(MODULE | UNKNOWN, value.places)
+        return Value(value.kinds & (MODULE | UNKNOWN), value.places, why=value.why)
     if value.kinds & UNKNOWN:
         return Value(UNKNOWN, value.places, value.flags, value.why, reads=value.reads, uploads=value.uploads)
     return NOTHING
@@ -265,6 +275,7 @@ _FLAG_NAMES = (
     (PLAIN, "plain attribute"),
     (LITERAL, "literal"),
     (INTEGER, "integer"),
+    (MAPPING, "mapping"),
     (FROM_PARAMETER, "from argument"),
     (RESIDENT, "resident"),
     (MOVED, "moved"),

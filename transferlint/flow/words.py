@@ -45,7 +45,9 @@ def device_evidence(function: FunctionFacts, value: Value) -> tuple[Evidence, ..
             if given is not None and function.function.node is not None:
                 name = function.function.name
                 site = function.file.spans.site(function.file.path, *function.file.spans.of(function.function.node))
-                line_end = len(_line(function, site.line)) + 1
+                starts = function.file.spans.line_starts()
+                ends = starts[site.line] if site.line < len(starts) else len(function.file.text)
+                line_end = len(function.file.text[starts[site.line - 1] : ends].rstrip()) + 1
                 head = type(site)(site.path, site.line, site.column, site.line, max(line_end, site.column + 1))
                 found.append(
                     Evidence(head, f"`{given.name}` of `{name}` is on the device whenever its caller is given one")
@@ -53,10 +55,6 @@ def device_evidence(function: FunctionFacts, value: Value) -> tuple[Evidence, ..
         elif why < len(function.code) and function.has_text(why):
             found.append(Evidence(function.site(why), _because(function, why)))
     return tuple(found)
-
-
-def _line(function: FunctionFacts, line: int) -> str:
-    return function.file.text.splitlines()[line - 1] if line <= len(function.file.text.splitlines()) else ""
 
 
 def _because(function: FunctionFacts, reg: int) -> str:

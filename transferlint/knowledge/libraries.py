@@ -41,3 +41,8 @@ HOST_NAMES = re.compile(
     r"^_?(is|has|num|n|len|count|get_num|get_len|name|str|path|format|shape|size|length|get_rank|get_world_size|"
     r"get_name|get_path|time|perf_counter|get_device_name|isinstance)(_|$)"
 )
+# What only the host does with data: writing it away, and stepping a simulated environment.
+SAVERS = re.compile(
+    r"^(save\w*|imwrite|imsave|write|write_\w+|writerow\w*|dump|dumps|to_csv|to_parquet|add_image\w*|add_video|imshow|savefig|to_file)$"
+)
+ENVIRONMENTS = re.compile(r"(^|_)(v?envs?|environments?|simulator|gym)\d*$", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Lowering of expressions: each function appends the instructions of one kind of node and gives the result's register.
 
 Chains that lean to the left (`a + b + ...`, `a.b().c[0]...`) are walked in a loop, so that their length does not
-matter. Comprehensions and lambdas have files of their own.
+matter. Literals, comprehensions and lambdas have files of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import Any
 
 import libcst as cst
 
-from transferlint.syntax import constants
 from transferlint.syntax.builder import Builder
 from transferlint.syntax.program import (
     Attr,
@@ -22,7 +21,6 @@ from transferlint.syntax.program import (
     Compare,
     Const,
     Exception_,
-    Format,
     Load,
     Mapping,
     Outer,
@@ -61,49 +59,6 @@ def name(b: Builder, node: cst.Name) -> Reg:
         code.append(Outer(text))
     b.nodes.append(node)
     return len(code) - 1
-
-
-def integer(b: Builder, node: cst.Integer) -> Reg:
-    return b.emit(Const(constants.integer(node.value)), node)
-
-
-def number(b: Builder, node: cst.Float | cst.Imaginary) -> Reg:
-    return b.emit(Const(constants.number(node.value)), node)
-
-
-def ellipsis(b: Builder, node: cst.Ellipsis) -> Reg:
-    return b.emit(Const(...), node)
-
-
-def string(b: Builder, node: cst.SimpleString) -> Reg:
-    return b.emit(Const(constants.string(node.value)), node)
-
-
-def concatenated(b: Builder, node: cst.ConcatenatedString) -> Reg:
-    parts = constants.pieces(node)
-    if all(type(part) is cst.SimpleString for part in parts):
-        return b.emit(Const(constants.joined([constants.string(part.value) for part in parts])), node)
-    values: list[Reg] = []
-    for part in parts:
-        if type(part) is not cst.SimpleString:
-            _formatted(b, part.parts, values)
-    return b.emit(Format(tuple(values)), node)
-
-
-def formatted(b: Builder, node: Any) -> Reg:
-    values: list[Reg] = []
-    _formatted(b, node.parts, values)
-    return b.emit(Format(tuple(values)), node)
-
-
-def _formatted(b: Builder, parts: Any, values: list[Reg]) -> None:
-    """The expressions of an f-string, each followed by those of its format spec."""
-    for part in parts:
-        expression = getattr(part, "expression", None)
-        if expression is not None:
-            values.append(b.expressions[type(expression)](b, expression))
-            if part.format_spec is not None:
-                _formatted(b, part.format_spec, values)
 
 
 def chain(b: Builder, node: Any) -> Reg:
@@ -293,13 +248,6 @@ def unknown(b: Builder, node: Any) -> Reg:
 
 EXPRESSIONS: dict[type, Any] = {
     cst.Name: name,
-    cst.Integer: integer,
-    cst.Float: number,
-    cst.Imaginary: number,
-    cst.Ellipsis: ellipsis,
-    cst.SimpleString: string,
-    cst.ConcatenatedString: concatenated,
-    cst.FormattedString: formatted,
     cst.Attribute: chain,
     cst.Call: chain,
     cst.Subscript: chain,
@@ -317,5 +265,3 @@ EXPRESSIONS: dict[type, Any] = {
     cst.Yield: yield_,
     cst.StarredElement: starred,
 }
-if hasattr(cst, "TemplatedString"):
-    EXPRESSIONS[cst.TemplatedString] = formatted

@@ -12,10 +12,11 @@ from transferlint.syntax.comprehensions import COMPREHENSIONS
 from transferlint.syntax.deep import with_deep_stack
 from transferlint.syntax.expressions import EXPRESSIONS, unknown
 from transferlint.syntax.functions import lambda_, without_docstring
+from transferlint.syntax.literals import LITERALS
 from transferlint.syntax.program import Function, Program
 from transferlint.syntax.statements import STATEMENTS, nothing
 
-_EXPRESSIONS = Table({**EXPRESSIONS, **COMPREHENSIONS, cst.Lambda: lambda_}, unknown)
+_EXPRESSIONS = Table({**EXPRESSIONS, **LITERALS, **COMPREHENSIONS, cst.Lambda: lambda_}, unknown)
 _STATEMENTS = Table(STATEMENTS, nothing)
 
 

@@ -3,10 +3,11 @@
 Limits, so that no input can take the process down or stall it:
 
 - A file over `MAX_BYTES` (2 MB) is refused: modules written by hand stay well below (the largest of PyTorch's has
-  1.3 MB), and what is larger is data or generated.
+  1.4 MB), and what is larger is data or generated.
 - More than `MAX_BRACKETS` nested brackets are refused, as CPython refuses them (Parser/tokenizer.h, MAXLEVEL).
-- More than `MAX_LINKS` operators, attributes or calls within each other in one expression are refused; CPython's
-  compiler gives up at about as many (Python/ast.c, COMPILER_STACK_FRAME_SCALE), and the parser's time grows with their
+- More than `MAX_LINKS` operators, attributes or calls within each other in one expression are refused, counted without
+  regard to precedence; CPython's compiler gives up at 3,000 that really nest (Python/symtable.c,
+  COMPILER_STACK_FRAME_SCALE), and the parser's time grows with their
   square. `MAX_ELIFS` only bounds its stack; beyond `MAX_STRINGS` literals side by side it gives up by itself, with a
   message that says nothing.
 - More than `MAX_PATTERN_BRACKETS` in a `case` pattern are refused: the parser's time doubles with each.
@@ -16,11 +17,13 @@ Limits, so that no input can take the process down or stall it:
 
 from __future__ import annotations
 
+import ast
 import codecs
 import dataclasses
 import os
 import re
 import stat
+import warnings
 from typing import TYPE_CHECKING, NoReturn
 
 from transferlint.syntax import collector, nesting
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000
 MAX_BRACKETS = 200
-MAX_LINKS = 3_000
+MAX_LINKS = 5_000
 MAX_STRINGS = 2_900
 MAX_ELIFS = 20_000
 MAX_PATTERN_BRACKETS = 8
@@ -175,6 +178,9 @@ def _refuse_too_deep(path: str, text: str) -> None:
 
 
 def _raise_syntax_error(source: Source, line: int, message: str) -> NoReturn:
+    message = _one_line(message)
+    if message.startswith("tokenizer error"):
+        line = _line_of_error(source.text) or line
     lines = NEWLINE.split(source.text)
     for number in (line, line - 1):
         if 1 <= number <= len(lines):
@@ -182,10 +188,23 @@ def _raise_syntax_error(source: Source, line: int, message: str) -> NoReturn:
             for pattern, what in PYTHON_2:
                 if pattern.search(shown):
                     raise SourceError(source.path, number, f"looks like Python 2 ({what}): not supported") from None
-    short = re.sub(r"^(?:parser|tokenizer) error: (?:error at \d+:\d+: )?", "", _one_line(message))
+    short = re.sub(r"^(?:parser|tokenizer) error: (?:error at \d+:\d+: )?", "", message)
     if short.count(",") > 6:
         short = "invalid syntax"  # of a dozen alternatives none helps
     raise SourceError(source.path, max(line, 1), f"syntax error: {short}") from None
+
+
+def _line_of_error(text: str) -> int | None:
+    """Where Python's own parser finds an error: LibCST says line 1 for all that its tokenizer refuses."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as error:
+        return error.lineno
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    return None
 
 
 def _encoding(path: str, body: bytes, bom: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +16,7 @@ from transferlint.syntax import collector
 from transferlint.syntax.deep import with_deep_stack
 
 NEWLINE = re.compile(r"\r\n|\r|\n")
+COMMENT = re.compile(r"#[^\r\n]*")
 
 
 class Spans:
@@ -88,7 +90,9 @@ def _record(tree: cst.Module, text: str) -> _Recorder:
         tree._codegen(recorder)
     written = "".join(recorder.tokens)
     if written != text:
-        recorder.shift(align(written, text), len(text))
+        gaps = align(written, text)
+        recorder.shift(gaps, len(text))
+        recorder.comments += _lost_comments(text, gaps)
     recorder.tokens.clear()
     return recorder
 
@@ -117,6 +121,15 @@ def align(written: str, text: str) -> list[tuple[int, int]]:
         else:
             at += 1  # something the text does not have
     return gaps
+
+
+def _lost_comments(text: str, gaps: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The offsets of the comments within the gaps."""
+    before = 0
+    for at, left_out in gaps:
+        for match in COMMENT.finditer(text, at + before, at + left_out):
+            yield match.span()
+        before = left_out
 
 
 def _common(one: str, start: int, other: str, other_start: int) -> int:

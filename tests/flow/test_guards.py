@@ -1,0 +1,200 @@
+"""Which conditions make rare what they guard, and on which side of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+LookUp = Callable[..., Any]
+
+INTERVALS = [
+    "step % 100 == 0",
+    "0 == step % 100",
+    "not step % 100",
+    "(step + 1) % 100 == 0",
+    "self.global_step % args.interval == 0",
+    "i % 10 == 9",
+    "step % 100 == 0 and step > 0",
+    "step > 0 and step % 100 == 0",
+    "not (step % 100 != 0)",
+    "not (step % 100)",
+    "step % 100 == 0 and verbose",
+    "step % 100 == 0 or (epoch + 1) % 5 == 0",
+]
+ELSE_INTERVALS = ["step % 100", "step % 100 != 0", "not step % 100 == 0", "step % 100 != 0 or not args.n"]
+SWITCHES = [
+    "verbose",
+    "args.verbose",
+    "self.debug",
+    "should_log",
+    "log_interval_reached or verbose",
+    "self.should_log()",
+    "config.do_eval",
+    "logger.isEnabledFor(10)",
+    "args.log_every",
+]
+RANKS = ["rank == 0", "args.local_rank == 0", "dist.get_rank() == 0", "local_rank in (0, -1)", "local_rank in [-1, 0]"]
+MAINS = ["accelerator.is_main_process", "is_master", "is_rank_zero()", "self.trainer.is_global_zero"]
+FIRST_TIMES = ["self.cache is None", "key not in self.cache", "step == 0", "i == 0"]
+LAST_TIMES = ["i == len(loader) - 1", "step == total_steps"]
+ORDINARY = [
+    "step > 100",
+    "step",
+    "n == 3",
+    "x is None",
+    "x is not None",
+    "mode == 'train'",
+    "self.training",
+    "rank != 0",
+    "rank",
+    "step != 0",
+    "self.cache is not None",
+    "width % 8 == 0",
+    "step % 100 == 0 or n",
+    "not verbose or step % 100 == 0",
+    "args.n",
+    "hasattr(self, 'log')",
+    "isinstance(x, list)",
+    "x.shape[0] == 1",
+]
+
+
+def program(test: str, arms: str = "then") -> str:
+    before = f"            if {test}:\n"
+    body = {"then": "                seen\n", "else": "                pass\n            else:\n                seen\n"}[arms]
+    return (
+        "class Job:\n    def run(self, loader, args, rank, key, x, n, verbose, config, mode, width):\n"
+        f"        for step, batch in enumerate(loader):\n            i = epoch = step\n{before}{body}"
+    )
+
+
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES)
+def test_what_is_guarded_is_amortised(look: LookUp, test: str) -> None:
+    warmth = look(program(test)).warmth("seen")
+    assert warmth.amortised
+    assert not warmth.hot
+
+
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES)
+def test_what_stands_in_the_other_arm_is_not(look: LookUp, test: str) -> None:
+    assert look(program(test, "else")).warmth("seen").hot
+
+
+@pytest.mark.parametrize("test", ELSE_INTERVALS)
+def test_the_else_of_a_negated_interval_is_amortised(look: LookUp, test: str) -> None:
+    assert look(program(test, "else")).warmth("seen").amortised
+    assert look(program(test)).warmth("seen").hot
+
+
+@pytest.mark.parametrize("test", ORDINARY)
+@pytest.mark.parametrize("arms", ["then"])
+def test_an_ordinary_condition_makes_nothing_rare(look: LookUp, test: str, arms: str) -> None:
+    assert look(program(test, arms)).warmth("seen").hot
+
+
+@pytest.mark.parametrize("test", ["rank != 0", "step != 0", "self.cache is not None"])
+def test_the_other_arm_of_a_negated_guard_is_amortised(look: LookUp, test: str) -> None:
+    assert look(program(test, "else")).warmth("seen").amortised
+
+
+@pytest.mark.parametrize(
+    ("test", "leave"),
+    [
+        ("step % 100", "continue"),
+        ("step % 100 != 0", "continue"),
+        ("not verbose", "continue"),
+        ("rank != 0", "continue"),
+        ("not should_log", "return"),
+        ("not is_main_process", "return"),
+    ],
+)
+def test_what_follows_a_guard_that_leaves_is_amortised(look: LookUp, test: str, leave: str) -> None:
+    found = look(
+        f"""
+        def run(loader, verbose, rank, should_log, is_main_process):
+            for step, batch in enumerate(loader):
+                before
+                if {test}:
+                    {leave}
+                after
+        """
+    )
+    assert found.warmth("before").hot
+    assert found.warmth("after").amortised
+
+
+def test_a_skipped_batch_leaves_the_rest_hot(look: LookUp) -> None:
+    found = look("def run(loader):\n    for batch in loader:\n        if batch is None:\n            continue\n        after\n")
+    assert found.warmth("after").hot
+
+
+@pytest.mark.parametrize(
+    "test", ["step % 100 == 0", "verbose", "rank == 0", "accelerator.is_main_process", "not step % 100", "verbose and rank == 0"]
+)
+def test_a_guard_kept_in_a_variable(look: LookUp, test: str) -> None:
+    found = look(
+        f"""
+        def run(loader, verbose, rank, accelerator):
+            for step, batch in enumerate(loader):
+                now = {test}
+                if now:
+                    seen
+                if not now:
+                    other
+        """
+    )
+    assert found.warmth("seen").amortised
+    assert found.warmth("other").hot
+
+
+def test_a_conditional_expression_guards_its_arms(look: LookUp) -> None:
+    found = look("def run(loader):\n    for step, x in enumerate(loader):\n        y = x.item() if step % 100 == 0 else x.sum()\n")
+    assert found.warmth("x.item()").amortised
+    assert found.warmth("x.sum()").hot
+
+
+def test_the_innermost_of_two_guards_counts_and_so_does_the_outermost(look: LookUp) -> None:
+    found = look(
+        """
+        def run(loader, n):
+            for step, x in enumerate(loader):
+                if step % 100 == 0:
+                    if n:
+                        inner
+                if n:
+                    if step % 100 == 0:
+                        other
+        """
+    )
+    assert found.warmth("inner").amortised
+    assert found.warmth("other").amortised
+
+
+def test_a_loop_within_a_guard_stays_rare(look: LookUp) -> None:
+    found = look(
+        """
+        def run(loader, rows):
+            for step, x in enumerate(loader):
+                if step % 100 == 0:
+                    for row in rows:
+                        seen
+        """
+    )
+    assert not found.warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        ("if step % 10 == 0:", "every"),
+        ("if verbose:", "`verbose`"),
+        ("if rank == 0:", "process"),
+        ("if self.cache is None:", "first"),
+        ("if step == len(loader) - 1:", "last"),
+    ],
+)
+def test_the_reason_is_told(look: LookUp, source: str, word: str) -> None:
+    found = look(f"def run(self, loader, verbose, rank):\n    for step, x in enumerate(loader):\n        {source}\n            seen\n")
+    assert word in found.warmth("seen").amortised

@@ -1,0 +1,139 @@
+"""The time of an analysis grows with the length of the text, whatever its shape."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from transferlint.flow.facts import analyse
+from transferlint.flow.options import AnalysisOptions
+from transferlint.syntax.lower import lower
+from transferlint.syntax.source import decode, parse
+from transferlint.syntax.spans import Spans
+
+START = "import torch\nx = torch.zeros(3, device='cuda')\ndef forward(a, n, rows):\n    y = y0 = a\n"
+
+
+def indent(depth: int) -> str:
+    return "    " * depth
+
+
+def sequential_ifs(n: int) -> str:
+    return "".join(f"    if n > {i}:\n        y = y + {i}\n" for i in range(n))
+
+
+def elifs(n: int) -> str:
+    return "    if n == 0:\n        y = 1\n" + "".join(f"    elif n == {i}:\n        y = a.item()\n" for i in range(1, n))
+
+
+def assignments(n: int) -> str:
+    return "    y = y + x\n" * n
+
+
+def assignments_to_new_names(n: int) -> str:
+    return "".join(f"    y{i + 1} = y{i} + x\n" for i in range(n))
+
+
+def nested_loops(n: int) -> str:
+    body = "".join(f"{indent(i + 1)}for i{i} in rows:\n{indent(i + 2)}y{i + 1} = y{i}\n" for i in range(n))
+    return f"{body}{indent(n + 1)}y0 = y0.cuda()\n"
+
+
+def nested_whiles(n: int) -> str:
+    body = "".join(f"{indent(i + 1)}while y{i}:\n{indent(i + 2)}y{i + 1} = y{i}\n" for i in range(n))
+    return f"{body}{indent(n + 1)}y0 = x\n"
+
+
+def tries(n: int) -> str:
+    return "".join(f"    try:\n        y = y + 1\n    except E{i}:\n        y = x\n" for i in range(n))
+
+
+def nested_finallies(n: int) -> str:
+    down = "".join(f"{indent(i + 1)}try:\n{indent(i + 2)}y{i} = a\n" for i in range(n))
+    up = "".join(f"{indent(i + 1)}finally:\n{indent(i + 2)}y = x\n" for i in reversed(range(n)))
+    return down + up
+
+
+def a_long_list(n: int) -> str:
+    return f"    y = [{', '.join(f'[{i}, a]' for i in range(n))}]\n"
+
+
+def a_long_dict(n: int) -> str:
+    return f"    y = {{{', '.join(f'{i!r}: a' for i in range(n))}}}\n"
+
+
+def a_long_sum(n: int) -> str:
+    return f"    y = {' + '.join(['a'] * n)}\n"
+
+
+def a_long_chain(n: int) -> str:
+    return f"    y = a{'.sum()' * n}\n"
+
+
+def appends(n: int) -> str:
+    return "    r = []\n" + "    r.append([a, r])\n" * n
+
+
+def functions_that_call_the_next(n: int) -> str:
+    return "".join(f"def m{i}(a):\n    return m{i + 1}(a) + m{i + 2}(a)\n" for i in range(n))
+
+
+def methods_that_call_the_next(n: int) -> str:
+    body = "".join(
+        f"    def m{i}(self, a):\n        self.a{i} = a\n        return self.m{i + 1}(self.a{i})\n" for i in range(n)
+    )
+    return f"class A:\n{body}"
+
+
+def formatted(n: int) -> str:
+    return "".join(f"    print(f'{{a}} {{a.x{i}}}')\n" for i in range(n))
+
+
+def seconds(text: str) -> float:
+    """How long it takes to analyse a text, parsed and lowered already, and to ask for the heat of everything."""
+    read = decode("train.py", (START + text).encode())
+    tree = parse(read)
+    program, spans = lower(tree, read.path), Spans(tree, read.text)
+    started = time.perf_counter()
+    facts = analyse(read.path, read.text, program, spans, AnalysisOptions())
+    for function in facts.functions:
+        for reg in range(len(function.code)):
+            function.warmth(reg)
+    return time.perf_counter() - started
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        (sequential_ifs, 2000),
+        (elifs, 250),
+        (assignments, 3000),
+        (assignments_to_new_names, 3000),
+        (tries, 400),
+        (a_long_list, 1500),
+        (a_long_dict, 1500),
+        (a_long_sum, 150),
+        (a_long_chain, 150),
+        (appends, 500),
+        (functions_that_call_the_next, 200),
+        (methods_that_call_the_next, 200),
+        (formatted, 1000),
+    ],
+)
+def test_time_grows_with_the_text(shape: Callable[[int], str], size: int) -> None:
+    seconds(shape(10))
+    once = min(seconds(shape(size)) for _ in range(2))
+    twice = min(seconds(shape(2 * size)) for _ in range(2))
+    assert twice < 12
+    assert twice < 3.5 * once + 0.2, f"{once:.2f} s for {size}, {twice:.2f} s for {2 * size}"
+
+
+@pytest.mark.parametrize(("shape", "depth"), [(nested_loops, 17), (nested_whiles, 17), (nested_finallies, 17)])
+def test_nesting_is_cheap(shape: Callable[[int], str], depth: int) -> None:
+    assert seconds(shape(depth)) < 2
+
+
+def test_forty_loops_in_one_another_end() -> None:
+    assert seconds(nested_loops(40)) < 5

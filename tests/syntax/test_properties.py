@@ -1,0 +1,218 @@
+"""What holds of every program, on generated sources and on the package's own."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import transferlint
+from transferlint.syntax import program as p
+from transferlint.syntax.dump import dump
+from transferlint.syntax.lower import lower
+from transferlint.syntax.spans import Spans
+
+OPERANDS = {
+    "value", "object", "index", "function", "left", "right", "operand", "test", "body", "orelse", "iterable", "context",
+    "subject", "key", "lower", "upper", "step", "args", "operands", "items", "values", "keys", "decorators", "bases",
+}  # fmt: skip
+PAIRED = {"keywords", "defaults"}
+
+
+def operands(instruction: Any) -> Iterator[int]:
+    """The registers an instruction reads."""
+    for field in dataclasses.fields(instruction):
+        value = getattr(instruction, field.name)
+        if isinstance(instruction, p.Const | p.Import) or (field.name, type(instruction)) in (
+            ("index", p.Unpack),
+            ("function", p.Make),
+        ):
+            continue
+        if field.name in PAIRED:
+            yield from (reg for _, reg in value)
+        elif field.name in OPERANDS:
+            yield from (reg for reg in (value if isinstance(value, tuple) else (value,)) if reg is not None)
+
+
+def meaning(expression: str) -> str:
+    """An expression without its layout (which `code_for_node` writes without the indentation around it)."""
+    return ast.dump(ast.parse(f"({expression}\n)"))
+
+
+def check(source: str) -> None:
+    tree = cst.parse_module(source)
+    program = lower(tree, "x.py")
+    spans = Spans(tree, source)
+    for function in program.functions:
+        check_function(function)
+        for instruction, node in zip(function.code, function.nodes, strict=True):
+            if isinstance(node, cst.BaseExpression) and not isinstance(instruction, p.Store | p.Next | p.Unpack):
+                start, end = spans.outer(node)
+                assert meaning(source[start:end]) == meaning(tree.code_for_node(node))
+    assert dump(program).count("\n") >= sum(len(function.code) for function in program.functions)
+
+
+def check_function(function: p.Function) -> None:
+    code, blocks, regions = function.code, function.blocks, function.regions
+    for reg, instruction in enumerate(code):
+        for operand in operands(instruction):
+            assert 0 <= operand < reg
+        if isinstance(instruction, p.Load | p.Store | p.Delete):
+            assert 0 <= instruction.slot < len(function.slot_names)
+        if isinstance(instruction, p.Next | p.Collect | p.Enter):
+            assert 0 < instruction.region < len(regions)
+    at = 0
+    for block in blocks:
+        assert block.start == at <= block.end
+        at = block.end
+        assert all(0 <= successor < len(blocks) for successor in block.successors)
+        assert len(set(block.successors)) == len(block.successors)
+        assert 0 <= block.region < len(regions)
+    assert at == len(code)
+    assert (regions[0].kind, regions[0].parent) == ("body", -1)
+    for index, region in enumerate(regions[1:], 1):
+        assert 0 <= region.parent < index
+        assert region.test is None or 0 <= region.test < len(code)
+        assert region.leaves in ("", "return", "raise", "break", "continue")
+
+
+NAMES = st.sampled_from(["a", "b", "x", "self", "torch", "loss"])
+ATOMS = st.one_of(
+    NAMES, st.sampled_from(["1", "'s'", "None", "b'x'", "1.5", "...", "f'{a}{b!r:>{x}}'", "'é😀'", "(\n  x\n )"])
+)
+EXPRESSIONS = st.recursive(
+    ATOMS,
+    lambda e: st.one_of(
+        st.tuples(e, st.sampled_from(["+", "@", "<", "is not", "not in", "and", "or", "**"]), e).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
+        st.tuples(e, NAMES).map(lambda t: f"({t[0]}).{t[1]}"),
+        st.tuples(e, st.lists(e, max_size=3), e).map(
+            lambda t: f"({t[0]})({', '.join(t[1])}{', ' if t[1] else ''}*a, k={t[2]}, **b)"
+        ),
+        st.tuples(e, e, e).map(lambda t: f"({t[0]})[{t[1]}, {t[2]}:]"),
+        st.tuples(e, e, e).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
+        st.tuples(e, NAMES, e, e).map(lambda t: f"[{t[0]} for {t[1]} in {t[2]} if {t[3]} for a in b]"),
+        st.tuples(e, NAMES, e).map(lambda t: f"{{{t[0]}: 1 for {t[1]} in {t[2]}}}"),
+        st.tuples(NAMES, e, e).map(lambda t: f"(lambda {t[0]}={t[1]}: {t[2]})"),
+        st.tuples(e, e).map(lambda t: f"({t[0]}, *{t[1]})"),
+        st.tuples(e, e).map(lambda t: f"{{{t[0]}: {t[1]}, **a}}"),
+        st.tuples(st.sampled_from(["-", "not ", "~"]), e).map(lambda t: f"({t[0]}{t[1]})"),
+    ),
+    max_leaves=8,
+)
+TARGETS = st.one_of(NAMES, st.sampled_from(["a.b", "x[0]", "a, (b, *x)", "[a, b]"]))
+SIMPLE = st.one_of(
+    EXPRESSIONS,
+    st.tuples(TARGETS, EXPRESSIONS).map(lambda t: f"{t[0]} = {t[1]}"),
+    st.tuples(NAMES, EXPRESSIONS).map(lambda t: f"{t[0]} += {t[1]}"),
+    st.tuples(NAMES, EXPRESSIONS).map(lambda t: f"{t[0]}: int = {t[1]}"),
+    st.tuples(EXPRESSIONS, EXPRESSIONS).map(lambda t: f"assert {t[0]}, {t[1]}"),
+    EXPRESSIONS.map(lambda e: f"return {e}"),
+    EXPRESSIONS.map(lambda e: f"raise {e}"),
+    EXPRESSIONS.map(lambda e: f"(x := {e})"),
+    st.sampled_from(["pass", "return", "raise", "import a.b", "from . import x as y", "del a, b.c"]),
+    EXPRESSIONS.map(lambda e: f"yield {e}"),
+)
+
+
+def indented(lines: str) -> str:
+    return "".join(f"\t{line}\n" if line else "\n" for line in lines.split("\n")[:-1])
+
+
+def compound(suite: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    body = suite.map(indented)
+    loop = st.tuples(body, st.sampled_from(["", "\tcontinue\n", "\tbreak\n", "\tif a: continue\n\tx\n"])).map("".join)
+    return st.one_of(
+        st.tuples(EXPRESSIONS, body, EXPRESSIONS, body, body).map(
+            lambda t: f"if {t[0]}:\n{t[1]}elif {t[2]}:\n{t[3]}else:\n{t[4]}"
+        ),
+        st.tuples(EXPRESSIONS, body).map(lambda t: f"if {t[0]}:\n{t[1]}"),
+        st.tuples(TARGETS, EXPRESSIONS, loop, body).map(lambda t: f"for {t[0]} in {t[1]}:\n{t[2]}else:\n{t[3]}"),
+        st.tuples(EXPRESSIONS, loop).map(lambda t: f"while {t[0]}:\n{t[1]}"),
+        loop.map(lambda b: f"while True:\n{b}"),
+        st.tuples(EXPRESSIONS, TARGETS, body).map(lambda t: f"with {t[0]} as ({t[1]}), b:\n{t[2]}"),
+        st.tuples(body, body, body, body).map(
+            lambda t: f"try:\n{t[0]}except a as x :\n{t[1]}else:\n{t[2]}finally:\n{t[3]}"
+        ),
+        st.tuples(NAMES, EXPRESSIONS, body).map(
+            lambda t: f"@a\ndef {t[0]}(a, /, b={t[1]}, *x, c, **d) -> a.b:\n{t[2]}"
+        ),
+        st.tuples(NAMES, EXPRESSIONS, body).map(lambda t: f"class {t[0]}(a, k={t[1]}):\n{t[2]}"),
+        st.tuples(EXPRESSIONS, EXPRESSIONS, body, body).map(
+            lambda t: f"match {t[0]}:\n\tcase [a, *b] if {t[1]}:\n{indented(t[2])}\tcase x:\n{indented(t[3])}"
+        ),
+    )
+
+
+def suite(statement: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.lists(statement, min_size=1, max_size=3).map("".join)
+
+
+STATEMENTS = st.recursive(SIMPLE.map(lambda s: f"{s}  # é\n"), lambda s: compound(suite(s)), max_leaves=6)
+
+
+@given(suite(STATEMENTS))
+@settings(max_examples=150, deadline=None)
+def test_generated_sources(source):
+    check(source)
+
+
+@given(suite(STATEMENTS), st.sampled_from(["\r\n", "\r"]))
+@settings(max_examples=50, deadline=None)
+def test_generated_sources_with_other_newlines(source, newline):
+    check(source.replace("\n", newline))
+
+
+@pytest.mark.parametrize("path", sorted(Path(transferlint.__file__).parent.glob("*/*.py")), ids=lambda path: path.name)
+def test_own_sources(path):
+    source = path.read_text(encoding="utf-8")
+    check(source)
+    tree = ast.parse(source)
+    program = lower(cst.parse_module(source), "x.py")
+    definitions = [
+        n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda)
+    ]
+    assert len(program.functions) == len(definitions) + 1
+    calls = sum(isinstance(i, p.Call) for f in program.functions for i in f.code)
+    in_annotations = {
+        id(inner)
+        for outer in ast.walk(tree)
+        for note in (getattr(outer, "annotation", None), getattr(outer, "returns", None))
+        if note is not None
+        for inner in ast.walk(note)
+    }
+    assert calls == sum(isinstance(n, ast.Call) and id(n) not in in_annotations for n in ast.walk(tree))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = " + "f(a).b[0] + " * 2000 + "1",
+        "x = a" + ".b()[0]" * 600,
+        "if a: pass\n" + "elif b: f()\n" * 2000,
+        "x = " + "not " * 1500 + "a",
+        "x = " + "a if b else " * 800 + "c",
+        "x = " + "a and " * 2000 + "b",
+        "x = " + "lambda: " * 800 + "a",
+        "x = " + "'a' " * 2000,
+    ],
+    ids=["sum", "chain", "elif", "not", "choice", "and", "lambda", "strings"],
+)
+def test_long_chains(source):
+    from transferlint.syntax.source import decode, parse
+
+    text = source + "\n"
+    tree = parse(decode("x.py", text.encode()))
+    program = lower(tree, "x.py")
+    for function in program.functions:
+        check_function(function)
+    spans = Spans(tree, text)
+    assert spans.of(tree.body[0])[1] == len(text.rstrip())
