@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.names import find
+from transferlint.flow.transfers import MOVE
+from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-_READERS = frozenset({"size", "dim", "numel", "shape", "dtype", "device"})
+from .memory import RESULT, WORLD, Memory
 
 
 def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
-    """Put the expression of `reg` before the loop `region`; None where the text does not allow it. Safe where nothing
-    in the function can write to the hoisted tensor, unsafe otherwise."""
+    """Put the expression of `reg` before the loop `region`; None where the text does not allow it. Safe where the
+    tensor and its copy are proven to be only read, unsafe otherwise."""
     loop = function.function.regions[region]
     if loop.node is None or loop.kind not in ("for", "while"):
         return None
@@ -31,8 +35,8 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, name))
-    only_read = _only_read(function, reg) and function.region(reg) == region
-    return Fix("move it before the loop", Safety.SAFE if only_read else Safety.UNSAFE, edits)
+    safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
+    return Fix("move it before the loop", safety, edits)
 
 
 def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
@@ -63,36 +67,151 @@ def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
     return name
 
 
-def _only_read(function: FunctionFacts, reg: Reg) -> bool:
-    """True where the value, and every variable it is stored in, is only read by arithmetic and attributes."""
-    return all(_reads(function, user, reg) for user in function.users(reg))
+def _proven(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True where the loop may be proven to read the same bytes in every turn, and the moved value to be only read.
+
+    The proof covers a plain variable that surely holds a tensor, moved by `.to` or `.cuda()` straight in the body of a
+    loop that either turns for certain or comes after something that was put on the same device: an empty loop would
+    otherwise begin to fail where there is no such device."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or function.region(reg) != region or made.stars:
+        return False
+    callee = function.code[made.function]
+    if not isinstance(callee, p.Attr) or callee.name not in ("to", "cuda"):
+        return False
+    before = function.values[callee.object]
+    if before.kinds != TENSOR or not _settled(function, callee.object, region):
+        return False
+    targets = [*made.args, *(r for _, r in made.keywords)]
+    if not all(_constant(function, r, region) for r in targets) or any(not k for k, _ in made.keywords):
+        return False
+    if not _turns(function, region) and not _there(function, made, callee.name, region):
+        return False
+    memory = Memory(function, reg)
+    everything = memory.written(range(len(function.code)))
+    result = memory.of(RESULT)
+    if result in everything or result == memory.of(WORLD):
+        return False
+    return not memory.classes(callee.object) & memory.written(_turned(function, region))
 
 
-def _reads(function: FunctionFacts, user: Reg, value: Reg) -> bool:
-    made = function.code[user]
-    if isinstance(made, p.Binary):
-        return not (made.inplace and made.left == value)
-    if isinstance(made, p.Compare | p.Discard | p.Format | p.Subscript | p.Unary):
+def _turned(function: FunctionFacts, region: int) -> Iterator[Reg]:
+    """The registers of a loop, and those of what it goes over."""
+    first = len(function.code)
+    for reg in range(len(function.code)):
+        if function.inside(reg, region):
+            first = min(first, reg)
+            yield reg
+    test = function.function.regions[region].test
+    if test is not None and test < first:
+        yield from range(min(function.expression(test)), first)
+
+
+def _settled(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True for a variable that is bound before the loop for certain, and not by other functions."""
+    made = function.code[reg]
+    program = function.file.program
+    if isinstance(made, p.Outer):
+        bound = find(program, function.function, made.name)
+        if bound is None:
+            return False
+        stores = function.file.functions[bound[0]].stores(bound[1])
+        return len(stores) == 1 and not _stored_elsewhere(program, bound)
+    if not isinstance(made, p.Load) or _stored_elsewhere(program, (function.index, made.slot)):
+        return False
+    if any(isinstance(i, p.Delete) and i.slot == made.slot for i in function.code):
+        return False
+    if any(q.slot == made.slot for q in function.function.parameters):
         return True
-    if isinstance(made, p.Attr):
-        return made.name in _READERS or (
-            not made.name.endswith("_")
-            and all(
-                isinstance(function.code[u], p.Call) and function.code[u].function == user  # type: ignore[union-attr]
-                for u in function.users(user)
-            )
-        )
+    return any(_runs_before(function, store, region) for store in function.stores(made.slot))
+
+
+def _stored_elsewhere(program: p.Program, bound: tuple[int, int]) -> bool:
+    return any(
+        isinstance(made, p.StoreOuter) and find(program, other, made.name) == bound
+        for other in program.functions
+        for made in other.code
+    )
+
+
+def _runs_before(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True where a register has been computed whenever the loop begins."""
+    regions = function.function.regions
+    around = {0}
+    at = regions[region].parent
+    while at > 0:
+        around.add(at)
+        at = regions[at].parent
+    first = next((r for r in range(len(function.code)) if function.inside(r, region)), 0)
+    return reg < first and function.region(reg) in around
+
+
+def _constant(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True for a place or dtype whose evaluation has no effect and the same outcome before the loop."""
+    made = function.code[reg]
+    if isinstance(made, p.Const):
+        return True
+    name = function.file.placement.names.dotted(function.function, reg)
+    if name.startswith("torch.") and isinstance(made, p.Attr):
+        return True
+    if isinstance(made, p.Attr) and made.name in ("device", "dtype"):
+        return function.values[made.object].kinds == TENSOR and _settled(function, made.object, region)
     if isinstance(made, p.Call):
-        name = function.file.placement.names.dotted(function.function, made.function)
-        return name.startswith("torch.") and not name.endswith("_") and not any(k == "out" for k, _ in made.keywords)
-    if isinstance(made, p.Store):
-        return all(
-            _loaded(function, reg)
-            for reg, i in enumerate(function.code)
-            if isinstance(i, p.Load) and i.slot == made.slot
-        )
+        called = function.file.placement.names.dotted(function.function, made.function)
+        return called == "torch.device" and all(isinstance(function.code[r], p.Const) for r in made.args)
+    return function.values[reg].is_a(DEVICE_NAME | DTYPE | HOST_VALUE) and _settled(function, reg, region)
+
+
+def _turns(function: FunctionFacts, region: int) -> bool:
+    """True for a loop that turns at least once: `while True`, a range of a number, a display."""
+    test = function.function.regions[region].test
+    if test is None:
+        return True
+    made = function.code[test]
+    if isinstance(made, p.Sequence):
+        return bool(made.items) and not any(made.stars)
+    if not isinstance(made, p.Call) or len(made.args) != 1 or made.stars:
+        return False
+    count = function.code[made.args[0]]
+    ranged = function.file.placement.names.dotted(function.function, made.function) == "builtins.range"
+    return ranged and isinstance(count, p.Const) and isinstance(count.value, int) and count.value > 0
+
+
+def _there(function: FunctionFacts, made: p.Call, method: str, region: int) -> bool:
+    """True where the device is known to exist when the loop begins: a tensor names it, or it was used."""
+    given = dict(made.keywords)
+    device = given.get("device", made.args[0] if made.args else None)
+    if device is not None:
+        at = function.code[device]
+        if isinstance(at, p.Attr) and at.name == "device":
+            return True
+    wanted = "" if device is None else function.text(device)
+    if device is not None and not _bound_once(function, device):
+        return False
+    for transfer in function.transfers:
+        if transfer.kind == MOVE and _runs_before(function, transfer.register, region):
+            other = function.code[transfer.register]
+            if isinstance(other, p.Call) and _target(function, other) == (method, wanted):
+                return True
+    for reg, other in enumerate(function.code):
+        if isinstance(other, p.Call) and wanted and _runs_before(function, reg, region):
+            where = dict(other.keywords).get("device")
+            name = function.file.placement.names.dotted(function.function, other.function)
+            if where is not None and name.startswith("torch.") and function.text(where) == wanted:
+                return True
     return False
 
 
-def _loaded(function: FunctionFacts, load: Reg) -> bool:
-    return all(not isinstance(function.code[u], p.Store) and _reads(function, u, load) for u in function.users(load))
+def _bound_once(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a name says the same wherever it stands in the function."""
+    made = function.code[reg]
+    if not isinstance(made, p.Load):
+        return True
+    given = any(q.slot == made.slot for q in function.function.parameters)
+    return given + len(function.stores(made.slot)) == 1
+
+
+def _target(function: FunctionFacts, made: p.Call) -> tuple[str, str]:
+    callee = function.code[made.function]
+    device = dict(made.keywords).get("device", made.args[0] if made.args else None)
+    return (callee.name if isinstance(callee, p.Attr) else ""), "" if device is None else function.text(device)

@@ -29,7 +29,9 @@ Where the device cannot hold the tensor for as long as the loop runs.
 
 Fix safety
 ----------
-Safe where the moved value is only read in the loop: the move is put before the loop under a new name.
+The move is put before the loop under a new name. Safe where nothing that the loop does can write to the tensor, where
+its copy is only read, and where the device is there even if the loop turns not once; unsafe where that is not proven,
+as for attributes, for arguments in a loop that calls functions, and for copies that are handed on.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import Invariance
 from transferlint.flow.loops import classify
+from transferlint.flow.sharing import path
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import (
     CONTAINER,
@@ -55,6 +58,7 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
 )
+from transferlint.flow.writes import Writes
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -144,7 +148,16 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     if any(isinstance(i, p.SetAttr) and i.name == attribute for i in function.code):
         return False  # kept where it was moved to: the next call moves nothing
+    if function.loops(transfer.register) and _written(function, transfer):
+        return False
     return bool(before.flags & (PLAIN | FRESH)) or (before.is_a(TENSOR) and bool(before.places & HOST))
+
+
+def _written(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where the function, or one of this file that it calls, writes to what is moved."""
+    assert transfer.subject is not None
+    moved = path(function, transfer.subject)
+    return moved is not None and Writes(function, range(len(function.code))).changed(moved)
 
 
 def _attribute(function: FunctionFacts, transfer: Transfer) -> str | None:

@@ -43,6 +43,9 @@ from transferlint.syntax.program import Reg
 from .detection import brief, clusters, hot, others, together
 from .round_trips import bounces, returns
 
+_SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
+_LONG = 2**63
+
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Small uploads in hot code that are not half of a round trip."""
@@ -94,11 +97,16 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     constant = function.code[numbers[0]]
     if not isinstance(constant, p.Const) or type(constant.value) not in (int, float, bool):
         return None
-    value = function.text(numbers[0])
-    start, end = function.span(made.args[0])
+    if type(constant.value) is int and not -_LONG <= constant.value < _LONG:
+        return None
+    if not {key for key, _ in made.keywords} <= _SAME_MEANING:
+        return None
+    spans, nodes, text = function.file.spans, function.function.nodes, function.file.text
+    (first, last), (start, end) = spans.outer(nodes[numbers[0]]), spans.outer(nodes[made.args[0]])
+    value = text[first:last]
     callee = function.span(made.function)
     head = function.text(made.function)
-    if not head.endswith("tensor"):
+    if not head.endswith(".tensor") or "#" in text[start:end]:
         return None
     edits = (Edit(callee[0], callee[1], head[: -len("tensor")] + "full"), Edit(start, end, f"{shape}, {value}"))
     return Fix("fill it on the device", Safety.SAFE, edits)

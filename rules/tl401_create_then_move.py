@@ -25,7 +25,9 @@ repeatedly), or where random numbers must be the host generator's.
 
 Fix safety
 ----------
-Safe for constants and ranges. Unsafe for random tensors: the device has another generator.
+Safe for constants and ranges of integers. Unsafe for random tensors (the device has another generator), for ranges of
+fractions (it may round otherwise), and for what requires a gradient (it becomes the leaf itself). No fix where the
+result could not be the same: pinned memory, `out=`, a generator, a change of dtype that rounds twice.
 """
 
 from __future__ import annotations
@@ -34,40 +36,14 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import DEVICE, FRESH, HOST, ON_DEVICE, TENSOR
-from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Level, Safety
+from transferlint.flow.values import DEVICE, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
+from transferlint.model import Confidence, Evidence, Finding, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .creating import make_there
 from .detection import brief, clusters, each, others, together
-
-_RANDOM = frozenset(
-    ["rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like", "bernoulli"]
-)
-_FIXABLE = frozenset(
-    [
-        "zeros",
-        "ones",
-        "empty",
-        "full",
-        "rand",
-        "randn",
-        "randint",
-        "randperm",
-        "arange",
-        "linspace",
-        "logspace",
-        "eye",
-        "tensor",
-        "zeros_like",
-        "ones_like",
-        "empty_like",
-        "full_like",
-        "rand_like",
-        "randn_like",
-    ]
-)
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -86,7 +62,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
             _sure(function, first),
-            together([_fix(function, t) for t in group]),
+            together([make_there(function, t) for t in group]),
         )
 
 
@@ -106,60 +82,21 @@ def _made(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     if before.reads or not before.why or function.warmth(transfer.register).once:
         return None
     made = before.why[0]
+    if before.flags & PINNED or _pinned(function, made):
+        return None
     if made < 0 or not function.has_text(made) or function.loops(made) != function.loops(transfer.register):
         return None  # made before the loop that moves it: an invariant transfer
     return made
 
 
-def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    """`torch.zeros(n).to(d)` to `torch.zeros(n, device=d)`: only where creation and move are one expression of two
-    calls."""
-    made = transfer.before.why[0]
-    move, create = function.code[transfer.register], function.code[made]
-    if transfer.subject != made or not isinstance(move, p.Call) or not isinstance(create, p.Call):
-        return None
-    name = function.file.placement.names.dotted(function.function, create.function)
-    last = name.rpartition(".")[2]
-    if not name.startswith("torch.") or last not in _FIXABLE or any(k == "device" or not k for k, _ in create.keywords):
-        return None
-    attribute = function.code[move.function]
-    assert isinstance(attribute, p.Attr)
-    device = _device_text(function, move, attribute.name)
-    if device is None:
-        return None
-    end = function.span(made)[1]
-    text = function.file.text
-    if text[end - 1] != ")":
-        return None
-    inner = text[: end - 1].rstrip()
-    comma = "" if inner.endswith(("(", ",")) else ","
-    lead = "" if inner.endswith("(") else " "
-    outer_end = function.span(transfer.register)[1]
-    edits = (Edit(len(inner), end - 1, f"{comma}{lead}{device}"), Edit(end, outer_end, ""))
-    if "#" in text[len(inner) : end - 1] or "#" in text[end:outer_end]:
-        return None
-    safety = Safety.UNSAFE if last in _RANDOM or last == "empty" else Safety.SAFE
-    return Fix("make it on the device", safety, edits)
-
-
-def _device_text(function: FunctionFacts, move: p.Call, method: str) -> str | None:
-    """What to write in the creation's brackets: "device=d", with the dtype where `.to` names one too."""
-    if method == "cuda":
-        if move.keywords:
-            return None
-        return f"device={function.text(move.args[0])}" if move.args else 'device="cuda"'
-    given = dict(move.keywords)
-    dtype = given.pop("dtype", None)
-    device = given.pop("device", None)
-    given.pop("non_blocking", None)
-    rest = list(move.args)
-    if device is None and rest:
-        device = rest.pop(0)
-    if dtype is None and rest:
-        dtype = rest.pop(0)
-    if given or rest or device is None or dtype is not None or function.values[device].is_a(TENSOR):
-        return None
-    return f"device={function.text(device)}"
+def _pinned(function: FunctionFacts, made: Reg) -> bool:
+    """True for a creation in pinned memory, which is there to be uploaded from."""
+    create = function.code[made] if made >= 0 else None
+    pin = dict(create.keywords).get("pin_memory") if isinstance(create, p.Call) else None
+    if pin is None:
+        return False
+    asked = function.code[pin]
+    return not (isinstance(asked, p.Const) and not asked.value)
 
 
 RULE = Rule(

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from transferlint.flow.values import (
-    CONTAINER,
     DEVICE,
     DEVICE_NAME,
     GIVEN,
     HOST,
     HOST_VALUE,
     LOADER,
-    MODULE,
-    OBJECT,
     PARAMETER,
     PLAIN,
     TENSOR,
@@ -138,37 +135,6 @@ def test_a_tensor_attribute_of_what_is_no_module_is_not_left_behind_by_one(look:
     assert not found.value("a").flags & PLAIN
 
 
-def test_submodules_are_modules(look: LookUp) -> None:
-    found = look("""
-        import torch
-        from torch import nn
-
-        class Block(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.linear = nn.Linear(3, 3)
-
-            def forward(self, x):
-                return self.linear(x).relu()
-
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.block = Block()
-                self.blocks = nn.ModuleList([Block() for _ in range(3)])
-
-            def forward(self, x):
-                one = self.block(x)
-                for block in self.blocks:
-                    two = block(x)
-                (one, two)
-    """)
-    assert found.value("self.block").is_a(MODULE)
-    assert found.value("one").is_a(TENSOR)
-    assert found.value("one").on_device
-    assert found.value("two").on_device
-
-
 def test_properties_return_what_their_function_returns(look: LookUp) -> None:
     found = look("""
         import functools
@@ -235,46 +201,6 @@ def test_base_classes_of_the_same_file(look: LookUp) -> None:
     assert found.places("near") == DEVICE
 
 
-def test_what_derives_from_a_module_is_a_module(look: LookUp) -> None:
-    found = look("""
-        import torch.nn as nn
-
-        class Base(nn.Module):
-            pass
-
-        class Net(Base):
-            pass
-
-        class Other:
-            pass
-
-        net, other = Net(), Other()
-        moved = net.cuda()
-        (net, other, moved)
-    """)
-    assert found.value("net", 0).is_a(MODULE)
-    assert found.value("other").is_a(OBJECT)
-    assert found.places("moved") == DEVICE
-
-
-def test_an_instance_of_a_module_class_returns_what_its_forward_returns(look: LookUp) -> None:
-    found = look("""
-        import torch
-        from torch import nn
-
-        class Net(nn.Module):
-            def forward(self, x):
-                return {"logits": x * 2}
-
-        net = Net().cuda()
-        out = net(torch.zeros(3).cuda())
-        y = out["logits"]
-        y
-    """)
-    assert found.value("out").is_a(CONTAINER)
-    assert found.places("y") == DEVICE
-
-
 def test_containers_of_an_attribute(look: LookUp) -> None:
     found = look("""
         import torch
@@ -334,59 +260,3 @@ def test_data_sets_are_on_the_host(look: LookUp) -> None:
     assert found.places("row") == HOST
     assert found.places("y") == HOST
     assert found.transfers() == []
-
-
-def test_parameters_of_forward_are_on_the_device_where_one_is_given(look: LookUp) -> None:
-    found = look("""
-        import torch
-        from torch import nn
-
-        class Net(nn.Module):
-            def forward(self, x, mask=None, scale: float = 1.0, names: list[str] = ()):
-                y = x * 2
-                (y, mask, scale, names)
-    """)
-    assert found.places("y") == GIVEN
-    assert found.value("mask").on_device
-    assert not found.value("scale").on_device
-    assert not found.value("names").on_device
-
-
-def test_annotations_tell_what_a_parameter_is(look: LookUp) -> None:
-    found = look("""
-        import torch
-        import numpy as np
-        from torch import Tensor, nn
-        from torch.utils.data import DataLoader
-        from typing import Optional, List
-
-        def job(a: Tensor, b: Optional[torch.Tensor], c: "Tensor | None", d: List[Tensor], e: int, f: np.ndarray,
-                g: nn.Module, h: DataLoader, i: torch.device, j: torch.dtype, k: Optional[str] = None):
-            (a, b, c, d, e, f, g, h, i, j, k)
-    """)
-    for name in "abc":
-        assert found.value(name).is_a(TENSOR)
-        assert found.places(name) == GIVEN
-    assert found.value("d").is_a(CONTAINER)
-    assert found.value("d").item.is_a(TENSOR)
-    assert found.value("e").is_a(HOST_VALUE)
-    assert found.places("f") == HOST
-    assert found.value("g").is_a(MODULE)
-    assert found.value("h").is_a(LOADER)
-    assert found.value("i").is_a(DEVICE_NAME)
-    assert not found.value("j").on_device
-    assert found.value("k").is_a(HOST_VALUE)
-
-
-def test_use_tells_what_a_parameter_is(look: LookUp) -> None:
-    found = look("""
-        import torch
-
-        def job(a, b, c):
-            y = a.unsqueeze(0)
-            z = torch.matmul(b, a)
-            (a, b, c)
-    """)
-    assert found.value("a").is_a(TENSOR)
-    assert found.value("b").is_a(TENSOR)
-    assert not found.value("c").on_device

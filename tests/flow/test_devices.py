@@ -1,4 +1,4 @@
-"""Which expressions name a place, and where a tensor is that was moved there or made there."""
+"""Which expressions name a place, and where a tensor is that was moved there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from transferlint.flow import devices
-from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE
+from transferlint.flow.transfers import DOWNLOAD, MOVE
 from transferlint.flow.values import (
     ANYWHERE,
     DEVICE,
@@ -16,7 +16,6 @@ from transferlint.flow.values import (
     DTYPE_VALUE,
     GIVEN,
     HOST,
-    MODULE,
     NOTHING,
     PYTHON,
     TENSOR,
@@ -182,7 +181,9 @@ def test_to_where_it_is_already_is_no_upload(look: LookUp) -> None:
     assert found.value("y").uploads == found.value("x").uploads
 
 
-@pytest.mark.parametrize("call", ["cuda()", "cuda(0)", "cuda(non_blocking=True)", "xpu()", 'type(torch.cuda.FloatTensor)'])
+@pytest.mark.parametrize(
+    "call", ["cuda()", "cuda(0)", "cuda(non_blocking=True)", "xpu()", "type(torch.cuda.FloatTensor)"]
+)
 def test_methods_that_name_the_device(look: LookUp, call: str) -> None:
     found = look(f"""
         import torch
@@ -195,123 +196,6 @@ def test_methods_that_name_the_device(look: LookUp, call: str) -> None:
     assert moved.direction is Direction.H2D
     assert moved.explicit
     assert moved.non_blocking == ("non_blocking" in call)
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        'torch.zeros(3, device="cuda")',
-        'torch.arange(3, device=torch.device("cuda"))',
-        'torch.tensor([1, 2], device="cuda")',
-        "torch.cuda.FloatTensor(3)",
-        'torch.randn_like(host, device="cuda")',
-        "torch.zeros_like(there)",
-        "there.new_zeros(3)",
-        "there.new_tensor([1.0])",
-        'torch.full((2,), 1.0, device="cuda")',
-        'torch.as_tensor(numbers, device="cuda")',
-    ],
-)
-def test_made_on_the_device(look: LookUp, made: str) -> None:
-    found = look(f"""
-        import torch
-
-        def job(numbers: list[float]):
-            host = torch.zeros(2)
-            there = torch.ones(2, device="cuda")
-            x = {made}
-            x
-    """)
-    assert found.value("x").is_a(TENSOR)
-    assert found.places("x") == DEVICE
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        "torch.zeros(3)",
-        "torch.tensor([1, 2])",
-        "torch.from_numpy(rows)",
-        "torch.zeros_like(host)",
-        "torch.FloatTensor(3)",
-        'torch.randn(3, device="cpu")',
-        "torch.randn(3, device=None)",
-    ],
-)
-def test_made_on_the_host(look: LookUp, made: str) -> None:
-    found = look(f"""
-        import torch
-
-        def job(rows):
-            host = torch.zeros(2)
-            x = {made}
-            x
-    """)
-    assert found.value("x").is_a(TENSOR)
-    assert found.places("x") == HOST
-    assert found.transfers() == []
-
-
-@pytest.mark.parametrize(
-    ("made", "uploads"),
-    [
-        ("torch.tensor([a, b], device=device)", True),
-        ("torch.tensor(a, device=device)", True),
-        ("torch.as_tensor(rows, device=device)", True),
-        ("there.new_tensor([a])", True),
-        ("torch.zeros(a, device=device)", False),
-        ("torch.full((2,), a, device=device)", False),
-        ("there.new_zeros(2)", False),
-        ("torch.cuda.FloatTensor(3, 4)", False),
-        ("torch.cuda.FloatTensor([1.0, 2.0])", True),
-    ],
-)
-def test_building_from_host_data_is_an_upload(look: LookUp, made: str, uploads: bool) -> None:
-    found = look(f"""
-        import torch
-        import numpy as np
-
-        def job(a: float, b: float, device):
-            rows = np.zeros(3)
-            there = torch.ones(2, device="cuda")
-            x = {made}
-            x
-    """)
-    built = found.transfers(BUILD)
-    assert bool(built) == uploads
-    assert all(t.direction is Direction.H2D for t in built)
-    assert bool(found.value("x").uploads) == uploads
-
-
-def test_a_with_block_on_a_device(look: LookUp) -> None:
-    found = look("""
-        import torch
-        device = torch.device("cuda")
-        with device:
-            inside = torch.zeros(1)
-        with torch.device("cuda"):
-            layer = torch.nn.Linear(1, 1)
-            for _ in range(3):
-                deep = torch.zeros(1)
-            named = torch.zeros(1, device="cpu")
-        outside = torch.zeros(1)
-        (inside, layer, deep, named, outside)
-    """)
-    assert found.places("inside") == DEVICE
-    assert found.places("layer") == DEVICE
-    assert found.places("deep") == DEVICE
-    assert found.places("named") == HOST
-    assert found.places("outside") == HOST
-
-
-def test_other_with_blocks_change_no_place(look: LookUp) -> None:
-    found = look("""
-        import torch
-        with torch.no_grad(), torch.autocast("cuda"):
-            x = torch.zeros(1)
-        x
-    """)
-    assert found.places("x") == HOST
 
 
 def test_a_device_of_the_class(look: LookUp) -> None:
@@ -367,7 +251,12 @@ def test_a_device_that_the_module_binds_is_known_in_its_functions(look: LookUp) 
 
 @pytest.mark.parametrize(
     ("parameter", "places"),
-    [("device", GIVEN), ('device="cuda"', DEVICE | GIVEN), ("device: torch.device", GIVEN), ('device: str = "cpu"', GIVEN)],
+    [
+        ("device", GIVEN),
+        ('device="cuda"', DEVICE | GIVEN),
+        ("device: torch.device", GIVEN),
+        ('device: str = "cpu"', GIVEN),
+    ],
 )
 def test_a_device_parameter(look: LookUp, parameter: str, places: int) -> None:
     found = look(f"""
@@ -378,54 +267,3 @@ def test_a_device_parameter(look: LookUp, parameter: str, places: int) -> None:
             x
     """)
     assert found.places("x") == places
-
-
-def test_modules_take_the_device_they_are_told(look: LookUp) -> None:
-    found = look("""
-        import torch
-        layer = torch.nn.Linear(2, 2, device="cuda")
-        layer
-    """)
-    assert found.value("layer").is_a(MODULE)
-    assert found.places("layer") == DEVICE
-
-
-def test_a_default_device_is_where_tensors_are_made(look: LookUp) -> None:
-    found = look("""
-        import torch
-        before = torch.zeros(1)
-        torch.set_default_device("cuda")
-        after = torch.zeros(1)
-        named = torch.zeros(1, device="cpu")
-        layer = torch.nn.Linear(1, 1)
-
-        def job():
-            inside = torch.ones(1)
-            inside
-
-        (before, after, named, layer)
-    """)
-    assert found.places("before") == HOST
-    assert found.places("after") == DEVICE
-    assert found.places("named") == HOST
-    assert found.places("layer") == DEVICE
-    assert found.places("inside") == DEVICE
-
-
-def test_a_default_device_that_may_be_either(look: LookUp) -> None:
-    found = look("""
-        import torch
-        torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
-        x = torch.zeros(1)
-        x
-    """)
-    assert found.places("x") == GIVEN
-
-
-def test_the_meta_device_holds_no_data(look: LookUp) -> None:
-    found = look("""
-        import torch
-        x = torch.zeros(1, device="meta")
-        x
-    """)
-    assert not found.value("x").on_device

@@ -63,7 +63,10 @@ ORDINARY = [
 
 def program(test: str, arms: str = "then") -> str:
     before = f"            if {test}:\n"
-    body = {"then": "                seen\n", "else": "                pass\n            else:\n                seen\n"}[arms]
+    body = {
+        "then": "                seen\n",
+        "else": "                pass\n            else:\n                seen\n",
+    }[arms]
     return (
         "class Job:\n    def run(self, loader, args, rank, key, x, n, verbose, config, mode, width):\n"
         f"        for step, batch in enumerate(loader):\n            i = epoch = step\n{before}{body}"
@@ -126,12 +129,22 @@ def test_what_follows_a_guard_that_leaves_is_amortised(look: LookUp, test: str, 
 
 
 def test_a_skipped_batch_leaves_the_rest_hot(look: LookUp) -> None:
-    found = look("def run(loader):\n    for batch in loader:\n        if batch is None:\n            continue\n        after\n")
+    found = look(
+        "def run(loader):\n    for batch in loader:\n        if batch is None:\n            continue\n        after\n"
+    )
     assert found.warmth("after").hot
 
 
 @pytest.mark.parametrize(
-    "test", ["step % 100 == 0", "verbose", "rank == 0", "accelerator.is_main_process", "not step % 100", "verbose and rank == 0"]
+    "test",
+    [
+        "step % 100 == 0",
+        "verbose",
+        "rank == 0",
+        "accelerator.is_main_process",
+        "not step % 100",
+        "verbose and rank == 0",
+    ],
 )
 def test_a_guard_kept_in_a_variable(look: LookUp, test: str) -> None:
     found = look(
@@ -150,7 +163,10 @@ def test_a_guard_kept_in_a_variable(look: LookUp, test: str) -> None:
 
 
 def test_a_conditional_expression_guards_its_arms(look: LookUp) -> None:
-    found = look("def run(loader):\n    for step, x in enumerate(loader):\n        y = x.item() if step % 100 == 0 else x.sum()\n")
+    found = look(
+        "def run(loader):\n    for step, x in enumerate(loader):\n"
+        "        y = x.item() if step % 100 == 0 else x.sum()\n"
+    )
     assert found.warmth("x.item()").amortised
     assert found.warmth("x.sum()").hot
 
@@ -196,5 +212,8 @@ def test_a_loop_within_a_guard_stays_rare(look: LookUp) -> None:
     ],
 )
 def test_the_reason_is_told(look: LookUp, source: str, word: str) -> None:
-    found = look(f"def run(self, loader, verbose, rank):\n    for step, x in enumerate(loader):\n        {source}\n            seen\n")
+    found = look(
+        "def run(self, loader, verbose, rank):\n    for step, x in enumerate(loader):\n"
+        f"        {source}\n            seen\n"
+    )
     assert word in found.warmth("seen").amortised

@@ -18,6 +18,7 @@ class Job:
         limit = 3
         for row in rows:
             local = row
+            self.count = local
             other.value = local
             n += 1
             table.fill_(0)
@@ -68,6 +69,8 @@ def test_what_the_loop_leaves_alone(look: LookUp, expression: str) -> None:
     [
         "row",
         "local",
+        "self",
+        "self.count",
         "other.value",
         "n",
         "n + 1",
@@ -96,20 +99,30 @@ def test_what_it_changes_or_may_change(look: LookUp, expression: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["torch.tensor(1.0, device=device)", "torch.zeros(limit, device=device)", "torch.arange(3)", "torch.from_numpy(limit)"]
+    "expression",
+    [
+        "torch.tensor(1.0, device=device)",
+        "torch.zeros(limit, device=device)",
+        "torch.arange(3)",
+        "torch.from_numpy(limit)",
+    ],
 )
 def test_makers_of_tensors_count_where_they_are_asked_for(look: LookUp, expression: str) -> None:
     assert holds(look, expression, makes=True)
     assert not holds(look, expression)
 
 
-@pytest.mark.parametrize("expression", ["torch.randn(3)", "torch.randperm(limit)", "torch.tensor(row)", "torch.zeros(n)"])
+@pytest.mark.parametrize(
+    "expression", ["torch.randn(3)", "torch.randperm(limit)", "torch.tensor(row)", "torch.zeros(n)"]
+)
 def test_makers_of_what_differs_never_do(look: LookUp, expression: str) -> None:
     assert not holds(look, expression, makes=True)
 
 
 def test_of_nested_loops_each_has_its_own_answer(look: LookUp) -> None:
-    found = look("def run(rows, device, t):\n    for row in rows:\n        for other in row:\n            x = row.to(device)\n")
+    found = look(
+        "def run(rows, device, t):\n    for row in rows:\n        for other in row:\n            x = row.to(device)\n"
+    )
     function, reg = found.find("row.to(device)")
     inner, outer = function.loops(reg)
     assert Invariance(function, inner).holds(reg)
@@ -117,12 +130,24 @@ def test_of_nested_loops_each_has_its_own_answer(look: LookUp) -> None:
 
 
 def test_what_a_nested_loop_or_branch_writes_is_written(look: LookUp) -> None:
-    found = look("def run(rows, t, d):\n    for row in rows:\n        if row:\n            for q in row:\n                t = q\n        x = t.to(d)\n")
+    found = look(
+        "def run(rows, t, d):\n    for row in rows:\n        if row:\n"
+        "            for q in row:\n                t = q\n        x = t.to(d)\n"
+    )
     function, reg = found.find("t.to(d)")
     assert not Invariance(function, function.loops(reg)[0]).holds(reg)
 
 
-@pytest.mark.parametrize("write", ["with f() as t:\n            pass", "try:\n            pass\n        except E as t:\n            pass", "(t := row)", "del t", "import t"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        "with f() as t:\n            pass",
+        "try:\n            pass\n        except E as t:\n            pass",
+        "(t := row)",
+        "del t",
+        "import t",
+    ],
+)
 def test_every_binding_is_a_write(look: LookUp, write: str) -> None:
     found = look(f"def run(rows, t, d, f):\n    for row in rows:\n        {write}\n        x = t.to(d)\n")
     function, reg = found.find("t.to(d)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +66,9 @@ def test_a_rebound_name_forgets_what_it_was(look: LookUp) -> None:
 
 
 def test_a_loop_body_sees_what_the_last_turn_left(look: LookUp) -> None:
-    found = look(f"{START}def job():\n    y = h\n    for _ in range(9):\n        z = y\n        y = y.cuda()\n    (y, z)\n")
+    found = look(
+        f"{START}def job():\n    y = h\n    for _ in range(9):\n        z = y\n        y = y.cuda()\n    (y, z)\n"
+    )
     assert found.places("z") == HOST | DEVICE
     assert found.places("y") == HOST | DEVICE
 
@@ -79,7 +82,7 @@ def test_a_while_loop_too(look: LookUp) -> None:
 def test_news_travel_round_a_loop_more_than_once(look: LookUp) -> None:
     names = "abcdefg"
     begin = "\n".join(f"    {one} = h" for one in names)
-    lines = "\n".join(f"        {one} = {other}" for one, other in zip(names, names[1:], strict=False))
+    lines = "\n".join(f"        {one} = {other}" for one, other in itertools.pairwise(names))
     found = look(f"{START}def job():\n{begin}\n    for _ in range(9):\n{lines}\n        g = x\n    a\n")
     assert found.places("a") == HOST | DEVICE
 
@@ -176,7 +179,10 @@ class Job:
 
 
 def test_of_the_lengths_of_tuples_only_equal_ones_are_kept(look: LookUp) -> None:
-    found = look(f"{START}def job(n):\n    t = (x, h) if n else (h, h)\n    u = (x, h) if n else (h,)\n    a = t[1]\n    b = u[0]\n    (t, a, b)\n")
+    found = look(
+        f"{START}def job(n):\n    t = (x, h) if n else (h, h)\n    u = (x, h) if n else (h,)\n"
+        "    a = t[1]\n    b = u[0]\n    (t, a, b)\n"
+    )
     assert found.places("a") == HOST
     assert found.places("b") == HOST | DEVICE
 
@@ -228,7 +234,9 @@ def test_the_evidence_is_where_it_was_made(look: LookUp) -> None:
 
 
 def test_the_evidence_of_what_a_model_returns_is_the_model(look: LookUp) -> None:
-    found = look("import torch\nmodel = torch.nn.Linear(3, 3).cuda()\ny = model(torch.zeros(3))\nloss = y.sum()\nloss\n")
+    found = look(
+        "import torch\nmodel = torch.nn.Linear(3, 3).cuda()\ny = model(torch.zeros(3))\nloss = y.sum()\nloss\n"
+    )
     assert found.why("loss") == ["torch.nn.Linear(3, 3).cuda()"]
 
 
@@ -247,7 +255,10 @@ def test_after_a_join_the_device_side_explains(look: LookUp) -> None:
 
 
 def test_round_a_loop_the_evidence_stays(look: LookUp) -> None:
-    found = look("import torch\ndef job(rows, device):\n    y = torch.zeros(3, device=device)\n    for row in rows:\n        y += 1\n    y\n")
+    found = look(
+        "import torch\ndef job(rows, device):\n    y = torch.zeros(3, device=device)\n"
+        "    for row in rows:\n        y += 1\n    y\n"
+    )
     assert found.why("y") == ["torch.zeros(3, device=device)"]
 
 

@@ -24,8 +24,40 @@ def sequential_ifs(n: int) -> str:
     return "".join(f"    if n > {i}:\n        y = y + {i}\n" for i in range(n))
 
 
+def ifs_on_a_variable(n: int) -> str:
+    return "    flag = n\n" + "    if flag:\n        y = y.sum().item()\n" * n
+
+
+def early_returns(n: int) -> str:
+    return "".join(f"    if n > {i}:\n        return a.sum().item()\n" for i in range(n))
+
+
+def validations(n: int) -> str:
+    return "".join(f"    if n > {i}:\n        raise ValueError(a.item())\n" for i in range(n))
+
+
+def type_dispatch(n: int) -> str:
+    return "".join(f"    if isinstance(a, str):\n        return {i}\n" for i in range(n))
+
+
+def guards_on_guards(n: int) -> str:
+    return "    b0 = a\n" + "".join(
+        f"    b{i + 1} = b{i} and b{i}\n    if b{i + 1}:\n        y = x\n" for i in range(n)
+    )
+
+
+def lists_in_lists(n: int) -> str:
+    return "    y = [y]\n" * n + "    if n:\n        y = x\n    return y\n"
+
+
+def tuples_of_themselves(n: int) -> str:
+    return "".join("    y = (y, [y], {'a': y})\n" for _ in range(n)) + "    if n:\n        y = x\n    return y\n"
+
+
 def elifs(n: int) -> str:
-    return "    if n == 0:\n        y = 1\n" + "".join(f"    elif n == {i}:\n        y = a.item()\n" for i in range(1, n))
+    return "    if n == 0:\n        y = 1\n" + "".join(
+        f"    elif n == {i}:\n        y = a.item()\n" for i in range(1, n)
+    )
 
 
 def assignments(n: int) -> str:
@@ -92,22 +124,29 @@ def formatted(n: int) -> str:
 
 
 def seconds(text: str) -> float:
-    """How long it takes to analyse a text, parsed and lowered already, and to ask for the heat of everything."""
+    """How long the processor takes to analyse a text that is lowered already, and to tell the heat of everything."""
     read = decode("train.py", (START + text).encode())
     tree = parse(read)
     program, spans = lower(tree, read.path), Spans(tree, read.text)
-    started = time.perf_counter()
+    started = time.process_time()
     facts = analyse(read.path, read.text, program, spans, AnalysisOptions())
     for function in facts.functions:
         for reg in range(len(function.code)):
             function.warmth(reg)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 @pytest.mark.parametrize(
     ("shape", "size"),
     [
         (sequential_ifs, 2000),
+        (ifs_on_a_variable, 1000),
+        (early_returns, 250),
+        (validations, 250),
+        (type_dispatch, 200),
+        (guards_on_guards, 100),
+        (lists_in_lists, 1500),
+        (tuples_of_themselves, 300),
         (elifs, 250),
         (assignments, 3000),
         (assignments_to_new_names, 3000),
@@ -133,6 +172,10 @@ def test_time_grows_with_the_text(shape: Callable[[int], str], size: int) -> Non
 @pytest.mark.parametrize(("shape", "depth"), [(nested_loops, 17), (nested_whiles, 17), (nested_finallies, 17)])
 def test_nesting_is_cheap(shape: Callable[[int], str], depth: int) -> None:
     assert seconds(shape(depth)) < 2
+
+
+def test_a_guard_that_is_made_of_itself_ends() -> None:
+    assert seconds("    n = n and rows or n and not rows or n\n    if n:\n        a.item()\n") < 1
 
 
 def test_forty_loops_in_one_another_end() -> None:

@@ -164,7 +164,16 @@ def test_no_transfer(look: LookUp, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["thing.item()", "thing.to(other)", "if thing: pass", "print(thing)", "float(thing)", "config.cpu()", "path.tolist()"]
+    "statement",
+    [
+        "thing.item()",
+        "thing.to(other)",
+        "if thing: pass",
+        "print(thing)",
+        "float(thing)",
+        "config.cpu()",
+        "path.tolist()",
+    ],
 )
 def test_what_nothing_is_known_of_is_possible_at_most(look: LookUp, statement: str) -> None:
     found = look(f"def job(thing, other, config, path):\n    {statement}\n")

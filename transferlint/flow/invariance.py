@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transferlint.flow.sharing import path
+from transferlint.flow.writes import Writes
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
 from transferlint.syntax import program as p
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 
 _MAKERS = frozenset({Effect.FILL, Effect.DATA, Effect.NAME_DEVICE, Effect.ARRAY})
 _METHODS = frozenset({Effect.KEEP, Effect.MOVE, Effect.CUDA, Effect.COPY, Effect.NUMPY})
-_RANDOM = frozenset({"torch.rand", "torch.randn", "torch.randint", "torch.randperm"})
+_RANDOM = frozenset({"torch.rand", "torch.randn", "torch.randint", "torch.randperm", "torch.empty"})
+_RANDOM_METHODS = frozenset({"bernoulli", "multinomial"})
 
 
 class Invariance:
@@ -22,61 +25,20 @@ class Invariance:
 
     def __init__(self, function: FunctionFacts, region: int) -> None:
         self._function = function
-        self._slots: set[int] = set()
-        self._written: set[str] = set()
-        self._attributes: set[str] = set()
-        self._outer: set[str] = set()
-        code = function.code
-        for block in function.function.blocks:
-            if not _within(function, block.region, region):
-                continue
-            for reg in range(block.start, block.end):
-                self._note(code[reg])
-
-    def _note(self, made: p.Instruction) -> None:
-        if isinstance(made, (p.Store, p.Delete)):
-            self._slots.add(made.slot)
-        elif isinstance(made, p.StoreOuter):
-            self._outer.add(made.name)
-        elif isinstance(made, p.SetAttr):
-            self._attributes.add(made.name)
-            self._written.add(self._path(made.object))
-        elif isinstance(made, p.SetItem):
-            self._written.add(self._path(made.object))
-        elif isinstance(made, p.Call):
-            callee = self._function.code[made.function]
-            if isinstance(callee, p.Attr) and (callee.name.endswith("_") and not callee.name.endswith("__")):
-                self._written.add(self._path(callee.object))
-
-    def _path(self, reg: Reg) -> str:
-        made = self._function.code[reg]
-        if isinstance(made, p.Load):
-            return self._function.function.slot_names[made.slot]
-        if isinstance(made, p.Outer):
-            return "^" + made.name
-        if isinstance(made, p.Attr):
-            return f"{self._path(made.object)}.{made.name}"
-        if isinstance(made, p.Subscript):
-            return self._path(made.object)
-        return "?"
+        blocks = [b for b in function.function.blocks if _within(function, b.region, region)]
+        self._writes = Writes(function, [reg for b in blocks for reg in range(b.start, b.end)])
 
     def holds(self, reg: Reg, makes: bool = False) -> bool:
         """True where the expression has the same value in every turn of the loop and reading it changes nothing.
         `makes`: calls that make a tensor from constants count too."""
+        at = path(self._function, reg)
+        if at is not None:
+            return not self._writes.changed(at) and self._indices(reg, makes)
         made = self._function.code[reg]
         if isinstance(made, p.Const):
             return True
-        if isinstance(made, p.Load):
-            name = self._function.function.slot_names[made.slot]
-            return made.slot not in self._slots and name not in self._written
-        if isinstance(made, p.Outer):
-            return made.name not in self._outer and "^" + made.name not in self._written
         if isinstance(made, p.Attr):
-            return (
-                made.name not in self._attributes
-                and self._path(reg) not in self._written
-                and self.holds(made.object, makes)
-            )
+            return self.holds(made.object, makes)
         if isinstance(made, p.Subscript):
             return self.holds(made.object, makes) and self.holds(made.index, makes)
         if isinstance(made, p.Sequence):
@@ -91,6 +53,15 @@ class Invariance:
             return self._call(made, makes)
         return False
 
+    def _indices(self, reg: Reg, makes: bool) -> bool:
+        """True where every index along a path holds."""
+        made = self._function.code[reg]
+        while isinstance(made, p.Attr | p.Subscript):
+            if isinstance(made, p.Subscript) and not self.holds(made.index, makes):
+                return False
+            made = self._function.code[made.object]
+        return True
+
     def _call(self, made: p.Call, makes: bool) -> bool:
         values = [*made.args, *(r for _, r in made.keywords)]
         if not all(self.holds(r, makes) for r in values):
@@ -101,7 +72,7 @@ class Invariance:
         if name:
             return name not in _RANDOM and (makes or name == "torch.device") and table.get(name) in _MAKERS
         callee = self._function.code[made.function]
-        if isinstance(callee, p.Attr):
+        if isinstance(callee, p.Attr) and callee.name not in _RANDOM_METHODS:
             return table.get(f"Tensor.{callee.name}") in _METHODS and self.holds(callee.object, makes)
         return False
 

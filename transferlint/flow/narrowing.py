@@ -18,11 +18,14 @@ def narrowed(names: Names, function: Function) -> dict[int, dict[Slot, tuple[Val
     """By region: the variables that its test shows to be no tensors, each with the register from which on that is no
     longer so, because the region binds it anew."""
     found: dict[int, dict[Slot, tuple[Value, Reg]]] = {}
+    stores: dict[Slot, list[tuple[Reg, int]]] | None = None
     for number, region in enumerate(function.regions):
         if region.kind not in ("then", "else") or region.test is None:
             continue
         for slot, value in _says(names, function, region.test, region.kind == "then"):
-            found.setdefault(number, {})[slot] = value, _bound(function, number, slot)
+            if stores is None:
+                stores = _stores(function)
+            found.setdefault(number, {})[slot] = value, _bound(function, number, stores.get(slot, []))
     return found
 
 
@@ -52,15 +55,22 @@ def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[
     return []
 
 
-def _bound(function: Function, region: int, slot: Slot) -> Reg:
-    """The first register at which the region, or one inside it, stores the variable; beyond the code if none does."""
+def _stores(function: Function) -> dict[Slot, list[tuple[Reg, int]]]:
+    """Where each variable is stored: register and region, in program order."""
+    found: dict[Slot, list[tuple[Reg, int]]] = {}
     for block in function.blocks:
-        at = block.region
-        while at > 0 and at != region:
+        for reg in range(block.start, block.end):
+            made = function.code[reg]
+            if isinstance(made, p.Store):
+                found.setdefault(made.slot, []).append((reg, block.region))
+    return found
+
+
+def _bound(function: Function, region: int, stores: list[tuple[Reg, int]]) -> Reg:
+    """The first of the stores that stands in the region or one inside it; beyond the code if none does."""
+    for reg, at in stores:
+        while at > region:  # a region's number is higher than that of what encloses it
             at = function.regions[at].parent
         if at == region:
-            for reg in range(block.start, block.end):
-                made = function.code[reg]
-                if isinstance(made, p.Store) and made.slot == slot:
-                    return reg
+            return reg
     return len(function.code)

@@ -1,0 +1,187 @@
+"""What a loop goes over, and what leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from transferlint.model import Level
+
+LookUp = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for batch in loader:",
+        "for i, batch in enumerate(train_loader):",
+        "for batch in tqdm(self.val_dataloader):",
+        "for x, y in DataLoader(data):",
+        "for batch in tqdm.tqdm(batches):",
+        "for step in range(1000):",
+        "for it in range(max_iter):",
+        "for t in range(args.num_steps):",
+        "for _ in range(n_iterations):",
+        "for episode in range(n):",
+        "while True:",
+        "while step < max_steps:",
+        "while not done:",
+        "for batch_idx, (x, y) in enumerate(zip(loader_a, loader_b)):",
+    ],
+)
+def test_loops_over_loaders_and_steps(look: LookUp, loop: str) -> None:
+    found = look(f"from torch.utils.data import DataLoader\ndef main(loader, args, data):\n    {loop}\n        seen\n")
+    warmth = found.warmth("seen")
+    assert warmth.level == Level.PER_STEP
+    assert warmth.seen
+    assert warmth.hot
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for epoch in range(10):",
+        "for ep in range(args.n):",
+        "for e in range(num_epochs):",
+        "for epoch in tqdm(range(start_epoch, epochs)):",
+        "for _ in range(args.epochs):",
+        "while epoch < 10:",
+    ],
+)
+def test_loops_over_epochs(look: LookUp, loop: str) -> None:
+    warmth = look(f"def main(args):\n    {loop}\n        seen\n").warmth("seen")
+    assert warmth.level == Level.PER_EPOCH
+    assert warmth.seen
+    assert not warmth.hot
+
+
+def test_loops_in_loops(look: LookUp) -> None:
+    found = look(
+        """
+        def main(loader, rows):
+            for epoch in range(10):
+                at_epoch
+                for batch in loader:
+                    at_step
+                    for row in rows:
+                        at_element
+                after_steps
+            at_end
+        """
+    )
+    assert found.warmth("at_epoch").level == Level.PER_EPOCH
+    assert found.warmth("at_step").level == Level.PER_STEP
+    assert found.warmth("at_element").level == Level.PER_ELEMENT
+    assert found.warmth("after_steps").level == Level.PER_EPOCH
+    assert not found.warmth("after_steps").hot
+    assert found.warmth("at_end").level == Level.ONCE
+
+
+@pytest.mark.parametrize(
+    "loop", ["for x in (a, b):", "for x in ['p', 'q', 'r']:", "for _ in range(3):", "for g in range(world_size):"]
+)
+def test_a_handful_of_turns_is_no_loop(look: LookUp, loop: str) -> None:
+    warmth = look(f"def main(a, b, world_size):\n    {loop}\n        seen\n").warmth("seen")
+    assert warmth.level == Level.ONCE
+    assert not warmth.hot
+
+
+@pytest.mark.parametrize(
+    ("element", "source"),
+    [
+        ("t.item()", "[t.item() for t in rows]"),
+        ("t.item()", "{t.item() for t in rows}"),
+        ("t.item()", "sum(t.item() for t in rows)"),
+        ("t.item()", "{k: t.item() for k, t in rows.items()}"),
+    ],
+)
+def test_comprehensions_are_loops_over_elements(look: LookUp, element: str, source: str) -> None:
+    found = look(f"class M:\n    def training_step(self, rows):\n        return {source}\n")
+    assert found.warmth(element).level == Level.PER_ELEMENT
+    assert found.warmth("rows", 0).level == Level.PER_STEP
+
+
+def test_a_lambda_runs_where_it_is_made(look: LookUp) -> None:
+    found = look(
+        "def main(loader):\n    f = lambda q: q.sum().item()\n    for x in loader:\n"
+        "        y = list(map(lambda t: t.item(), x))\n"
+    )
+    assert found.warmth("t.item()").hot
+    assert found.warmth("q.sum().item()").level == Level.ONCE
+
+
+def test_the_else_of_a_loop_runs_once(look: LookUp) -> None:
+    found = look("def main(loader):\n    for x in loader:\n        pass\n    else:\n        seen\n")
+    assert found.warmth("seen").level == Level.ONCE
+
+
+def test_the_iterable_is_evaluated_outside(look: LookUp) -> None:
+    found = look("def main(x):\n    for row in x.tolist():\n        pass\n    while x.any():\n        pass\n")
+    assert found.warmth("x.tolist()").level == Level.ONCE
+    assert found.warmth("x.any()").level == Level.PER_STEP
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if x is None:\n                raise ValueError(seen)",
+        "try:\n                pass\n            except ValueError:\n                seen",
+        "assert x, seen",
+        "if x:\n                pass\n            else:\n                y = seen\n                raise ValueError(y)",
+    ],
+)
+def test_error_paths_are_rare(look: LookUp, statement: str) -> None:
+    found = look(f"class Net:\n    def forward(self, rows):\n        for x in rows:\n            {statement}\n")
+    assert found.warmth("seen").amortised == "an error path"
+
+
+def test_what_follows_a_check_is_the_ordinary_path(look: LookUp) -> None:
+    found = look(
+        "class Net:\n    def forward(self, x):\n        if x is None:\n            raise ValueError\n        seen\n"
+    )
+    assert found.warmth("seen").hot
+
+
+@pytest.mark.parametrize("leave", ["return seen", "y = seen\n            break"])
+def test_the_last_turn_runs_once(look: LookUp, leave: str) -> None:
+    found = look(f"def main(loader):\n    for x in loader:\n        if x.ready:\n            {leave}\n        other\n")
+    assert not found.warmth("seen").hot
+    assert found.warmth("other").hot
+
+
+def test_a_break_out_of_an_inner_loop_is_as_hot_as_the_outer_one(look: LookUp) -> None:
+    found = look(
+        "def main(loader, rows):\n    for x in loader:\n        for row in rows:\n"
+        "            if row:\n                y = seen\n                break\n"
+    )
+    warmth = found.warmth("seen")
+    assert warmth.level == Level.PER_STEP
+    assert warmth.hot
+
+
+def test_a_return_in_a_step_method_is_as_hot_as_the_method(look: LookUp) -> None:
+    found = look(
+        "class Net:\n    def forward(self, x):\n        if x.ndim == 2:\n"
+        "            return seen\n        return other\n"
+    )
+    assert found.warmth("seen").hot
+    assert found.warmth("other").hot
+
+
+def test_with_and_try_bodies_are_as_hot_as_what_is_around(look: LookUp) -> None:
+    found = look(
+        """
+        def main(loader, torch):
+            for x in loader:
+                with torch.no_grad():
+                    inner
+                try:
+                    tried
+                finally:
+                    last
+        """
+    )
+    for name in ("inner", "tried", "last"):
+        assert found.warmth(name).hot

@@ -1,0 +1,75 @@
+"""What a parameter is before the first line runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from transferlint.flow.values import (
+    CONTAINER,
+    DEVICE_NAME,
+    GIVEN,
+    HOST,
+    HOST_VALUE,
+    LOADER,
+    MODULE,
+    TENSOR,
+)
+
+LookUp = Callable[..., Any]
+
+
+def test_parameters_of_forward_are_on_the_device_where_one_is_given(look: LookUp) -> None:
+    found = look("""
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def forward(self, x, mask=None, scale: float = 1.0, names: list[str] = ()):
+                y = x * 2
+                (y, mask, scale, names)
+    """)
+    assert found.places("y") == GIVEN
+    assert found.value("mask").on_device
+    assert not found.value("scale").on_device
+    assert not found.value("names").on_device
+
+
+def test_annotations_tell_what_a_parameter_is(look: LookUp) -> None:
+    found = look("""
+        import torch
+        import numpy as np
+        from torch import Tensor, nn
+        from torch.utils.data import DataLoader
+        from typing import Optional, List
+
+        def job(a: Tensor, b: Optional[torch.Tensor], c: "Tensor | None", d: List[Tensor], e: int, f: np.ndarray,
+                g: nn.Module, h: DataLoader, i: torch.device, j: torch.dtype, k: Optional[str] = None):
+            (a, b, c, d, e, f, g, h, i, j, k)
+    """)
+    for name in "abc":
+        assert found.value(name).is_a(TENSOR)
+        assert found.places(name) == GIVEN
+    assert found.value("d").is_a(CONTAINER)
+    assert found.value("d").item.is_a(TENSOR)
+    assert found.value("e").is_a(HOST_VALUE)
+    assert found.places("f") == HOST
+    assert found.value("g").is_a(MODULE)
+    assert found.value("h").is_a(LOADER)
+    assert found.value("i").is_a(DEVICE_NAME)
+    assert not found.value("j").on_device
+    assert found.value("k").is_a(HOST_VALUE)
+
+
+def test_use_tells_what_a_parameter_is(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def job(a, b, c):
+            y = a.unsqueeze(0)
+            z = torch.matmul(b, a)
+            (a, b, c)
+    """)
+    assert found.value("a").is_a(TENSOR)
+    assert found.value("b").is_a(TENSOR)
+    assert not found.value("c").on_device

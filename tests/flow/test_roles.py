@@ -1,0 +1,164 @@
+"""What a function is by its name, class, decorators and path: hot, cold, on the host side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from transferlint.flow.options import AnalysisOptions
+from transferlint.model import Level
+
+LookUp = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "forward",
+        "training_step",
+        "validation_step",
+        "test_step",
+        "train_step",
+        "compute_loss",
+        "step",
+        "update",
+        "loss",
+        "_forward",
+    ],
+)
+def test_step_methods_are_hot(look: LookUp, method: str) -> None:
+    found = look(f"class Net:\n    def {method}(self, x):\n        seen\n")
+    warmth = found.warmth("seen")
+    assert warmth.hot
+    assert warmth.level == Level.PER_STEP
+    assert not warmth.seen
+    assert method.lstrip("_") in warmth.reason
+
+
+@pytest.mark.parametrize(
+    ("bases", "method"),
+    [
+        ("torch.nn.Module", "forward"),
+        ("torch.nn.Module", "__call__"),
+        ("torchmetrics.Metric", "update"),
+        ("torch.optim.Optimizer", "step"),
+        ("nn.modules.loss._Loss", "forward"),
+        ("SchedulerMixin", "step"),
+        ("torch.autograd.Function", "backward"),
+    ],
+)
+def test_step_methods_of_libraries(look: LookUp, bases: str, method: str) -> None:
+    found = look(
+        f"import torch, torchmetrics\nfrom torch import nn\nclass Own({bases}):\n"
+        f"    def {method}(self, x):\n        seen\n"
+    )
+    assert found.warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    "name", ["dice_loss", "loss_fn", "forward_features", "compute_bbox_loss", "decode", "sample", "get_grad_norm"]
+)
+def test_functions_that_are_named_for_a_step_are_hot(look: LookUp, name: str) -> None:
+    assert look(f"def {name}(x):\n    seen\n").warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "__init__",
+        "setup",
+        "_setup_model",
+        "load_weights",
+        "from_pretrained",
+        "save_checkpoint",
+        "save",
+        "state_dict",
+        "export_onnx",
+        "plot_losses",
+        "build_model",
+        "create_optimizer",
+        "get_dataloader",
+        "parse_args",
+        "reset_parameters",
+        "init_weights",
+        "__repr__",
+        "configure_optimizers",
+        "convert_checkpoint",
+        "extra_repr",
+    ],
+)
+def test_setup_and_checkpoint_code_is_cold(look: LookUp, name: str) -> None:
+    found = look(
+        f"class Net:\n    def {name}(self, x, rows):\n        seen\n        for row in rows:\n            inner\n"
+    )
+    assert found.warmth("seen").cold
+    assert not found.warmth("seen").hot
+    assert not found.warmth("inner").hot
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from torch.utils.data import Dataset\nclass Rows(Dataset):\n    def __getitem__(self, i):\n        seen\n",
+        "def collate_fn(batch):\n    seen\n",
+        "def my(batch):\n    seen\ndef collate(batch):\n    for row in batch:\n        seen\n",
+        "class RandomTransform:\n    def __call__(self, x):\n        seen\n",
+        "def worker_init_fn(i):\n    seen\n",
+    ],
+)
+def test_the_data_pipeline_is_on_the_host_and_cold(look: LookUp, source: str) -> None:
+    found = look(source)
+    function, reg = found.find("seen")
+    assert function.warmth(reg).cold
+    assert function.role.host_side
+
+
+def test_a_script_runs_once(look: LookUp) -> None:
+    found = look("import torch\nseen\nif __name__ == '__main__':\n    main\n")
+    for name in ("seen", "main"):
+        assert found.warmth(name).level == Level.ONCE
+        assert found.warmth(name).once
+
+
+def test_a_class_body_and_a_constructor_run_once(look: LookUp) -> None:
+    found = look("class Net:\n    a = seen\n    def __init__(self):\n        inner\n")
+    assert found.warmth("seen").once
+    assert found.warmth("inner").once
+
+
+def test_kernels_are_no_code_of_the_host(look: LookUp) -> None:
+    found = look("import triton\n@triton.jit\ndef kernel(x):\n    for i in range(100):\n        seen\n")
+    function, reg = found.find("seen")
+    assert function.role.skip
+    assert not function.warmth(reg).hot
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "tests/train.py",
+        "src/tests/unit/train.py",
+        "test_train.py",
+        "src/train_test.py",
+        "conftest.py",
+        "benchmarks/run.py",
+        "pkg/bench_ops.py",
+    ],
+)
+def test_test_paths_are_cold(look: LookUp, path: str) -> None:
+    source = "class Net:\n    def forward(self, loader):\n        for x in loader:\n            seen\n"
+    assert look(source, path).warmth("seen").cold
+    assert look(source, path, AnalysisOptions(test_paths=())).warmth("seen").hot
+
+
+@pytest.mark.parametrize("path", ["train.py", "src/contest/train.py", "src/latest.py", "testing.py"])
+def test_other_paths_are_not(look: LookUp, path: str) -> None:
+    assert look("def forward(x):\n    seen\n", path).warmth("seen").hot
+
+
+def test_test_paths_are_a_setting(look: LookUp) -> None:
+    options = AnalysisOptions(test_paths=("checks/**",))
+    assert look("def forward(x):\n    seen\n", "checks/a.py", options).warmth("seen").cold
+    assert look("def forward(x):\n    seen\n", "tests/a.py", options).warmth("seen").hot

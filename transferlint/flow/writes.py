@@ -1,0 +1,208 @@
+"""What a stretch of code writes to: variables, attributes and memory, also through the functions of the file it calls.
+
+Unknown calls are taken to write to what they are handed as it is; modules and the operators of torch and numpy are
+known to read."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from transferlint.flow.names import find
+from transferlint.flow.sharing import SAME, Path, edges, overlap, shares, spread
+from transferlint.flow.values import (
+    CONTAINER,
+    DEVICE_NAME,
+    DTYPE,
+    HOST_VALUE,
+    LOADER,
+    MODULE,
+    NAME,
+    OBJECT,
+    OPTIMIZER,
+    TENSOR,
+    UNKNOWN,
+)
+from transferlint.knowledge.catalogue import effects
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+if TYPE_CHECKING:
+    from transferlint.flow.facts import FunctionFacts
+
+_LIST_METHODS = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft"
+    " rotate".split()
+)
+_ARRAY_METHODS = frozenset("fill sort partition put resize itemset setfield setflags byteswap".split())
+_WRITERS = frozenset(
+    "numpy.copyto numpy.put numpy.place numpy.putmask numpy.fill_diagonal numpy.put_along_axis numpy.random.shuffle"
+    " random.shuffle builtins.setattr builtins.delattr numpy.add.at numpy.subtract.at numpy.multiply.at".split()
+)
+_READERS = ("torch.", "numpy.", "math.", "tqdm.", "einops.", "copy.", "logging.", "time.")
+_PLAIN = HOST_VALUE | DEVICE_NAME | DTYPE | NAME
+_DEEPEST = 8
+
+
+class Writes:
+    """What the registers `regs` of a function write. `changed` and `reaches` are the questions to ask."""
+
+    def __init__(self, function: FunctionFacts, regs: Iterable[Reg], inside: tuple[int, ...] = ()) -> None:
+        self._function = function
+        self._inside = (*inside, function.index)
+        self._memory: dict[Path, bool] = {}
+        self._items: set[Path] = set()  # containers whose elements come and go
+        self._bound: set[Path] = set()
+        self._objects: set[Path] = set()  # objects whose attributes a method of theirs may set
+        for reg in regs:
+            self._note(reg)
+        between = list(edges(function))
+        parent = function.function.parent
+        while parent >= 0:
+            outer = function.file.functions[parent]
+            between += edges(outer)
+            parent = outer.function.parent
+        self._reached = spread(self._memory, between)
+        self.paths = self._reached | self._bound
+        self.paths |= spread(dict.fromkeys(self._items, False), [e for e in between if e.share.how == SAME])
+
+    def changed(self, at: Path) -> bool:
+        """True where the memory, the binding or the elements of a path may be written."""
+        if any(overlap(at, q) for q in self.paths):
+            return True
+        return any(len(q) < len(at) and at[: len(q)] == q for q in self._objects)
+
+    def reaches(self, at: Path) -> bool:
+        """True where the memory of a path may be written, bindings left aside."""
+        return any(overlap(at, q) for q in self._reached)
+
+    def _note(self, reg: Reg) -> None:
+        made = self._function.code[reg]
+        if isinstance(made, p.Store | p.Delete):
+            self._bound.add(((self._function.index, made.slot),))
+        elif isinstance(made, p.StoreOuter):
+            bound = find(self._function.file.program, self._function.function, made.name)
+            self._bound.add((bound if bound is not None else made.name,))
+        elif isinstance(made, p.SetAttr):
+            self._set_attribute(made)
+        elif isinstance(made, p.SetItem):
+            if self._kinds(made.object) & CONTAINER and not self._kinds(made.object) & (TENSOR | UNKNOWN):
+                self._items.update(s.path for s in shares(self._function, made.object))
+            else:
+                self._write(made.object)
+        elif isinstance(made, p.Binary) and made.inplace:
+            if self._kinds(made.left) & ~_PLAIN:
+                self._write(made.left)
+        elif isinstance(made, p.Call):
+            self._call(reg, made)
+
+    def _set_attribute(self, made: p.SetAttr) -> None:
+        if made.name == "data":
+            self._write(made.object)
+            return
+        for share in shares(self._function, made.object):
+            self._bound.add((*share.path, made.name))
+
+    def _kinds(self, reg: Reg) -> int:
+        return self._function.values[reg].kinds
+
+    def _write(self, reg: Reg) -> None:
+        for share in shares(self._function, reg):
+            deep = share.how != SAME
+            self._memory[share.path] = self._memory.get(share.path, False) or deep
+
+    def _call(self, reg: Reg, made: p.Call) -> None:
+        function = self._function
+        name = function.file.placement.names.dotted(function.function, made.function)
+        callee = function.code[made.function]
+        given = dict(made.keywords)
+        if "out" in given:
+            self._write(given["out"])
+        if "inplace" in given and made.args:
+            self._write(made.args[0])
+        last = name.rpartition(".")[2] if name else callee.name if isinstance(callee, p.Attr) else ""
+        in_place = last.endswith("_") and not last.endswith("__")
+        if name in _WRITERS or (name and in_place):
+            for one in made.args[:1]:
+                self._write(one)
+                self._items.update(s.path for s in shares(function, one))
+        if isinstance(callee, p.Attr) and not name.startswith(_READERS):
+            self._method(callee, in_place)
+        local = function.calls.get(reg)
+        if local is not None:
+            self._local(made, local)
+        elif not self._reads(made, name, callee):
+            for one in (*made.args, *given.values()):
+                if self._kinds(one) & ~_PLAIN:
+                    self._write(one)
+
+    def _method(self, callee: p.Attr, in_place: bool) -> None:
+        kinds = self._kinds(callee.object)
+        if in_place or (callee.name in _ARRAY_METHODS and kinds & ~(TENSOR | CONTAINER)):
+            self._write(callee.object)
+        elif callee.name in _LIST_METHODS and kinds != TENSOR:
+            self._items.update(s.path for s in shares(self._function, callee.object))
+        elif kinds & (OBJECT | UNKNOWN) and not self._known_method(callee):
+            self._objects.update(s.path for s in shares(self._function, callee.object))
+
+    def _known_method(self, callee: p.Attr) -> bool:
+        """True for methods of tensors, for attributes that are called, and for what `self` inherits."""
+        if f"Tensor.{callee.name}" in effects() or callee.name in ("get", "items", "keys", "values", "format"):
+            return True
+        base = self._function.code[callee.object]
+        return isinstance(base, p.Load) and self._function.function.slot_names[base.slot] == "self"
+
+    def _reads(self, made: p.Call, name: str, callee: p.Instruction) -> bool:
+        """True where a call is known not to write to its arguments."""
+        if name.startswith("builtins."):
+            return hasattr(builtins, name[9:])
+        if name.startswith(_READERS):
+            return True
+        if self._kinds(made.function) & MODULE or self._kinds(made.function) == OPTIMIZER:
+            return True
+        if isinstance(callee, p.Attr):
+            kinds = self._kinds(callee.object)
+            if callee.name in _LIST_METHODS or f"Tensor.{callee.name}" in effects():
+                return True
+            return bool(kinds) and not kinds & (UNKNOWN | OBJECT | MODULE | LOADER | OPTIMIZER)
+        return False
+
+    def _local(self, made: p.Call, index: int) -> None:
+        """What a function of the file writes, in the caller's words."""
+        function = self._function
+        if index in self._inside or len(self._inside) > _DEEPEST:
+            return
+        callee = function.file.functions[index]
+        inner = Writes(callee, range(len(callee.code)), self._inside)
+        given = self._arguments(made, callee)
+        for at in inner.paths | inner._objects:
+            owner = at[0]
+            if not isinstance(owner, tuple) or owner[0] != index:
+                self._bound.add(at)
+                if at in inner._reached:
+                    self._memory[at] = True
+            elif owner[1] in given and (len(at) > 1 or at not in inner._bound or at in inner._reached):
+                for share in shares(function, given[owner[1]]):
+                    self._memory[share.path + at[1:]] = True
+
+    def _arguments(self, made: p.Call, callee: FunctionFacts) -> dict[int, Reg]:
+        """The caller's registers by the callee's parameter slots."""
+        parameters = [q for q in callee.function.parameters if q.kind in ("positional", "keyword")]
+        found: dict[int, Reg] = {}
+        parent = callee.function.parent
+        method = parent >= 0 and callee.file.functions[parent].function.kind == "class"
+        if method and "staticmethod" not in callee.function.decorators and parameters:
+            own = self._function.code[made.function]
+            if isinstance(own, p.Attr) and own.name == callee.function.name:
+                found[parameters[0].slot] = own.object
+            elif callee.function.name in ("forward", "__call__"):
+                found[parameters[0].slot] = made.function
+            parameters = parameters[1:]
+        for parameter, reg in zip(parameters, made.args, strict=False):
+            found[parameter.slot] = reg
+        names = {q.name: q.slot for q in parameters}
+        for key, reg in made.keywords:
+            if key in names:
+                found[names[key]] = reg
+        return found
