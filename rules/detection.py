@@ -12,7 +12,7 @@ from transferlint.model import Confidence, Evidence, Fix
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-_NEAR = 6  # lines between transfers that one change serves
+_NEAR = 8  # lines between transfers that one change serves
 _MOVES = frozenset({MOVE, DOWNLOAD})
 Found = tuple[FunctionFacts, Transfer]
 

@@ -46,6 +46,7 @@ from .detection import brief, clusters, hot, others
 
 _TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
 _NEAR = 40
+_BARRIERS = ("barrier", "wait_for_everyone")  # processes wait for each other: another matter
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

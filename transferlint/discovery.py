@@ -90,6 +90,13 @@ def discover(paths: Iterable[str], settings: Settings) -> Found:
     return Found(tuple(targets), tuple(troubles))
 
 
+def walk(folder: str, settings: Settings) -> Iterator[Target]:
+    """The files below a folder, in order, found as they are asked for; what cannot be looked at is passed over."""
+    for item in _walk(folder, Exclusion(settings), settings.respect_gitignore):
+        if isinstance(item, Target):
+            yield item
+
+
 def _under(path: str, exclusion: Exclusion, settings: Settings) -> Iterator[Target | Trouble]:
     shown = _shown(path)
     try:

@@ -1,5 +1,8 @@
 """One file, from bytes to findings: decode, parse, lower, analyse, detect, suppress, and fix where that is asked.
 
+`check_file` does all of it in one go. Where files are checked with their project, `steps.py` does it in two, from the
+same pieces, between which the project is put together.
+
 Whatever a rule or the analysis raises becomes a trouble of that file; nothing is raised here but KeyboardInterrupt.
 """
 
@@ -8,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from transferlint import selection
 from transferlint.discovery import Target, Trouble
@@ -19,6 +22,9 @@ from transferlint.rule import Rule
 from transferlint.screen import worth_analysing
 
 if TYPE_CHECKING:
+    from transferlint.flow.facts import FileFacts
+    from transferlint.flow.project import Project
+    from transferlint.syntax.program import Program
     from transferlint.syntax.source import Source, SourceError
     from transferlint.syntax.suppressions import Suppression
 
@@ -75,15 +81,8 @@ class Checked:
 
 def check_file(target: Target, plan: Plan, ignored: tuple[str, ...] = ()) -> Outcome:
     """Read and check a file; `ignored` are the selectors that do not count in it. Fixes are written by `plan.write`."""
-    try:
-        with open(target.path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        return Outcome(target.path, troubles=(Trouble(target.path, f"cannot be read: {why}"),))
-    if not worth_analysing(data) and not (target.named and _suspect(data)):
-        return Outcome(target.path)
-    return check_bytes(target.path, data, plan, ignored)
+    data = read_worth(target)
+    return data if isinstance(data, Outcome) else check_bytes(target.path, data, plan, ignored)
 
 
 def check_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = ()) -> Outcome:
@@ -94,40 +93,59 @@ def check_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = (
     try:
         source = decode(path, data)
         text = source.text
-        checked = check_text(path, text, plan, ignored)
-        outcome = Outcome(
-            path,
-            checked.findings,
-            troubles=checked.troubles,
-            notes=checked.notes,
-            text=text if checked.findings else "",
-        )
-        if plan.fix and any(finding.fix for finding in checked.findings):
-            outcome = _fixed(source, data, outcome, plan, ignored)
+        return finished(source, data, check_text(path, text, plan, ignored), plan, ignored, None)
     except SourceError as error:
-        return Outcome(path, findings=_unparsable(error, path, plan, ignored), text=text)
+        return Outcome(path, findings=unparsable(error, path, plan, ignored), text=text)
     except Exception as error:  # a defect of ours must not end the run
-        return Outcome(path, troubles=(_internal("the engine", path, error),))
-    return outcome
+        return Outcome(path, troubles=(internal("the engine", path, error),))
 
 
-def check_text(path: str, text: str, plan: Plan, ignored: tuple[str, ...] = ()) -> Checked:
+def check_text(
+    path: str, text: str, plan: Plan, ignored: tuple[str, ...] = (), project: Project | None = None
+) -> Checked:
     """The findings of a text that are not suppressed and sure enough. Raises SourceError where it is not Python."""
     from transferlint.syntax.source import Source, SourceError, parse
 
     tree = parse(Source(path, text, "utf-8", False))
     try:
-        from transferlint.flow.facts import analyse
         from transferlint.syntax import lower, spans, suppressions
 
         program = lower.lower(tree, path)
         positions = spans.Spans(tree, text)
-        facts = analyse(path, text, program, positions, plan.options)
+        facts = facts_of(path, text, program, positions, plan, project)
         comments = suppressions.find(text, tree, positions)
     except SourceError:
         raise
     except Exception as error:
-        return Checked((), (_internal("the analysis", path, error),))
+        return Checked((), (internal("the analysis", path, error),))
+    return detected(facts, comments, plan, ignored)
+
+
+def read_worth(target: Target, always: bool = False) -> bytes | Outcome:
+    """The bytes of a file, or the outcome where it cannot be read or (unless `always`) holds nothing of interest."""
+    try:
+        with open(target.path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        return Outcome(target.path, troubles=(Trouble(target.path, f"cannot be read: {why}"),))
+    if not (always or worth_analysing(data) or (target.named and _suspect(data))):
+        return Outcome(target.path)
+    return data
+
+
+def facts_of(path: str, text: str, program: Program, spans: Any, plan: Plan, project: Project | None) -> FileFacts:
+    """The facts of one file, within its project where that is known; `spans` belong to the program."""
+    from transferlint.flow.facts import analyse
+
+    if project is None:
+        return analyse(path, text, program, spans, plan.options)
+    return analyse(path, text, program, spans, plan.options, project=project)
+
+
+def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, ignored: tuple[str, ...]) -> Checked:
+    """What the rules find, without what is suppressed or not sure enough."""
+    path = facts.path
     found: list[Finding] = []
     troubles: list[Trouble] = []
     for rule in plan.rules:
@@ -136,9 +154,25 @@ def check_text(path: str, text: str, plan: Plan, ignored: tuple[str, ...] = ()) 
         try:
             found.extend(_named(finding, rule) for finding in rule.detect(facts))
         except Exception as error:
-            troubles.append(_internal(rule.code, path, error))
+            troubles.append(internal(rule.code, path, error))
     counting = (f for f in found if f.confidence >= plan.min_confidence and not _silenced(f, comments))
     return Checked(tuple(sorted(counting, key=_order)), tuple(troubles), _malformed(path, comments))
+
+
+def finished(
+    source: Source, data: bytes, checked: Checked, plan: Plan, ignored: tuple[str, ...], project: Project | None
+) -> Outcome:
+    """The outcome of what was checked, after fixing where that is asked; `data` are the bytes of the file."""
+    outcome = Outcome(
+        source.path,
+        checked.findings,
+        troubles=checked.troubles,
+        notes=checked.notes,
+        text=source.text if checked.findings else "",
+    )
+    if plan.fix and any(finding.fix for finding in checked.findings):
+        return _fixed(source, data, outcome, plan, ignored, project)
+    return outcome
 
 
 def _silenced(finding: Finding, comments: Iterable[Suppression]) -> bool:
@@ -155,7 +189,7 @@ def _order(finding: Finding) -> tuple[int, int, str, str]:
     return finding.site.line, finding.site.column, finding.code, finding.message
 
 
-def _internal(where: str, path: str, error: BaseException) -> Trouble:
+def internal(where: str, path: str, error: BaseException) -> Trouble:
     """A defect of ours or of a rule pack, in one line; `where` is the code of a rule, or a stage."""
     words = " ".join(str(error).split())[:200]
     return Trouble("", f"internal error in {where} on {path}: {type(error).__name__}: {words}; please report")
@@ -170,14 +204,16 @@ def _malformed(path: str, comments: Iterable[Suppression]) -> tuple[str, ...]:
     )
 
 
-def _fixed(source: Source, data: bytes, found: Outcome, plan: Plan, ignored: tuple[str, ...]) -> Outcome:
+def _fixed(
+    source: Source, data: bytes, found: Outcome, plan: Plan, ignored: tuple[str, ...], project: Project | None
+) -> Outcome:
     """What fixing makes of a file in which `found` was found; where it cannot be written, that and the reason."""
     from transferlint import fixes
     from transferlint.syntax.source import SourceError, encode
 
     path = source.path
     outcome = fixes.fix_text(
-        path, source.text, lambda text: list(check_text(path, text, plan, ignored).findings), plan.unsafe
+        path, source.text, lambda text: list(check_text(path, text, plan, ignored, project).findings), plan.unsafe
     )
     changed = outcome.text != source.text
     if changed and plan.write:
@@ -207,7 +243,7 @@ def unified_diff(path: str, before: str, after: str) -> str:
     return "".join(shown)
 
 
-def _unparsable(error: SourceError, path: str, plan: Plan, ignored: tuple[str, ...]) -> tuple[Finding, ...]:
+def unparsable(error: SourceError, path: str, plan: Plan, ignored: tuple[str, ...]) -> tuple[Finding, ...]:
     """TL001 stands whatever is selected: a file that nobody could read must not pass for clean."""
     code, name = UNPARSABLE
     if selection.ignored(code, name, (*plan.ignore, *ignored)):

@@ -9,13 +9,16 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, UserKnowledge
 from transferlint.model import Confidence
 
+CONTEXTS = ("file", "project")
 FORMATS = ("text", "concise", "json", "github", "sarif")
 CONFIDENCES = tuple(level.name.lower() for level in Confidence)
 DEFAULT_EXCLUDE = (
@@ -34,8 +37,9 @@ class Settings:
     """All settings of a run.
 
     `select` None means every rule that is on by default. Patterns are those of `.gitignore`, relative to `root` (the
-    folder of the settings file, else the current one). `test_paths` None means the built-in list. `jobs` 0 means one
-    worker a core. `source` names the file they came from, "" for none.
+    folder of the settings file, else the current one). `test_paths` None means the built-in list. `knowledge` holds the
+    rows of `[tool.transferlint.knowledge]`. `jobs` 0 means one worker a core. `source` names the file they came from,
+    "" for none.
     """
 
     select: tuple[str, ...] | None = None
@@ -48,10 +52,13 @@ class Settings:
     force_exclude: bool = False
     respect_gitignore: bool = True
     test_paths: tuple[str, ...] | None = None
+    knowledge: UserKnowledge = NOTHING_SAID
     output_format: str = "text"
     fix: bool = False
     unsafe_fixes: bool = False
     jobs: int = 0
+    context: str = "project"
+    project_root: str = ""
     root: str = ""
     source: str = ""
 
@@ -80,6 +87,12 @@ def _format(value: Any) -> str:
     return str(value)
 
 
+def _context(value: Any) -> str:
+    if value not in CONTEXTS:
+        raise TypeError("one of " + ", ".join(CONTEXTS))
+    return str(value)
+
+
 def _confidence(value: Any) -> Confidence:
     if value not in CONFIDENCES:
         raise TypeError("one of " + ", ".join(CONFIDENCES))
@@ -95,6 +108,32 @@ def _by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         raise TypeError("a table from patterns to lists of codes") from None
 
 
+def _knowledge(value: Any) -> UserKnowledge:
+    """Raises SettingsError (without the file) for what is wrong within the table, TypeError where it is none."""
+    if not isinstance(value, dict):
+        raise TypeError("a table from what functions do to lists of their names")
+    rows: dict[str, tuple[str, ...]] = {}
+    for key, names in value.items():
+        if key not in (*EFFECT_KEYS, *HEAT_KEYS):
+            raise SettingsError(_unknown(f"knowledge.{key}", key, (*EFFECT_KEYS, *HEAT_KEYS), "knowledge."))
+        try:
+            rows[key] = _strings(names)
+        except TypeError as error:
+            raise SettingsError(f"`knowledge.{key}` must be {error}, not {_shown(names)}") from None
+        wrong = next((name for name in rows[key] if not _NAME.fullmatch(name)), None)
+        if wrong is not None:
+            raise SettingsError(f"`knowledge.{key}`: {wrong!r} is no qualified name, nor a pattern of one")
+    for keys in (EFFECT_KEYS, HEAT_KEYS):
+        seen: dict[str, str] = {}
+        for key in (key for key in keys if key in rows):
+            for name in rows[key]:
+                if seen.setdefault(name, key) != key:
+                    raise SettingsError(f"`knowledge`: {name!r} stands under both `{seen[name]}` and `{key}`")
+    return UserKnowledge(**{key.replace("-", "_"): names for key, names in rows.items()})
+
+
+_NAME = re.compile(r"[\w*?\[\]!-]+(\.[\w*?\[\]!-]+)*")
+
 KEYS: Mapping[str, Callable[[Any], Any]] = {
     "select": _strings,
     "extend-select": _strings,
@@ -106,10 +145,12 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "force-exclude": _flag,
     "respect-gitignore": _flag,
     "test-paths": _strings,
+    "knowledge": _knowledge,
     "output-format": _format,
     "fix": _flag,
     "unsafe-fixes": _flag,
     "jobs": _count,
+    "context": _context,
 }
 
 
@@ -118,14 +159,21 @@ def from_table(table: Mapping[str, Any], where: str, base: Settings) -> Settings
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in KEYS:
-            near = difflib.get_close_matches(key.replace("_", "-"), KEYS, n=1, cutoff=0.5)
-            hint = f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(KEYS)
-            raise SettingsError(f"{where}: unknown key `{key}`; {hint}")
+            raise SettingsError(f"{where}: {_unknown(key, key, tuple(KEYS))}")
         try:
             values[key.replace("-", "_")] = KEYS[key](value)
+        except SettingsError as error:
+            raise SettingsError(f"{where}: {error}") from None
         except TypeError as error:
             raise SettingsError(f"{where}: `{key}` must be {error}, not {_shown(value)}") from None
     return dataclasses.replace(base, **values)
+
+
+def _unknown(shown: str, key: str, known: tuple[str, ...], prefix: str = "") -> str:
+    """What is wrong with a key that is not known, with the nearest one that is."""
+    near = difflib.get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.5)
+    hint = f"did you mean `{prefix}{near[0]}`?" if near else "known are " + ", ".join(known)
+    return f"unknown key `{shown}`; {hint}"
 
 
 def find(start: str) -> str | None:
@@ -206,6 +254,8 @@ def as_table(settings: Settings) -> dict[str, Any]:
             value = value.name.lower()
         elif key == "per-file-ignores":
             value = {pattern: list(codes) for pattern, codes in value}
+        elif isinstance(value, UserKnowledge):
+            value = {name: list(value.under(name)) for name in (*EFFECT_KEYS, *HEAT_KEYS) if value.under(name)}
         elif isinstance(value, tuple):
             value = list(value)
         table[key] = value

@@ -1,6 +1,6 @@
 """Many files at once: worker processes over chunks of files, in a fixed order of results, surviving a worker's death.
 
-A file is always checked in a thread with a large stack and a high recursion limit, so that deeply nested source does
+A file is always worked on in a thread with a large stack and a high recursion limit, so that deeply nested source does
 not overflow; a worker that dies all the same is found out by giving each file it may have held a worker of its own.
 """
 
@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from transferlint.discovery import Target, Trouble
-from transferlint.pipeline import Outcome, Plan, check_file
+from transferlint.discovery import Target
 
 SERIAL_BELOW = 60
 _STACK = 512 * 1024 * 1024
@@ -31,28 +30,40 @@ _WAITING, _STARTED = 0, 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Job:
-    """A file of a run: its place in the order of results, what to check, and the selectors that do not count in it."""
+    """A file of a run: its place in the order of results, what to work on, and the selectors that do not count in it.
+
+    `wanted` is False for a file that is only read for the sake of others.
+    """
 
     index: int
     target: Target
     ignored: tuple[str, ...] = ()
+    wanted: bool = True
 
 
 T = TypeVar("T")
 Done = Callable[[int], None]
 
 
-def run(jobs: Sequence[Job], plan: Plan, workers: int, done: Done) -> list[Outcome]:
-    """Check every job and return the outcomes in the jobs' order; `done` is told how many more are finished.
+def run(
+    jobs: Sequence[Job],
+    task: Callable[[Job], T],
+    died: Callable[[Job], T],
+    workers: int,
+    done: Done,
+    shares: bool = False,
+) -> list[T]:
+    """Do `task` for every job and return what comes of each, in their order; `done` is told how many more are finished.
 
-    `workers` 0 picks the number: one a core, and none but this process for few files or where processes cannot be
-    forked.
+    `died` says what comes of a job whose worker died twice. `workers` 0 picks the number: one a core, and none but this
+    process for few files or where processes cannot be forked. `shares` says that `task` holds much that only forked
+    processes can share: without fork it is all done here.
     """
     count = workers or _suitable(len(jobs))
-    if count <= 1 or len(jobs) <= 1:
+    if count <= 1 or len(jobs) <= 1 or (shares and not _forks()):
         stop = threading.Event()
-        return deep(lambda: _serial(jobs, plan, done, stop), stop)
-    return _parallel(jobs, plan, min(count, len(jobs)), done)
+        return deep(lambda: _serial(jobs, task, done, stop), stop)
+    return _parallel(jobs, task, died, min(count, len(jobs)), done)
 
 
 def deep(work: Callable[[], T], stop: threading.Event | None = None) -> T:
@@ -96,61 +107,66 @@ def deep(work: Callable[[], T], stop: threading.Event | None = None) -> T:
 
 
 def _suitable(files: int) -> int:
-    if files < SERIAL_BELOW or "fork" not in multiprocessing.get_all_start_methods():
+    if files < SERIAL_BELOW or not _forks():
         return 1
     with contextlib.suppress(AttributeError, OSError):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _serial(jobs: Sequence[Job], plan: Plan, done: Done, stop: threading.Event) -> list[Outcome]:
-    outcomes = []
+def _forks() -> bool:
+    return "fork" in multiprocessing.get_all_start_methods()
+
+
+def _serial(jobs: Sequence[Job], task: Callable[[Job], T], done: Done, stop: threading.Event) -> list[T]:
+    results = []
     for job in jobs:
         if stop.is_set():
             break
-        outcomes.append(check_file(job.target, plan, job.ignored))
+        results.append(task(job))
         done(1)
-    return outcomes
+    return results
 
 
-def _parallel(jobs: Sequence[Job], plan: Plan, workers: int, done: Done) -> list[Outcome]:
+def _parallel(
+    jobs: Sequence[Job], task: Callable[[Job], T], died: Callable[[Job], T], workers: int, done: Done
+) -> list[T]:
     _preload()
-    outcomes: dict[int, Outcome] = {}
+    results: dict[int, T] = {}
     remaining = list(jobs)
     while remaining:
         chunks = _chunks(remaining, workers)
-        suspects = _pass(chunks, plan, workers, outcomes, done)
+        suspects = _pass(chunks, task, workers, results, done)
         for job in suspects:
-            if _pass([[job]], plan, 1, outcomes, done):
-                outcomes[job.index] = Outcome(job.target.path, troubles=(_died(job),))
+            if _pass([[job]], task, 1, results, done):
+                results[job.index] = died(job)
                 done(1)
-        remaining = [job for job in remaining if job.index not in outcomes]
-    return [outcomes[job.index] for job in jobs]
+        remaining = [job for job in remaining if job.index not in results]
+    return [results[job.index] for job in jobs]
 
 
 def _pass(
-    chunks: Sequence[Sequence[Job]], plan: Plan, workers: int, outcomes: dict[int, Outcome], done: Done
+    chunks: Sequence[Sequence[Job]], task: Callable[[Job], T], workers: int, results: dict[int, T], done: Done
 ) -> list[Job]:
-    """Run the chunks in a pool of their own, filling `outcomes`. Empty where all went well; where a worker died, the
+    """Run the chunks in a pool of their own, filling `results`. Empty where all went well; where a worker died, the
     jobs that were begun and not brought home (what was never begun is nobody's fault)."""
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
-    context = multiprocessing.get_context(method)
+    context = multiprocessing.get_context("fork" if _forks() else None)
     last = max(job.index for chunk in chunks for job in chunk)
     states = context.RawArray("b", last + 1)
     broken = False
     pool = concurrent.futures.ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_begin, initargs=(plan, states)
+        workers, mp_context=context, initializer=_begin, initargs=(task, states)
     )
     try:
         pending = {pool.submit(_chunk, chunk): chunk for chunk in chunks}
         for future in concurrent.futures.as_completed(pending):
             try:
-                results = future.result()
+                found = future.result()
             except BrokenProcessPool:
                 broken = True
                 continue
-            outcomes.update(zip((job.index for job in pending[future]), results, strict=True))
-            done(len(results))
+            results.update(zip((job.index for job in pending[future]), found, strict=True))
+            done(len(found))
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
@@ -159,29 +175,29 @@ def _pass(
     pool.shutdown()
     if not broken:
         return []
-    begun = [job for chunk in chunks for job in chunk if states[job.index] == _STARTED and job.index not in outcomes]
-    return begun or [job for chunk in chunks for job in chunk if job.index not in outcomes][:1]
+    begun = [job for chunk in chunks for job in chunk if states[job.index] == _STARTED and job.index not in results]
+    return begun or [job for chunk in chunks for job in chunk if job.index not in results][:1]
 
 
 _worker: dict[str, Any] = {}
 
 
-def _begin(plan: Plan, states: Any) -> None:
+def _begin(task: Any, states: Any) -> None:
     """In a new worker: keep what every chunk needs, and die of an interrupt without a word."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.freeze()
-    _worker.update(plan=plan, states=states)
+    _worker.update(task=task, states=states)
 
 
-def _chunk(jobs: Sequence[Job]) -> list[Outcome]:
-    plan, states = _worker["plan"], _worker["states"]
+def _chunk(jobs: Sequence[Job]) -> list[Any]:
+    task, states = _worker["task"], _worker["states"]
 
-    def work() -> Iterator[Outcome]:
+    def work() -> Iterator[Any]:
         for job in jobs:
             states[job.index] = _STARTED
-            yield check_file(job.target, plan, job.ignored)
+            yield task(job)
             states[job.index] = _WAITING
 
     return deep(lambda: list(work()))
@@ -208,10 +224,6 @@ def _size(path: str) -> int:
         return os.stat(path).st_size + 200
     except OSError:
         return 200
-
-
-def _died(job: Job) -> Trouble:
-    return Trouble("", f"internal error: the worker that checked {job.target.path} died; please report")
 
 
 def _preload() -> None:

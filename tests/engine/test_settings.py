@@ -27,6 +27,7 @@ def test_every_key_is_read(tmp_path: Path):
         'select = ["TL1"]\nextend-select = ["TL404"]\nignore = ["TL105"]\nmin-confidence = "possible"\n'
         'exclude = ["x"]\nextend-exclude = ["y"]\nforce-exclude = true\nrespect-gitignore = false\n'
         'test-paths = ["spec/**"]\noutput-format = "json"\nfix = true\nunsafe-fixes = true\njobs = 3\n'
+        'context = "file"\n'
         '[per-file-ignores]\n"a/*.py" = ["TL101"]\n'
     )
     assert settings.read(str(path)) == Settings(
@@ -44,6 +45,7 @@ def test_every_key_is_read(tmp_path: Path):
         fix=True,
         unsafe_fixes=True,
         jobs=3,
+        context="file",
         root=str(tmp_path),
         source=str(path),
     )
@@ -62,6 +64,12 @@ def test_unknown_key(key, hint):
     with pytest.raises(SettingsError, match="unknown key") as caught:
         settings.from_table({key: 1}, "here", Settings())
     assert str(caught.value).startswith(f"here: unknown key `{key}`; {hint}")
+
+
+def test_what_a_file_is_checked_with():
+    assert Settings().context == "project"
+    with pytest.raises(SettingsError, match="`context` must be one of file, project"):
+        settings.from_table({"context": "world"}, "here", Settings())
 
 
 def test_inline():

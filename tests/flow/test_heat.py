@@ -31,7 +31,7 @@ def test_what_a_hot_place_calls_is_hot(look: LookUp) -> None:
         assert found.warmth(name).hot
         assert found.warmth(name).seen
     function, reg = found.find("at_two")
-    caller, call = function.warmth(reg).caller
+    _, caller, call = function.warmth(reg).caller
     assert found.facts.functions[caller].text(call) == "two(batch)"
 
 

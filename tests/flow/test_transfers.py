@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from transferlint.flow import transfers as t
+from transferlint.flow.names import split
 from transferlint.flow.values import DEVICE, HOST
 from transferlint.model import Confidence, Direction
 
@@ -227,7 +228,8 @@ def test_a_discarded_move_is_recorded_and_moves_nothing(look: LookUp) -> None:
 def test_arguments_of_calls_of_this_file_are_linked(look: LookUp) -> None:
     found = look("def f():\n    return 1\n\ndef g():\n    return f()\n")
     function, reg = found.find("f()")
-    assert found.facts.program.functions[function.calls[reg]].name == "f"
+    _, index = split(function.calls[reg])
+    assert found.facts.program.functions[index].name == "f"
 
 
 def test_directions_are_those_of_the_model() -> None:

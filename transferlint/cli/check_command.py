@@ -11,6 +11,7 @@ import click
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FORMATS = ("text", "concise", "json", "github", "sarif")
+_CONTEXTS = ("file", "project")
 _LEVELS = ("possible", "likely", "certain")
 
 
@@ -54,7 +55,12 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
 @click.option(
     "--project-root",
     type=click.Path(exists=True, file_okay=False),
-    help="Folder to look for settings in, and that patterns are relative to.",
+    help="Folder of the project: to look for settings in, and that patterns are relative to.",
+)
+@click.option(
+    "--context",
+    type=click.Choice(_CONTEXTS),
+    help="Check a file with all of its project that matters for it, or alone.  [default: project]",
 )
 @click.option("--no-cache", is_flag=True, help="Do not read or write the cache.")
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")

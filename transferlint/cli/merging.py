@@ -11,7 +11,7 @@ from transferlint import settings as settings_of
 from transferlint.model import Confidence
 from transferlint.settings import Settings, SettingsError
 
-_PLAIN = ("output_format", "fix", "unsafe_fixes", "jobs", "force_exclude", "respect_gitignore")
+_PLAIN = ("output_format", "fix", "unsafe_fixes", "jobs", "context", "force_exclude", "respect_gitignore")
 
 
 def merged(given: Mapping[str, Any]) -> Settings:
@@ -26,6 +26,8 @@ def merged(given: Mapping[str, Any]) -> Settings:
     if given["exclude"]:
         values["exclude"] = given["exclude"]
     values["extend_exclude"] = (*found.extend_exclude, *given["extend_exclude"])
+    if given["project_root"]:
+        values["project_root"] = os.path.abspath(given["project_root"])
     if given["fix_only"] or given["diff"]:
         values["fix"] = True
     return dataclasses.replace(_selected(found, given), **values)

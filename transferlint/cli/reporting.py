@@ -53,6 +53,7 @@ class CheckOptions:
     isolated: bool
     config: tuple[str, ...]
     project_root: str | None
+    context: str | None
     color: bool | None
     quiet: bool
 

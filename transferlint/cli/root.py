@@ -12,7 +12,7 @@ import click
 
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, version
 
-_COMMANDS = ("check", "rule", "rules", "debug")
+_COMMANDS = ("check", "explain", "rule", "rules", "debug")
 
 
 class _Stopped(Exception):

@@ -56,8 +56,8 @@ def read(frame: Frame, reg: Reg, made: Attr) -> Value:
             return stored
     base = frame.values[made.object]
     name = made.name
-    if base.kinds == NAME and not base.name.startswith("local:"):
-        return _of_name(base, name)
+    if base.kinds == NAME and "#" not in base.name:
+        return variable(frame, f"{base.name}.{name}") or _of_name(base, name)
     if name == "device":
         places = base.places if base.kinds & (TENSOR | MODULE) and base.places & ~8 else GIVEN
         own = _of_class(frame, base, name) if base.kinds & OBJECT else None
@@ -82,6 +82,15 @@ def read(frame: Frame, reg: Reg, made: Attr) -> Value:
     return _by_name(base, name, reg)
 
 
+def variable(frame: Frame, name: str) -> Value | None:
+    """What a module of the project binds to a name, where that is neither a function nor a class."""
+    project = frame.file.project
+    if project is None or name.startswith(("torch.", "numpy.")):
+        return None
+    found = project.variable(name, frame.file.key)
+    return _elsewhere(found) if found is not None else None
+
+
 def _of_name(base: Value, name: str) -> Value:
     full = f"{base.name}.{name}"
     if base.name == "torch" and name in DTYPES:
@@ -95,21 +104,19 @@ def _of_name(base: Value, name: str) -> Value:
 
 def _of_class(frame: Frame, base: Value, name: str) -> Value | None:
     """What `self.name` holds: a method, or what the methods of the class store."""
-    if not base.name.startswith("local:"):
-        return None
-    info = frame.file.classes.get(int(base.name[6:]))
+    info = frame.file.info_of(base.name)
     if info is None:
         return None
-    method = info.methods.get(name)
+    method = frame.file.located(info.methods.get(name, ""))
     if method is not None:
-        function = frame.file.program.functions[method]
+        function = method[0].program.functions[method[1]]
         if any(d.endswith("property") for d in function.decorators):
-            placed = frame.file.place(method)
+            placed = method[0].place(method[1])
             if name.endswith("device"):
                 return Value(DEVICE_NAME, GIVEN)
             returned = placed.returns if placed is not None else None
             return _elsewhere(returned) if returned is not None else NOTHING
-        return Value(NAME, HOST, name=f"local:{method}")
+        return Value(NAME, HOST, name=info.methods[name])
     if base.kinds & OBJECT:
         stored = frame.file.attribute(info, name)
         if stored is not None:

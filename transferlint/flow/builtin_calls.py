@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transferlint.flow.frame import Frame
+from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
     CONTAINER,
@@ -112,9 +113,10 @@ def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
                 made.args[-1], NUMBER, made.args[-1], item, HOST, f"map({callee.name[9:]}, tensors)", explicit=False
             )
         return Value(CONTAINER, HOST, item=PYTHON)
-    if callee.kinds == NAME and callee.name.startswith("local:"):
-        frame.calls[reg] = int(callee.name[6:])
-        placed = frame.file.place(int(callee.name[6:]))
+    found = frame.file.located(frame.file.names.resolved(callee.name)) if callee.kinds == NAME else None
+    if found is not None:
+        frame.calls[reg] = ident(found[0].key, found[1])
+        placed = found[0].place(found[1])
         if placed is not None and placed.returns is not None:
             returned = placed.returns.but(why=(), reads=frozenset(), uploads=frozenset())
             return Value(CONTAINER, returned.places, item=returned)

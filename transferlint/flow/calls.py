@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from transferlint.flow import builtin_calls, effects, methods
+from typing import TYPE_CHECKING
+
+from transferlint.flow import builtin_calls, effects, library_calls, methods
 from transferlint.flow.frame import Frame
+from transferlint.flow.names import ident
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -30,7 +33,11 @@ from transferlint.flow.values import (
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import HOST_NAMES, MOVERS, READERS
+from transferlint.knowledge.lookup import spellings
 from transferlint.syntax.program import Attr, Call, Function, Reg
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
 
 _FOREIGN = ("jax.", "tensorflow.", "cupy.", "paddle.", "mxnet.", "cv2.", "PIL.", "sklearn.", "pandas.", "scipy.")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
@@ -42,11 +49,24 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
     callee = frame.values[made.function]
     instruction = frame.code[made.function]
     if callee.kinds == NAME:
-        if callee.name.startswith("local:"):
-            return _local(frame, reg, made, int(callee.name[6:]))
+        found = frame.file.located(frame.file.names.resolved(callee.name))
+        names: tuple[str, ...] = (callee.name,)
+        if found is not None:
+            names = spellings(found[0].program.path, found[0].program.functions[found[1]].qualname)
+        told = library_calls.by_name(frame, reg, made, names, frame.file.options.knowledge)
+        if told is not None:
+            return told
+        if found is not None:
+            return _known(frame, reg, made, *found)
         return _named(frame, reg, made, callee.name)
     if isinstance(instruction, Attr):
         base = frame.values[instruction.object]
+        info = frame.file.info_of(base.name)
+        told = library_calls.by_method(
+            frame, reg, made, instruction, info.bases if info is not None else (), frame.file.options.knowledge
+        )
+        if told is not None:
+            return told
         done = methods.call(frame, reg, made, instruction, base)
         if done is not None:
             return done
@@ -172,18 +192,35 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return Value(MODULE, places, why=(reg,), name=name)
 
 
-def _local(frame: Frame, reg: Reg, made: Call, index: int) -> Value:
-    """A function, method or class of this file."""
-    function = frame.file.program.functions[index]
+def _known(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
+    """A function, method or class of the checked source."""
+    function = owner.program.functions[index]
     if function.kind == "class":
-        return _construct(frame, reg, made, index)
-    frame.calls[reg] = index
+        return _construct(frame, reg, made, owner, index)
+    frame.calls[reg] = ident(owner.key, index)
+    _tell(frame, made, owner, function)
     if MOVERS.match(function.name):
         return unknown_call(frame, made, function.name)
-    placed = frame.file.place(index)
+    placed = owner.place(index)
     if placed is None or placed.returns is None:
         return unknown_call(frame, made, function.name)
     return _returned(frame, reg, made, function, placed.returns)
+
+
+def _tell(frame: Frame, made: Call, owner: FilePlacement, function: Function) -> None:
+    """Let the callee know what its parameters are given here."""
+    if any(made.stars):
+        return
+    taken = [given for given in function.parameters if given.kind == "positional"]
+    callee = frame.code[made.function]
+    if taken and taken[0].name in ("self", "cls") and isinstance(callee, Attr):
+        taken = taken[1:]
+    for given, reg in zip(taken, made.args, strict=False):
+        owner.told(function.index, given.slot, frame.values[reg])
+    by_name = {given.name: given for given in function.parameters}
+    for name, reg in made.keywords:
+        if name in by_name:
+            owner.told(function.index, by_name[name].slot, frame.values[reg])
 
 
 def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: Value) -> Value:
@@ -207,19 +244,20 @@ def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: V
     )  # fmt: skip
 
 
-def _construct(frame: Frame, reg: Reg, made: Call, index: int) -> Value:
-    """An instance of a class of this file."""
-    info = frame.file.classes.get(index)
+def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
+    """An instance of a class of the checked source."""
+    info = owner.classes.get(index)
     if info is None:
         return NOTHING
     init = info.methods.get("__init__")
     if init is not None:
         frame.calls[reg] = init
+    name = ident(owner.key, index)
     if info.module:
-        return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=f"local:{index}")
+        return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=name)
     if info.data:
-        return Value(OBJECT | UNKNOWN, HOST, name=f"local:{index}")
-    return Value(OBJECT, ANYWHERE, name=f"local:{index}")
+        return Value(OBJECT | UNKNOWN, HOST, name=name)
+    return Value(OBJECT, ANYWHERE, name=name)
 
 
 def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
@@ -234,12 +272,12 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
         places = GIVEN
     why = callee.why or why or (reg,)
     may = (may & ~FROM_PARAMETER) | RESIDENT if places != HOST else may & ~FROM_PARAMETER
-    if callee.name.startswith("local:"):
-        info = frame.file.classes.get(int(callee.name[6:]))
-        forward = info.methods.get("forward") if info is not None else None
+    info = frame.file.info_of(callee.name)
+    if info is not None:
+        forward = frame.file.located(info.methods.get("forward", ""))
         if forward is not None:
-            frame.calls[reg] = forward
-            placed = frame.file.place(forward)
+            frame.calls[reg] = info.methods["forward"]
+            placed = forward[0].place(forward[1])
             if placed is not None and placed.returns is not None:
                 returned = placed.returns
                 item = (

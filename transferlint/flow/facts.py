@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from transferlint.flow.heat import HeatMap, Warmth
 from transferlint.flow.operands import operands, tree
@@ -15,6 +16,9 @@ from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
 from transferlint.syntax.spans import Spans
+
+if TYPE_CHECKING:
+    from transferlint.flow.project import Project
 
 
 class FunctionFacts:
@@ -30,7 +34,7 @@ class FunctionFacts:
         self.code: list[Instruction] = placed.function.code
         self.values: list[Value] = placed.values
         self.transfers: list[Transfer] = placed.transfers
-        self.calls: dict[Reg, int] = placed.calls
+        self.calls: dict[Reg, str] = placed.calls
         self.role = placed.role
         self._users: list[list[Reg]] | None = None
 
@@ -126,15 +130,29 @@ class FunctionFacts:
 class FileFacts:
     """The facts of one file: `functions[i]` are those of `program.functions[i]`."""
 
-    def __init__(self, path: str, text: str, program: Program, spans: Spans, options: AnalysisOptions) -> None:
+    def __init__(
+        self,
+        path: str,
+        text: str,
+        program: Program,
+        spans: Spans,
+        options: AnalysisOptions,
+        project: Project | None = None,
+    ) -> None:
         self.path = path
         self.text = text
         self.program = program
         self.spans = spans
-        placement = FilePlacement(program, options)
-        placed = placement.run()
-        self.placement = placement
-        self.heat = HeatMap(placement, placed)
+        self.project = project
+        if project is not None and project.programs.get(path) is program:
+            self.placement, placed, self.heat = project.linked(path)
+        else:
+            self.placement = FilePlacement(program, options, project)
+            self.placement.run()
+            placed = self.placement.again()
+            self.heat = HeatMap(self.placement, placed)
+            if project is not None and path in project.programs:
+                self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
 
     def line(self, offset: int) -> int:
@@ -142,9 +160,17 @@ class FileFacts:
         return self.spans.site(self.path, offset, offset).line
 
 
-def analyse(path: str, text: str, program: Program, spans: Spans, options: AnalysisOptions) -> FileFacts:
-    """The facts of one file from its program. `text` is the decoded source, `spans` of the same tree."""
-    return FileFacts(path, text, program, spans, options)
+def analyse(
+    path: str,
+    text: str,
+    program: Program,
+    spans: Spans,
+    options: AnalysisOptions,
+    project: Project | None = None,
+) -> FileFacts:
+    """The facts of one file from its program. `text` is the decoded source, `spans` of the same tree; `project` is what
+    is known beyond the file."""
+    return FileFacts(path, text, program, spans, options, project)
 
 
 def dump(facts: FileFacts) -> str:

@@ -78,7 +78,7 @@ class Frame:
         self.values: list[Value] = [NOTHING] * len(function.code)
         self.state = State([None] * len(function.slot_names), {})
         self.transfers: dict[tuple[Reg, str], Transfer] = {}
-        self.calls: dict[Reg, int] = {}
+        self.calls: dict[Reg, str] = {}
         self.returns: Value | None = None
         self.stored: dict[int, Value] = {}
         self.region = 0

@@ -10,6 +10,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 _FOLLOWED = 4
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def rare(function: Function, test: Reg, when: bool, stores: dict[Slot, Reg]) -> str:
@@ -46,6 +47,8 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
 def _compared(function: Function, test: p.Compare, when: bool) -> str:
     operator = test.operators[0]
     left, right = test.operands
+    if isinstance(function.code[left], p.Const):
+        left, right, operator = right, left, _MIRRORED.get(operator, operator)
     if any(_has_modulo(function, side) for side in (left, right)) and operator in ("==", "!=", "is", "in", ">"):
         return "only every so many steps" if (operator != "!=") == when else ""
     constant = function.code[right]

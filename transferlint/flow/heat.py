@@ -7,6 +7,7 @@ from bisect import bisect_right
 from typing import Any
 
 from transferlint.flow import guards, loops
+from transferlint.flow.names import split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
 from transferlint.model import Level
@@ -17,9 +18,9 @@ from transferlint.syntax.program import Function, Reg, Region, Slot
 @dataclasses.dataclass(frozen=True, slots=True)
 class Warmth:
     """The heat of a place in a function, before it is put in words. `loop` is the region of the loop that made it hot
-    (-1: none), `caller` the (function, register) of the call that did (None: none). `weak`: nothing but its arguments
-    says that the function runs repeatedly, or a loop over elements in a function of which nothing is known. `unsure`:
-    the function itself is so, whatever loop the place stands in."""
+    (-1: none), `caller` the (file, function, register) of the call that did (None: none). `weak`: nothing but its
+    arguments says that the function runs repeatedly, or a loop over elements in a function of which nothing is known.
+    `unsure`: the function itself is so, whatever loop the place stands in."""
 
     level: Level
     seen: bool
@@ -27,7 +28,7 @@ class Warmth:
     cold: str = ""
     reason: str = ""
     loop: int = -1
-    caller: tuple[int, Reg] | None = None
+    caller: tuple[str, int, Reg] | None = None
     weak: bool = False
     unsure: bool = False
 
@@ -50,6 +51,8 @@ _Around = tuple[Warmth, "_Outside | None"]
 class HeatMap:
     """The heat of every place of a file.
 
+    `outgoing` are the calls that leave the file: caller, register, the callee's file and index.
+
     First what each function is by itself (its role, what it drives, what it takes); then two fixed points over the
     calls in the file: private functions that only cold code calls are cold, and what hot code calls is hot.
     """
@@ -58,7 +61,15 @@ class HeatMap:
         self._file = file
         self._placed = placed
         self._made = made_functions(file.program)
-        self._calls = [(one.function.index, reg, callee) for one in placed for reg, callee in sorted(one.calls.items())]
+        self._calls: list[tuple[int, Reg, int]] = []
+        self.outgoing: list[tuple[int, Reg, str, int]] = []
+        for one in placed:
+            for reg, name in sorted(one.calls.items()):
+                place = split(name)
+                if place is not None and place[0] == file.key:
+                    self._calls.append((one.function.index, reg, place[1]))
+                elif place is not None:
+                    self.outgoing.append((one.function.index, reg, *place))
         self._regions: dict[tuple[int, int], _Around] = {}
         self._raising: dict[int, frozenset[Reg]] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
@@ -239,20 +250,33 @@ class HeatMap:
             self._regions.clear()
             for caller in work:
                 for reg, callee in by_caller.get(caller, ()):
-                    if self._heats(caller, reg, callee):
+                    if self.receive(callee, self.at(caller, reg), (self._file.key, caller, reg)):
                         following.add(callee)
-            work = sorted(following)
+                work = sorted(following)
 
-    def _heats(self, caller: int, reg: Reg, callee: int) -> bool:
-        """Note a hotter call; True where it is hotter than what was known."""
+    def receive(self, callee: int, found: Warmth, where: tuple[str, int, Reg]) -> bool:
+        """Note a call that stands in a hotter place than was known; True where it does."""
         known = self._bases[callee]
         if known.cold or self._file.roles[callee].hot:
             return False
-        found = self.at(caller, reg)
         if not found.hot or _rank(found) <= _rank(known):
             return False
-        self._bases[callee] = dataclasses.replace(found, loop=-1, caller=(caller, reg), reason="")
+        self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason="")
         return True
+
+    def spread(self) -> None:
+        """Pass on within the file what calls from others have heated."""
+        self._warm()
+        self._regions.clear()
+
+    def borrow(self, other: HeatMap) -> None:
+        """Take over what calls from other files said of the functions of the same names in an older text."""
+        old = {f.qualname: other._bases[f.index] for f in other._file.program.functions}
+        for function in self._file.program.functions:
+            found = old.get(function.qualname)
+            if found is not None and found.caller is not None and found.caller[0] != self._file.key:
+                self.receive(function.index, found, found.caller)
+        self.spread()
 
     def _drives(self, function: Function) -> bool:
         """True for what holds the training or evaluation loop itself: it runs once."""

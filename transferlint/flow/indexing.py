@@ -114,6 +114,9 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             frame.state.paths[f"{path}[{position.value!r}]"] = value
         elif base.is_a(CONTAINER):
             _widen(frame, path, made.object, base, value)
+        elif value.on_device:
+            places = value.places if base.on_host else base.places | value.places
+            rebind(frame, path, made.object, base.but(places=places, why=base.why or value.why))
     return value
 
 

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
+from typing import TYPE_CHECKING
 
 from transferlint.knowledge import roles
 from transferlint.syntax.program import Attr, Function, Import, Load, Make, Outer, Program, Reg, Store
 
+if TYPE_CHECKING:
+    from transferlint.flow.project import Project
+
+
+def ident(key: str, index: int) -> str:
+    """The name of a function or class of the checked source: the file's path and the function's index."""
+    return f"{key}#{index}"
+
+
+def split(name: str) -> tuple[str, int] | None:
+    """Path and index of an `ident`, None for any other name."""
+    key, mark, index = name.rpartition("#")
+    return (key, int(index)) if mark else None
+
 
 @dataclasses.dataclass(slots=True)
 class ClassInfo:
-    """A class of the file: the function that is its body, its methods, and what it derives from.
+    """A class: the file it stands in, the function that is its body, its methods (those of its bases too, as idents),
+    and what it derives from.
 
-    `bases` are qualified names as far as known ("torch.nn.Module", "local:7"); `module` says that its instances are
+    `bases` are qualified names as far as known ("torch.nn.Module", an ident); `module` says that its instances are
     `torch.nn.Module`s, `data` that they stand on the host side of the pipeline (datasets, collators).
     """
 
+    key: str
     index: int
     name: str
-    methods: dict[str, int]
+    methods: dict[str, str]
     bases: tuple[str, ...]
     module: bool
     data: bool
@@ -43,12 +61,19 @@ class Names:
     """The names of a program: what imports, defs and classes bind, looked up once.
 
     `dotted(function, reg)` is the qualified name an expression of names and attributes stands for through this file's
-    imports ("torch.nn.functional.relu", "builtins.len", "local:7" for a function of this file), "" where it is none.
+    imports ("torch.nn.functional.relu", "builtins.len", an ident for a function of the checked source), "" where it
+    is none.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, project: Project | None = None) -> None:
         self.program = program
+        self.project = project
         self._bindings: list[dict[int, str]] = []
+        self.stars = [
+            self.qualified(Import(made.module, ""))
+            for made in program.functions[0].code
+            if type(made) is Import and made.name == "*"
+        ]
         for function in program.functions:
             bound: dict[int, str] = {}
             code = function.code
@@ -56,10 +81,31 @@ class Names:
                 if type(instruction) is Store and instruction.slot not in bound:
                     made = code[instruction.value]
                     if type(made) is Import:
-                        bound[instruction.slot] = qualified(made)
+                        bound[instruction.slot] = self.qualified(made)
                     elif type(made) is Make:
-                        bound[instruction.slot] = f"local:{made.function}"
+                        bound[instruction.slot] = ident(program.path, made.function)
             self._bindings.append(bound)
+
+    def qualified(self, made: Import) -> str:
+        """The dotted name an import binds; relative imports are made absolute where the project is known."""
+        module = made.module
+        if module.startswith(".") and self.project is not None:
+            module = self.project.index.absolute(self.program.path, module) or module
+        if not made.name:
+            return module
+        return module + made.name if module.endswith(".") else f"{module}.{made.name}"
+
+    def resolved(self, name: str) -> str:
+        """The ident that a dotted name stands for where it is one of the project's, the name itself otherwise."""
+        if self.project is None or "#" in name or name.startswith(("torch.", "numpy.")):
+            return name
+        if not name.startswith("builtins."):
+            return self.project.resolve(name, self.program.path) or name
+        own = name.removeprefix("builtins.")
+        if not self.stars or hasattr(builtins, own.partition(".")[0]):
+            return name
+        found = {self.project.resolve(f"{module}.{own}", self.program.path) for module in self.stars} - {""}
+        return found.pop() if len(found) == 1 else name
 
     def bound(self, function: int, slot: int) -> str:
         """The qualified name that an import, def or class statement of a function binds to a slot, "" without one."""
@@ -82,13 +128,6 @@ class Names:
         return head + tail if head else ""
 
 
-def qualified(made: Import) -> str:
-    """The dotted name an import binds; relative imports keep their dots in front."""
-    if not made.name:
-        return made.module
-    return made.module + made.name if made.module.endswith(".") else f"{made.module}.{made.name}"
-
-
 def classes(names: Names) -> dict[int, ClassInfo]:
     """Every class of the file by the index of its body, with inheritance within the file resolved."""
     program = names.program
@@ -102,30 +141,40 @@ def classes(names: Names) -> dict[int, ClassInfo]:
         if function.kind != "class" or function.index not in makes:
             continue
         outer, made = makes[function.index]
-        bases = tuple(name for base in made.bases if (name := names.dotted(outer, base)))
-        methods = {f.name: f.index for f in program.functions if f.parent == function.index and f.kind == "function"}
-        found[function.index] = ClassInfo(function.index, function.name, methods, bases, False, False)
+        bases = tuple(name for base in made.bases if (name := names.resolved(names.dotted(outer, base))))
+        key = program.path
+        methods = {
+            f.name: ident(key, f.index)
+            for f in program.functions
+            if f.parent == function.index and f.kind == "function"
+        }
+        found[function.index] = ClassInfo(key, function.index, function.name, methods, bases, False, False)
     for info in found.values():
-        _settle(info, found, set())
+        _settle(info, names, found, set())
     return found
 
 
-def _settle(info: ClassInfo, found: dict[int, ClassInfo], seen: set[int]) -> None:
-    """Decide whether a class is a module or host-side data from its bases; inherit methods of bases in the file."""
+def _settle(info: ClassInfo, names: Names, found: dict[int, ClassInfo], seen: set[int]) -> None:
+    """Decide whether a class is a module or host-side data from its bases; inherit the methods of bases that are
+    known."""
     if info.index in seen:
         return
     seen.add(info.index)
     if roles.DATA_BASES.search(info.name) and "Norm" not in info.name:
         info.data = True
     for base in info.bases:
-        if base.startswith("local:"):
-            parent = found.get(int(base[6:]))
+        place = split(base)
+        if place is not None:
+            parent = found.get(place[1]) if place[0] == names.program.path else None
             if parent is not None:
-                _settle(parent, found, seen)
+                _settle(parent, names, found, seen)
+            elif names.project is not None and place[0] != names.program.path:
+                parent = names.project.class_info(base)
+            if parent is not None:
                 info.module |= parent.module
                 info.data |= parent.data
-                for name, index in parent.methods.items():
-                    info.methods.setdefault(name, index)
+                for name, method in parent.methods.items():
+                    info.methods.setdefault(name, method)
         elif base in roles.MODULE_BASES or (
             not base.startswith("builtins.")
             and roles.MODULE_BASE_PATTERN.search(base)

@@ -8,6 +8,7 @@ from typing import Any
 from transferlint.flow import attributes, calls, indexing
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
+from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
     ARRAY,
@@ -100,8 +101,8 @@ def store_outer(frame: Frame, reg: Reg, made: p.StoreOuter) -> Value:
 
 
 def import_(frame: Frame, reg: Reg, made: p.Import) -> Value:
-    name = made.module if not made.name else f"{made.module}.{made.name}"
-    return Value(NAME, HOST, name=name)
+    name = frame.file.names.qualified(made)
+    return attributes.variable(frame, name) or Value(NAME, HOST, name=name)
 
 
 def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
@@ -318,7 +319,7 @@ def make(frame: Frame, reg: Reg, made: p.Make) -> Value:
     function = frame.file.program.functions[made.function]
     if function.kind == "class":
         frame.file.place(made.function)
-    return Value(NAME, HOST, name=f"local:{made.function}")
+    return Value(NAME, HOST, name=ident(frame.file.key, made.function))
 
 
 def pass_through(frame: Frame, reg: Reg, made: Any) -> Value:

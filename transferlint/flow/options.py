@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 
+from transferlint.knowledge.user import NOTHING_SAID, UserKnowledge
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnalysisOptions:
     """Settings of the analysis; every field has a default.
 
     `test_paths`: globs (POSIX separators, matched against the path as reported) of files whose code is cold because it
-    tests or measures; None means the built-in list (`knowledge.roles.TEST_PATHS`).
+    tests or measures; None means the built-in list (`knowledge.roles.TEST_PATHS`). `knowledge`: what functions do that
+    no table knows.
     """
 
     test_paths: tuple[str, ...] | None = None
+    knowledge: UserKnowledge = NOTHING_SAID

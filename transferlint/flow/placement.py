@@ -9,47 +9,58 @@ nothing known.
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from transferlint.flow import operations, start
 from transferlint.flow.frame import Frame, State
-from transferlint.flow.names import ClassInfo, Names, classes, find
+from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import usage
-from transferlint.flow.values import MODULE, NAME, NOTHING, OBJECT, PLAIN, TENSOR, UNKNOWN, Value, join
+from transferlint.flow.values import MODULE, NAME, NOTHING, OBJECT, PLAIN, RESIDENT, TENSOR, UNKNOWN, Value, join
 from transferlint.syntax.program import Function, Make, Program, Reg, Slot
+
+if TYPE_CHECKING:
+    from transferlint.flow.project import Project
 
 _ROUNDS = 12
 _NEST = 24
+_BASES = 12
 
 
 @dataclasses.dataclass(slots=True)
 class Placed:
     """One function, placed: values by register, transfers in order, what it returns, which functions of the file it
-    calls (by the register of the call)."""
+    calls (idents, by the register of the call)."""
 
     function: Function
     role: Role
     values: list[Value]
     transfers: list[Transfer]
     returns: Value | None
-    calls: dict[Reg, int]
+    calls: dict[Reg, str]
 
 
 class FilePlacement:
     """The placement of one file. `run()` gives every function placed; the rest serves the transfer functions."""
 
-    def __init__(self, program: Program, options: AnalysisOptions) -> None:
+    def __init__(self, program: Program, options: AnalysisOptions, project: Project | None = None) -> None:
         self.program = program
-        self.names = Names(program)
+        self.options = options
+        self.key = program.path
+        self.project = project
+        self.names = Names(program, project)
         self.classes: dict[int, ClassInfo] = classes(self.names)
         self.roles: list[Role] = [role_of(self, f, options) for f in program.functions]
         self.placed: dict[int, Placed] = {}
         self.attributes: dict[int, dict[str, Value]] = {index: {} for index in self.classes}
         self.default_places = 0
         self._bound: dict[int, dict[Slot, Value]] = {}
+        self.arguments: dict[int, dict[Slot, Value]] = {}
         self._running: list[int] = []
+        self._frames: dict[int, Frame] = {}
+        self._depth = project.depth if project is not None else [0]
         self._changed: set[int] = set()
 
     def run(self) -> list[Placed]:
@@ -65,17 +76,39 @@ class FilePlacement:
                 self.placed.pop(function.index, None)
             for function in stale:
                 self.place(function.index)
+            self._changed.clear()
         return [self.placed[f.index] for f in functions]
+
+    def again(self) -> list[Placed]:
+        """Place those functions again whose callers, placed by now, say what the arguments are that nothing here
+        tells."""
+        stale = [i for i, given in sorted(self.arguments.items()) if i in self.placed and self._learns(i, given)]
+        for index in stale:
+            self.placed.pop(index, None)
+        for index in stale:
+            self.place(index)
+        return [self.placed[f.index] for f in self.program.functions]
+
+    def _learns(self, index: int, given: dict[Slot, Value]) -> bool:
+        bound = self._bound.get(index, {})
+        return any(slot in bound and start.learnt(bound[slot], value) is not None for slot, value in given.items())
+
+    def told(self, index: int, slot: Slot, value: Value) -> None:
+        """Note what a call gives for a parameter; its registers mean nothing here."""
+        clean = value.but(why=(), reads=frozenset(), uploads=frozenset(), flags=value.flags & RESIDENT)
+        known = self.arguments.setdefault(index, {})
+        known[slot] = join(known.get(slot), clean) or clean
 
     def place(self, index: int) -> Placed | None:
         """The function placed, now if it was not yet; None while it is being placed (recursion) or too deep."""
         done = self.placed.get(index)
-        if done is not None or index in self._running or len(self._running) > _NEST:
+        if done is not None or index in self._running or self._depth[0] > _NEST:
             return done
         self._running.append(index)
+        self._depth[0] += 1
         try:
             function = self.program.functions[index]
-            frame = Frame(self, function, usage(self.names, function))
+            frame = self._frames[index] = Frame(self, function, usage(self.names, function))
             _enter(frame, self.roles[index])
             _fixed_point(frame)
             self._bound[index] = frame.stored
@@ -84,7 +117,31 @@ class FilePlacement:
             self.placed[index] = done
         finally:
             self._running.pop()
+            self._frames.pop(index, None)
+            self._depth[0] -= 1
         return done
+
+    def located(self, name: str) -> tuple[FilePlacement, int] | None:
+        """The file and the index of a function or class by its ident; None for other names and unknown files."""
+        place = split(name)
+        if place is None:
+            return None
+        if place[0] == self.key:
+            return self, place[1]
+        owner = self.project.placement(place[0]) if self.project is not None else None
+        return (owner, place[1]) if owner is not None else None
+
+    def info_of(self, name: str) -> ClassInfo | None:
+        """A class by its ident."""
+        found = self.located(name)
+        return found[0].classes.get(found[1]) if found is not None else None
+
+    def construct(self, info: ClassInfo) -> None:
+        """Place what sets a class's attributes up, so that others may ask for them."""
+        for name in ("__init__", "setup", "build"):
+            found = self.located(info.methods.get(name, ""))
+            if found is not None:
+                found[0].place(found[1])
 
     def _class_of(self, function: Function) -> int:
         at = function
@@ -105,9 +162,8 @@ class FilePlacement:
             return Value(NAME, 1, name="builtins." + name)
         owner, slot = bound
         values = self._bound.get(owner)
-        if values is None and owner in self._running:
-            made = self.names.bound(owner, slot)
-            return Value(NAME, 1, name=made) if made else NOTHING
+        if values is None and owner in self._frames:
+            values = self._frames[owner].stored  # a call from within: what is bound by now
         if values is None:
             self.place(owner)
             values = self._bound.get(owner, {})
@@ -117,12 +173,29 @@ class FilePlacement:
         made = self.names.bound(owner, slot)
         return Value(NAME, 1, name=made) if made else NOTHING
 
-    def attribute(self, info: ClassInfo, name: str) -> Value | None:
+    def global_value(self, slot: Slot) -> Value | None:
+        """What the module binds to one of its variables: the join of all it stores there."""
+        if 0 in self._running:
+            return None
+        self.place(0)
+        return self._bound.get(0, {}).get(slot)
+
+    def attribute(self, info: ClassInfo, name: str, depth: int = 0) -> Value | None:
         """What methods of the class, or of its bases in the file, store in `self.name`."""
-        value = self.attributes[info.index].get(name)
+        owner = self.located(ident(info.key, info.index))
+        if owner is None:
+            return None
+        if owner[0] is not self:
+            owner[0].construct(info)
+        value = owner[0].attributes[info.index].get(name)
+        slot = owner[0].program.functions[info.index].slots.get(name)
+        if slot is not None and name not in info.methods:
+            owner[0].place(info.index)
+            value = join(value, owner[0]._bound.get(info.index, {}).get(slot))
         for base in info.bases:
-            if base.startswith("local:") and int(base[6:]) in self.classes and int(base[6:]) != info.index:
-                value = join(value, self.attributes[int(base[6:])].get(name))
+            parent = self.info_of(base)
+            if parent is not None and (parent.key, parent.index) != (info.key, info.index) and depth < _BASES:
+                value = join(value, self.attribute(parent, name, depth + 1))
         return value
 
     def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
@@ -143,9 +216,12 @@ def _enter(frame: Frame, role: Role) -> None:
     info = frame.file.class_of(function)
     for number, given in enumerate(function.parameters):
         value = start.parameter(frame, given, role.host_side, role.tensors_in)
+        told = frame.file.arguments.get(function.index, {}).get(given.slot)
+        if told is not None:
+            value = start.learnt(value, told) or value
         if number == 0 and info is not None and function.parent == info.index and function.kind == "function":
             if given.name in ("self", "cls", "mcs") or "staticmethod" not in function.decorators:
-                value = Value(OBJECT | (MODULE if info.module else 0), 8, name=f"local:{info.index}")
+                value = Value(OBJECT | (MODULE if info.module else 0), 8, name=ident(info.key, info.index))
         elif given.name == "self":
             value = Value(OBJECT | UNKNOWN, 8)
         frame.state.slots[given.slot] = value

@@ -10,6 +10,7 @@ import pathspec
 
 from transferlint.flow.options import AnalysisOptions
 from transferlint.knowledge import roles as knowledge
+from transferlint.knowledge.lookup import heat_of
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -61,6 +62,15 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         if parent.hot or parent.skip or parent.host_side or parent.cold.startswith("test"):
             return parent
     module = info is not None and info.module and is_method
+    hot, cold = heat_of(
+        file.program.path, function.qualname, options.knowledge, info.bases if info is not None and is_method else ()
+    )
+    if cold:
+        return Role(cold=cold)
+    if hot:
+        return Role(hot=hot, tensors_in=is_method)
+    if knowledge.EPOCH_HOOKS.match(name):
+        return Role(cold=f"`{name}` runs once an epoch")
     plain = name.lstrip("_") if not name.endswith("__") else name
     reason = knowledge.HOT_METHODS.get(plain)
     if reason and (is_method or plain not in ("step", "update", "loss", "backward")):

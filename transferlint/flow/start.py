@@ -20,6 +20,7 @@ from transferlint.flow.values import (
     MAPPING,
     MODULE,
     OBJECT,
+    ON_DEVICE,
     OPTIMIZER,
     PYTHON,
     RESIDENT,
@@ -70,6 +71,17 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     if hot and found.is_a(UNKNOWN) and not host_side:
         return found.but(places=GIVEN, flags=FROM_PARAMETER | RESIDENT)
     return found
+
+
+def learnt(known: Value, told: Value) -> Value | None:
+    """A parameter of which nothing is known, with the place of what all its known callers give for it; None where they
+    add nothing. There may be other callers, so its kind stays unknown: reads that the source names count, hidden ones
+    do not."""
+    if not known.is_a(UNKNOWN) or known.places != ANYWHERE or not told.on_device:
+        return None
+    if told.is_a(UNKNOWN | TENSOR):
+        return Value(UNKNOWN, told.places & ON_DEVICE, FROM_PARAMETER | RESIDENT, known.why)
+    return None
 
 
 def _annotated(annotation: str, tensor: Value) -> Value | None:

@@ -210,11 +210,12 @@ def _bounded(left: frozenset[int], right: frozenset[int]) -> frozenset[int]:
 def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], frozenset[int], int]:
     """What an operation on these operands inherits: (places, why, reads, uploads, MAY flags).
 
-    A device operand wins over host ones: mixing a device tensor with numbers or 0-d host tensors computes on the
-    device. Where no operand is known to be on the device, the places are united.
+    A device operand wins over ones that are on the host for sure: mixing a device tensor with numbers or 0-d host
+    tensors computes on the device. One that is on the device only on some paths is so after the operation too. Where
+    no operand is known to be on the device, the places are united.
     """
-    places = 0
-    flags = 0
+    places = flags = 0
+    on_host = False
     why: tuple[int, ...] = ()
     reads: frozenset[int] = frozenset()
     uploads: frozenset[int] = frozenset()
@@ -224,11 +225,17 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
         uploads = _bounded(uploads, value.uploads)
         if value.kinds & (HOST_VALUE | DTYPE | DEVICE_NAME | NAME) and not value.kinds & (TENSOR | CONTAINER | UNKNOWN):
             continue
-        places |= value.places
+        where = value.item.places if value.kinds == CONTAINER and value.item is not None else value.places
+        if where == HOST:
+            on_host = True
+            continue
+        places |= where
         if value.places & ON_DEVICE and not why:
             why = value.why
     if places & ON_DEVICE:
-        places &= ON_DEVICE
+        places &= ON_DEVICE | HOST
+    elif on_host:
+        places |= HOST
     return places or HOST, why, reads, uploads, flags
 
 

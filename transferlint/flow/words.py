@@ -18,9 +18,12 @@ def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
     level = warmth.level.words
     owner = file.functions[function]
     if warmth.caller is not None:
-        caller, reg = warmth.caller
-        site = file.functions[caller].site(reg)
-        return f"{level}: called from `{file.program.functions[caller].qualname}` at line {site.line}"
+        key, caller, reg = warmth.caller
+        if key == file.path:
+            site = file.functions[caller].site(reg)
+            return f"{level}: called from `{file.program.functions[caller].qualname}` at line {site.line}"
+        if file.project is not None:
+            return f"{level}: called from {file.project.describe(key, caller, reg)}"
     if warmth.loop >= 0 and warmth.loop < len(owner.function.regions):
         region = owner.function.regions[warmth.loop]
         if region.node is not None:

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from transferlint.flow.names import find
+from transferlint.flow.names import find, split
 from transferlint.flow.sharing import SAME, Path, edges, overlap, shares, spread
 from transferlint.flow.values import (
     CONTAINER,
@@ -129,9 +129,9 @@ class Writes:
                 self._items.update(s.path for s in shares(function, one))
         if isinstance(callee, p.Attr) and not name.startswith(_READERS):
             self._method(callee, in_place)
-        local = function.calls.get(reg)
-        if local is not None:
-            self._local(made, local)
+        local = split(function.calls.get(reg, ""))
+        if local is not None and local[0] == function.file.path:
+            self._local(made, local[1])
         elif not self._reads(made, name, callee):
             for one in (*made.args, *given.values()):
                 if self._kinds(one) & ~_PLAIN:

@@ -1,4 +1,4 @@
-"""Libraries around torch: what their functions do with places."""
+"""Names that tell what a function does, whoever wrote it, and loaders of libraries that have no table of their own."""
 
 from __future__ import annotations
 
@@ -8,25 +8,17 @@ from transferlint.knowledge.api import Api, Effect
 
 TABLE: tuple[Api, ...] = (
     Api(
-        ("torchvision.transforms.ToTensor", "torchvision.transforms.functional.to_tensor", "torchaudio.load",
-         "torchvision.io.read_image"),
-        Effect.ARRAY,
-        "docs.pytorch.org vision transforms, audio load: host tensors",
-    ),
-    Api(
-        ("lightning.fabric.utilities.move_data_to_device", "torch_geometric.loader.DataLoader",
-         "accelerate.utils.send_to_device"),
-        Effect.KEEP,
-        "docs of the libraries: moves a collection",
-    ),
-    Api(
-        ("torch_geometric.loader.DataLoader", "torch_geometric.loader.NeighborLoader", "monai.data.DataLoader",
-         "torchdata.stateful_dataloader.StatefulDataLoader", "torch_geometric.data.DataLoader",
-         "dgl.dataloading.DataLoader", "dgl.dataloading.GraphDataLoader", "webdataset.WebLoader"),
+        (
+            "monai.data.DataLoader",
+            "torchdata.stateful_dataloader.StatefulDataLoader",
+            "dgl.dataloading.DataLoader",
+            "dgl.dataloading.GraphDataLoader",
+            "webdataset.WebLoader",
+        ),
         Effect.LOADER,
         "docs of the libraries: loaders of host batches",
     ),
-)  # fmt: skip
+)
 
 # Functions named like this, whoever wrote them, move what they get (convention; their summary wins where it is known).
 MOVERS = re.compile(

@@ -1,42 +1,33 @@
-"""numpy and the standard library: everything they make is on the host."""
+"""numpy and the standard library: everything they make is on the host.
+
+A function of numpy that no row names computes on the host; its tensor operands go through `__array__`.
+"""
 
 from __future__ import annotations
 
-from transferlint.knowledge.api import Api, Effect
+from transferlint.knowledge.api import Api, Effect, methods, named
 
 TABLE: tuple[Api, ...] = (
     Api(
-        tuple(f"numpy.{name}" for name in ["asarray", "array", "ascontiguousarray", "asanyarray", "copy"]),
+        named("numpy.", "asarray array ascontiguousarray asanyarray copy"),
         Effect.ARRAY_MAKER,
         "numpy.org numpy.asarray: calls __array__, which torch.Tensor raises from on a device tensor",
     ),
     Api(
-        tuple(
-            f"builtins.{name}"
-            for name in [
-                "len",
-                "isinstance",
-                "issubclass",
-                "type",
-                "id",
-                "hash",
-                "hasattr",
-                "callable",
-                "repr",
-                "str",
-                "ascii",
-                "open",
-                "input",
-                "ord",
-                "chr",
-                "dir",
-                "vars",
-                "bytes",
-                "bin",
-                "hex",
-                "oct",
-                "format",
-            ]
+        named("numpy.", "shape ndim dtype finfo iinfo result_type can_cast broadcast_shapes errstate seterr"),
+        Effect.HOST,
+        "numpy.org numpy.shape, numpy.ndim: ask `a.shape`, `a.ndim` before they convert; the rest takes dtypes alone",
+    ),
+    Api(
+        methods(["numpy.ndarray"], "item tolist tobytes astype copy view reshape ravel flatten squeeze transpose"),
+        Effect.HOST_DATA,
+        "numpy.org 'The N-dimensional array (ndarray)': arrays live in host memory",
+    ),
+    Api(
+        named(
+            "builtins.",
+            "len isinstance issubclass type id hash hasattr callable repr str ascii open input ord chr dir vars bytes"
+            " bin hex oct format",
         ),
         Effect.HOST,
         "docs.python.org library/functions",

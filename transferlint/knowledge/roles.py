@@ -94,6 +94,10 @@ COLD_EXACT: frozenset[str] = frozenset(
         "pin_memory",
     ]
 )
+# Called once an epoch or once a run (lightning.Callback, transformers.TrainerCallback, by name).
+EPOCH_HOOKS = re.compile(
+    r"^_?(on_\w*epoch_(end|start|begin)|\w+_epoch_end|on_(fit|train|test|validation|predict)_(end|start|begin))$"
+)
 # The host side of the pipeline: what these take and give is on the host, and workers run them.
 DATA_PATTERN = re.compile(
     r"^_*(getitem__|collate|transform|preprocess|augment|tokenize|read|load|open|decode_image|resize|crop|normalize_image|"

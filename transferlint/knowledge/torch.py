@@ -74,7 +74,7 @@ TABLE: tuple[Api, ...] = (
         "docs.pytorch.org torch.all, torch.any: a boolean tensor",
     ),
     Api(
-        _torch("sum mean max min prod std var norm median argmax argmin logsumexp count_nonzero trace dot numel_"),
+        _torch("sum mean max min prod std var norm median argmax argmin logsumexp count_nonzero trace dot"),
         Effect.REDUCE,
         "docs.pytorch.org torch 'Reduction Ops'",
     ),
@@ -83,12 +83,11 @@ TABLE: tuple[Api, ...] = (
             "numel is_tensor is_floating_point is_complex is_storage is_grad_enabled get_default_dtype"
             " get_default_device get_rng_state initial_seed seed get_num_threads is_inference_mode_enabled iinfo finfo"
             " result_type promote_types can_cast broadcast_shapes Size typename is_autocast_enabled"
-            " is_deterministic_algorithms_enabled are_deterministic_algorithms_enabled"
+            " are_deterministic_algorithms_enabled"
             " cuda.is_available cuda.device_count cuda.current_device cuda.get_device_name cuda.get_device_capability"
             " cuda.memory_allocated cuda.max_memory_allocated cuda.memory_reserved cuda.max_memory_reserved"
             " cuda.get_device_properties cuda.mem_get_info cuda.is_bf16_supported"
-            " backends.mps.is_available distributed.get_rank distributed.get_world_size"
-            " distributed.is_initialized distributed.is_available"
+            " backends.mps.is_available"
         ),
         Effect.HOST,
         "docs.pytorch.org: answered on the host from metadata",
@@ -96,30 +95,21 @@ TABLE: tuple[Api, ...] = (
     Api(
         _torch(
             "manual_seed set_grad_enabled set_default_dtype set_num_threads save no_grad enable_grad inference_mode"
-            " autocast cuda.manual_seed cuda.manual_seed_all cuda.set_device cuda.stream use_deterministic_algorithms"
-            " set_printoptions set_float32_matmul_precision autograd.set_detect_anomaly distributed.barrier"
-            " distributed.all_reduce distributed.broadcast distributed.all_gather distributed.reduce"
-            " distributed.init_process_group cuda.reset_peak_memory_stats amp.autocast cuda.amp.autocast"
-            " _assert_async cuda.nvtx.range_push cuda.nvtx.range_pop profiler.record_function Generator"
+            " cuda.manual_seed cuda.manual_seed_all cuda.set_device cuda.stream use_deterministic_algorithms"
+            " set_printoptions set_float32_matmul_precision autograd.set_detect_anomaly"
+            " cuda.reset_peak_memory_stats _assert_async cuda.nvtx.range_push cuda.nvtx.range_pop"
+            " profiler.record_function Generator"
             " autograd.backward"
         ),
         Effect.NOTHING,
         "docs.pytorch.org: returns nothing that holds data",
     ),
     Api(
-        _torch(
-            "cuda.synchronize cuda.empty_cache accelerator.synchronize xpu.synchronize mps.synchronize npu.synchronize"
-            " cpu.synchronize_ hpu.synchronize cuda.current_stream.synchronize"
-        ),
+        _torch("cuda.synchronize cuda.empty_cache accelerator.synchronize xpu.synchronize mps.synchronize"),
         Effect.SYNCHRONIZE,
         _SEMANTICS + "; torch.cuda.synchronize: 'Wait for all kernels in all streams on a CUDA device to complete'",
     ),
     Api(_torch("device"), Effect.NAME_DEVICE, "docs.pytorch.org Tensor Attributes: torch.device"),
-    Api(
-        _torch("utils.data.DataLoader"),
-        Effect.LOADER,
-        "docs.pytorch.org torch.utils.data: workers return host tensors; pin_memory copies them to pinned memory",
-    ),
     Api(
         _torch(
             "item tolist __int__ __float__ __bool__ __index__",
@@ -133,7 +123,7 @@ TABLE: tuple[Api, ...] = (
         _torch("numpy __array__", "Tensor."), Effect.NUMPY, "docs.pytorch.org Tensor.numpy: force=False raises off host"
     ),
     Api(_torch("to type", "Tensor."), Effect.MOVE, "docs.pytorch.org Tensor.to"),
-    Api(_torch("cuda xpu npu hpu mps", "Tensor."), Effect.CUDA, "docs.pytorch.org Tensor.cuda"),
+    Api(_torch("cuda xpu", "Tensor."), Effect.CUDA, "docs.pytorch.org Tensor.cuda"),
     Api(_torch("pin_memory", "Tensor."), Effect.PIN, "docs.pytorch.org Tensor.pin_memory"),
     Api(
         _torch("copy_", "Tensor."),
@@ -170,9 +160,9 @@ TABLE: tuple[Api, ...] = (
     Api(
         _torch(
             "size dim ndimension numel nelement stride is_contiguous is_floating_point is_complex data_ptr element_size"
-            " storage_offset get_device is_pinned is_shared has_names untyped_storage storage storage_type is_signed"
+            " storage_offset get_device is_pinned is_shared untyped_storage storage storage_type is_signed"
             " is_inference nbytes register_hook register_post_accumulate_grad_hook record_stream retain_grad is_set_to"
-            " share_memory_ __len__ type_ format",
+            " share_memory_ __len__",
             "Tensor.",
         ),
         Effect.HOST,
@@ -181,7 +171,7 @@ TABLE: tuple[Api, ...] = (
     Api(
         _torch(
             "add_ sub_ mul_ div_ zero_ fill_ clamp_ clamp_min_ clamp_max_ masked_fill_ scatter_ scatter_add_ index_add_"
-            " index_copy_ index_fill_ requires_grad_ detach_ copy normal_ uniform_ unsqueeze_ squeeze_ t_ transpose_"
+            " index_copy_ index_fill_ requires_grad_ detach_ normal_ uniform_ unsqueeze_ squeeze_ t_ transpose_"
             " resize_ set_ lerp_ addcmul_ addcdiv_ sqrt_ pow_ neg_ exp_ log_ sigmoid_ tanh_ relu_ floor_ round_ random_"
             " bernoulli_ logical_and_ logical_or_ logical_not_ masked_scatter_ put_ index_put_ triu_ tril_ "
             " eq_ ne_ lt_ gt_ le_ ge_",
@@ -196,18 +186,23 @@ TABLE: tuple[Api, ...] = (
             " flatten unflatten expand expand_as repeat tile float double half bfloat16 long int short char byte"
             " abs neg exp log log1p log2 sqrt rsqrt square pow sigmoid tanh relu softmax log_softmax cumsum cumprod"
             " sort argsort topk kthvalue gather scatter scatter_add index_select index_add masked_fill clamp clamp_min"
-            " clamp_max clip round floor ceil trunc frac add sub mul div true_divide matmul mm bmm mv addmm einsum"
+            " clamp_max clip round floor ceil trunc frac add sub mul div true_divide matmul mm bmm mv addmm"
             " chunk split unbind narrow select diagonal diag triu tril flip roll unfold to_dense to_sparse type_as"
-            " where lerp sign cos sin tan acos asin atan atan2 erf fmod remainder maximum minimum minimum_ amax amin"
-            " aminmax quantile nan_to_num var_mean std_mean nansum nanmean renorm cross outer inverse det logdet"
-            " movedim moveaxis broadcast_to take take_along_dim repeat_interleave conj real imag angle view_as_real"
+            " where lerp sign cos sin tan acos asin atan atan2 erf fmod remainder maximum minimum amax amin"
+            " aminmax quantile nan_to_num nansum nanmean renorm cross outer inverse det logdet"
+            " movedim moveaxis broadcast_to take take_along_dim repeat_interleave conj real imag angle"
             " nanmedian mode cummax cummin diff logcumsumexp logaddexp multinomial bernoulli baddbmm tensor_split"
-            " hsplit vsplit floor_divide square dequantize rename align_to refine_names pin",
+            " hsplit vsplit floor_divide dequantize",
             "Tensor.",
         ),
         Effect.KEEP,
         _TENSOR + ": computed where the tensor is",
     ),
+)
+# What vendors' packages add to torch; not there without them.
+VENDORS: tuple[Api, ...] = (
+    Api(_torch("npu.synchronize hpu.synchronize"), Effect.SYNCHRONIZE, "torch_npu, habana_frameworks: as torch.cuda's"),
+    Api(_torch("npu hpu", "Tensor."), Effect.CUDA, "torch_npu, habana_frameworks: as Tensor.cuda"),
 )
 
 # Methods that only torch tensors have (numpy arrays, containers and strings do not): calling one tells a tensor.

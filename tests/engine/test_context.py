@@ -1,0 +1,117 @@
+"""The project around what is checked: its folder and its files."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from transferlint import context
+from transferlint.discovery import discover
+from transferlint.settings import Settings
+
+USER = "import lib.model\n"
+MODEL = "from lib import base\ndef f(): pass\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for path, text in {
+        "pyproject.toml": "",
+        "lib/__init__.py": "",
+        "lib/model.py": MODEL,
+        "lib/base.py": "class B: pass\n",
+        "tests/test_model.py": USER,
+        "scripts/other.py": "import os\n",
+        "build/lib/model.py": MODEL,
+    }.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def around(*paths: str, **settings: object) -> context.Context:
+    given = Settings(**settings)  # type: ignore[arg-type]
+    return context.around(paths, discover(paths, given).targets, given)
+
+
+def test_the_project_is_the_nearest_folder_with_a_marker(project):
+    found = around("lib/model.py")
+    assert found.root == str(project)
+    assert set(found.others) == {"lib/base.py", "tests/test_model.py"}
+    assert set(found.files) == {
+        "lib/__init__.py", "lib/base.py", "lib/model.py", "scripts/other.py", "tests/test_model.py",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("marker", ["setup.py", "setup.cfg", "transferlint.toml", ".git", "pyproject.toml"])
+def test_markers(project, marker):
+    (project / "lib" / marker).write_text("")
+    found = around("lib/model.py")
+    assert found.root == str(project / "lib")
+    assert set(found.others) == {"lib/base.py"}
+
+
+def test_the_root_that_is_given_wins(project):
+    (project / "lib" / "setup.py").write_text("")
+    assert around("lib/model.py", project_root=str(project)).root == str(project)
+
+
+def test_without_a_marker_it_is_the_common_folder(project):
+    (project / "pyproject.toml").unlink()
+    assert around("lib/model.py", "tests").root == str(project)
+    assert around("lib/model.py").root == str(project / "lib")
+
+
+def test_several_paths_have_one_project(project):
+    found = around("lib/model.py", "tests")
+    assert set(found.others) == {"lib/base.py"}
+
+
+def test_everything_checked_leaves_no_others(project):
+    assert around(".").others == ()
+
+
+def test_paths_are_named_as_the_given_ones(project):
+    found = around(str(project / "lib" / "model.py"))
+    assert all(os.path.isabs(path) for path in (*found.files, *found.others))
+    assert str(project / "tests" / "test_model.py") in found.others
+
+
+def test_from_a_folder_below(project, monkeypatch):
+    monkeypatch.chdir(project / "tests")
+    assert set(around("test_model.py").others) == {"../lib/model.py", "../lib/base.py"}
+
+
+def test_a_link_to_a_file_is_that_file(project):
+    (project / "scripts" / "model.py").symlink_to(project / "lib" / "model.py")
+    found = around("lib/model.py")
+    assert found.links == {"scripts/model.py": "lib/model.py"}
+    assert found.index().find("model.f", "scripts/other.py") == ("lib/model.py", "f")
+
+
+def test_an_excluded_file_that_is_named_is_checked_and_known(project):
+    found = around("build/lib/model.py")
+    assert "build/lib/model.py" in found.files
+
+
+def test_large_files_are_no_context(project):
+    (project / "lib" / "base.py").write_text("class B: pass\n" + "#" * context.MAX_BYTES)
+    assert "lib/base.py" not in around("lib/model.py").others
+
+
+def test_a_folder_of_everything_is_no_project(project, monkeypatch):
+    monkeypatch.setattr(context, "MAX_FILES", 3)
+    found = around("lib/model.py")
+    assert found.others == ()
+    assert found.files == ("lib/model.py",)
+    assert "more than 3 Python files" in found.note
+
+
+def test_text_that_is_not_on_disk(project):
+    given = Settings()
+    (target,) = discover(["lib/model.py"], given).targets
+    found = context.around(["lib/model.py"], [target], given, {"lib/model.py": b"import scripts.other\n"})
+    assert set(found.others) == {"scripts/other.py"}

@@ -1,0 +1,134 @@
+"""What a file's project adds: names, classes, arguments and heat of other files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from transferlint.flow import values as v
+from transferlint.flow.facts import FileFacts, analyse
+from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.project import Project
+from transferlint.syntax.lower import lower
+from transferlint.syntax.portable import FrozenSpans, freeze
+from transferlint.syntax.source import decode, parse
+from transferlint.syntax.spans import Spans
+
+
+def linked(files: Mapping[str, str], order: list[str] | None = None) -> dict[str, FileFacts]:
+    """The facts of every file of a small project, given as path to text."""
+    programs, lines = {}, {}
+    for path in order or list(files):
+        tree = parse(decode(path, files[path].encode()))
+        spans = Spans(tree, files[path])
+        programs[path] = freeze(lower(tree, path), spans)
+        lines[path] = spans.line_starts()
+    project = Project(programs, ModuleIndex(list(programs), "."), AnalysisOptions(), lines)
+    return {
+        path: analyse(path, files[path], program, FrozenSpans(files[path], lines[path]), project.options, project)
+        for path, program in programs.items()
+    }
+
+
+UTILS = """\
+import torch
+
+
+def item(x):
+    return x.item()
+
+
+def fresh(n, device):
+    return torch.zeros(n, device=device)
+"""
+TRAIN = """\
+import torch
+from pkg.utils import fresh, item
+from pkg import settings
+
+
+def main(loader, model):
+    model.cuda()
+    for batch in loader:
+        loss = model(batch.cuda()).mean()
+        print(item(loss))
+        y = fresh(3, settings.DEVICE)
+        z = y + 1
+"""
+FILES = {"pkg/__init__.py": "", "pkg/utils.py": UTILS, "pkg/settings.py": 'DEVICE = "cuda"\n', "train.py": TRAIN}
+
+
+def value(facts: FileFacts, text: str) -> v.Value:
+    found = [f.values[r] for f in facts.functions for r in range(len(f.code)) if f.has_text(r) and f.text(r) == text]
+    assert found, text
+    return found[-1]
+
+
+def test_a_function_of_another_module_gives_what_it_returns() -> None:
+    assert value(linked(FILES)["train.py"], "y + 1").places & v.ON_DEVICE
+
+
+def test_a_variable_of_another_module_names_its_place() -> None:
+    assert value(linked(FILES)["train.py"], "settings.DEVICE").places == v.DEVICE
+
+
+def test_heat_and_arguments_reach_a_helper_of_another_file() -> None:
+    facts = linked(FILES)["pkg/utils.py"]
+    (read,) = [t for f in facts.functions for t in f.transfers if t.api == ".item()"]
+    assert read.before.on_device
+    function = next(f for f in facts.functions if f.function.name == "item")
+    warmth = function.warmth(read.register)
+    assert warmth.hot
+    assert warmth.caller is not None
+    assert warmth.caller[0] == "train.py"
+    assert facts.project is not None
+    assert facts.project.describe(*warmth.caller) == "`main` (train.py:10)"
+
+
+def test_a_file_alone_knows_nothing_of_the_others() -> None:
+    facts = linked({"pkg/utils.py": UTILS})["pkg/utils.py"]
+    (read,) = [t for f in facts.functions for t in f.transfers if t.api == ".item()"]
+    assert not read.before.on_device
+
+
+@pytest.mark.parametrize(
+    "importing",
+    [
+        "from pkg.base import Base",
+        "from pkg import Base",
+        "from pkg.base import *",
+    ],
+)
+def test_a_base_class_of_another_file_is_seen(importing: str) -> None:
+    base = """\
+import torch
+from torch import nn
+
+
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.arange(4)
+"""
+    net = f"import torch\n{importing}\n\n\nclass Net(Base):\n    def forward(self, x):\n        return x + self.table\n"
+    found = linked({"pkg/__init__.py": "from .base import Base\n", "pkg/base.py": base, "net.py": net})["net.py"]
+    table = value(found, "self.table")
+    assert table.is_a(v.TENSOR)
+    assert table.flags & v.PLAIN
+
+
+def test_the_order_of_files_does_not_matter() -> None:
+    there = linked(FILES)
+    back = linked(FILES, sorted(FILES, reverse=True))
+    for path in FILES:
+        mine = [(t.register, t.kind, t.before.places) for f in there[path].functions for t in f.transfers]
+        other = [(t.register, t.kind, t.before.places) for f in back[path].functions for t in f.transfers]
+        assert mine == other
+
+
+def test_modules_that_import_each_other_end() -> None:
+    one = "from two import g\n\n\ndef f(x):\n    return g(x)\n"
+    two = "from one import f\n\n\ndef g(x):\n    return f(x)\n"
+    assert len(linked({"one.py": one, "two.py": two})) == 2

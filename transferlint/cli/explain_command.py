@@ -1,0 +1,184 @@
+"""`transferlint explain FILE:LINE`: what the analysis believes of a line, and why it is or is not reported."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from transferlint.cli import FAILED
+
+if TYPE_CHECKING:
+    from transferlint.cli.explaining import Explained
+    from transferlint.settings import Settings
+
+_LEVELS = ("possible", "likely", "certain")
+_WIDTH = 11
+
+
+@click.command("explain", short_help="Explain what is believed of a line, and why it is (not) reported.")
+@click.argument("place", metavar="FILE:LINE")
+@click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Form of the answer.")
+@click.option("--min-confidence", type=click.Choice(_LEVELS), help="As `check` has it.  [default: likely]")
+@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A settings file, or one setting as TOML.")
+@click.option("--project-root", type=click.Path(exists=True, file_okay=False), help="As `check` has it.")
+@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+def COMMAND(
+    place: str,
+    output_format: str,
+    min_confidence: str | None,
+    isolated: bool,
+    config: tuple[str, ...],
+    project_root: str | None,
+    color: bool | None,
+) -> int:
+    """Explain the line FILE:LINE: for every expression on it that transfers, or looks as if it did, where its value
+    is taken to be, how often it runs, how sure that is, and why it is or is not reported.
+
+    Exit code: 0 explained, 2 where there is no such file or line, or the file is not Python.
+    """
+    from transferlint.settings import SettingsError
+
+    forwarded = [*(["--min-confidence", min_confidence] if min_confidence else []), *(["--isolated"] * isolated)]
+    forwarded += [part for text in config for part in ("--config", text)]
+    forwarded += ["--project-root", project_root] if project_root else []
+    path, _, number = place.rpartition(":")
+    if not path or not number.isdecimal():
+        raise click.UsageError(f"{place!r} is not FILE:LINE; write for example train.py:42")
+    try:
+        settings = _settings(path, forwarded)
+        source, explained = _explained(path, int(number), settings)
+    except (_Unexplained, SettingsError) as error:
+        click.echo(f"transferlint: {error}", err=True)
+        return FAILED
+    if output_format == "json":
+        from transferlint.cli.explaining import as_data
+
+        click.echo(json.dumps(as_data(path, int(number), source, explained), indent=2))
+        return 0
+    _show(list(_lines(path, int(number), source, explained)), color)
+    return 0
+
+
+class _Unexplained(Exception):
+    """Why there is nothing to explain, in one line."""
+
+
+def _settings(path: str, forwarded: Sequence[str]) -> Settings:
+    """The settings with which `check` would check the file, from its own options."""
+    from transferlint.cli import check_command
+    from transferlint.cli.merging import merged
+
+    with check_command.COMMAND.make_context("check", [*forwarded, "--", path]) as given:
+        return merged(given.params)
+
+
+def _explained(path: str, line: int, settings: Settings) -> tuple[str, tuple[Explained, ...]]:
+    """The text of the line and what is explained of it. Raises _Unexplained."""
+    from transferlint import engine, registry, workers
+    from transferlint.cli.explaining import Terms, Unreadable, explain, look
+    from transferlint.syntax.source import SourceError
+    from transferlint.syntax.spans import NEWLINE
+
+    data = _bytes(path)
+    packs = registry.load()
+    plan = engine.plan_for(settings, packs)
+    try:
+        facts, comments = look(path, data, settings, plan)
+    except SourceError as error:
+        where = f"{path}:{error.line}" if error.line else path
+        raise _Unexplained(f"{where}: {' '.join(error.message.split())}") from None
+    except Unreadable as error:
+        raise _Unexplained(str(error)) from None
+    lines = NEWLINE.split(facts.text)
+    count = len(lines) - (not lines[-1])
+    if not 1 <= line <= count:
+        raise _Unexplained(f"{path}: has no line {line}; it ends at line {count}")
+    selected = frozenset(rule.code for rule in plan.rules)
+    terms = Terms(selected, plan.min_confidence, engine._PerFile(settings).of(path), comments)
+    return lines[line - 1], workers.deep(lambda: explain(facts, line, packs.rules, terms))
+
+
+def _bytes(path: str) -> bytes:
+    if os.path.isdir(path):
+        raise _Unexplained(f"{path}: is a folder; name a file")
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise _Unexplained(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def _lines(path: str, line: int, source: str, explained: Sequence[Explained]) -> Iterator[tuple[str, str]]:
+    """The answer as lines with the style of each."""
+    yield f"{path}:{line}", "bold"
+    yield f"  {source.strip()}", ""
+    if not explained:
+        yield "", ""
+        yield "Nothing on this line transfers data or waits for the device, or looks as if it did.", ""
+        return
+    for one in explained:
+        belief, verdict = one.belief, one.verdict
+        yield "", ""
+        yield f"`{_brief(belief.source)}`  (column {belief.site.column}, in {belief.function})", "bold"
+        yield _row("verdict", _verdict(one)), "red" if verdict.reported else "green"
+        yield _row("kind", _kind(one)), ""
+        about = f"`{_brief(belief.subject)}` is " if belief.subject else ""
+        yield _row("place", about + belief.place_words), ""
+        for evidence in belief.why:
+            yield _row("", f"line {evidence.site.line}: {evidence.message}"), "dim"
+        yield _row("heat", _heat(one)), ""
+        if belief.confidence is not None:
+            yield _row("confidence", f"{belief.confidence.name.lower()}: {belief.confidence_words}"), ""
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:{_WIDTH}} {text}"
+
+
+def _verdict(one: Explained) -> str:
+    if one.verdict.reported:
+        return f"reported: {one.verdict.code} {one.verdict.reason}"
+    return f"not reported: {one.verdict.reason}"
+
+
+def _kind(one: Explained) -> str:
+    belief = one.belief
+    if not belief.kind:
+        return "no transfer"
+    direction = belief.direction.value if belief.direction is not None else ""
+    parts = [belief.kind, direction if direction != "none" else "moves no data", "a sync" if belief.waits else ""]
+    named = "the source names it" if belief.explicit else "the source does not show it"
+    return ", ".join(part for part in (*parts, f"{belief.api}: {named}") if part)
+
+
+def _heat(one: Explained) -> str:
+    heat = one.belief.heat
+    state = "hot" if heat.hot else "cold" if heat.cold else "amortised" if heat.amortised else "not hot"
+    return f"{state}: " + "; ".join(part for part in (heat.why, heat.amortised, heat.cold) if part)
+
+
+def _brief(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 72 else flat[:69] + "..."
+
+
+def _show(lines: Sequence[tuple[str, str]], color: bool | None) -> None:
+    """In colour on a terminal, as it is in a pipe."""
+    import sys
+
+    from transferlint.cli import output
+
+    if not output.coloured(color, None, os.environ, sys.stdout):
+        click.echo("\n".join(text for text, _ in lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(force_terminal=True, soft_wrap=True)
+    for text, style in lines:
+        console.print(Text(text, style=style))

@@ -1,0 +1,231 @@
+"""What `explain` does: believe, ask the rules, and say for each expression what became of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from transferlint import context, pipeline, selection, steps, workers
+from transferlint.discovery import Target
+from transferlint.flow.explain import Belief, beliefs
+from transferlint.model import Confidence, Direction, Evidence, Finding, Heat, Site
+from transferlint.pipeline import Outcome, Plan
+from transferlint.rule import Rule
+from transferlint.steps import Prepared
+from transferlint.syntax import collector
+
+if TYPE_CHECKING:
+    from transferlint.flow.facts import FileFacts
+    from transferlint.flow.project import Project
+    from transferlint.settings import Settings
+    from transferlint.syntax.suppressions import Suppression
+
+# Evidence of where a value came to be on the device: it explains the finding, and the finding does not speak for it.
+_PLACE_EVIDENCE = ("moved to the device", "on the device", "made on the host", "uploaded")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Terms:
+    """What decides whether a finding counts: the rules that are selected, the least confidence, the selectors that do
+    not count in this file, and its suppression comments."""
+
+    selected: frozenset[str]
+    least: Confidence
+    ignored: tuple[str, ...]
+    comments: tuple[Suppression, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of an expression: "reported" or "not reported", the rule's code where one has to do with it ("" where
+    none has), and the reason in words."""
+
+    reported: bool
+    code: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Explained:
+    """A belief and its verdict."""
+
+    belief: Belief
+    verdict: Verdict
+
+
+def explain(facts: FileFacts, line: int, rules: Iterable[Rule], terms: Terms) -> tuple[Explained, ...]:
+    """Everything on a line, explained. `rules` are all that are installed, selected or not."""
+    findings = [finding for rule in rules for finding in rule.findings(facts)]
+    return tuple(Explained(belief, _verdict(belief, findings, terms)) for belief in beliefs(facts, line))
+
+
+def _verdict(belief: Belief, findings: Sequence[Finding], terms: Terms) -> Verdict:
+    at = [one for one in findings if one.site == belief.site]
+    verdicts = [_of_finding(one, terms) for one in at]
+    reported = [one for one in verdicts if one.reported]
+    if reported:
+        return reported[0] if len(reported) == 1 else _joined(reported)
+    counting = [one for one in findings if _of_finding(one, terms).reported]
+    part = _part(belief.site, counting)
+    if part is not None:
+        return part
+    if verdicts:
+        return verdicts[0]
+    hidden = next((one for one in findings if _mentions(one, belief.site)), None)
+    if hidden is not None:
+        why = _of_finding(hidden, terms)
+        return Verdict(False, hidden.code, f"part of {hidden.code} at line {hidden.site.line}, which is {why.reason}")
+    if belief.quiet:
+        return Verdict(False, "", belief.quiet)
+    if belief.confidence is not None and belief.confidence < terms.least:
+        return Verdict(False, "", _below(belief.confidence, terms) + f": {belief.confidence_words}")
+    return Verdict(False, "", f"no installed rule objects to a {belief.kind} here")
+
+
+def _joined(verdicts: Sequence[Verdict]) -> Verdict:
+    return Verdict(True, ", ".join(one.code for one in verdicts), "; ".join(one.reason for one in verdicts))
+
+
+def _of_finding(finding: Finding, terms: Terms) -> Verdict:
+    """What the settings and the comments make of a finding at the expression itself."""
+    code = finding.code
+    if code not in terms.selected:
+        return Verdict(False, code, f"{code} would report it, but is not selected")
+    if selection.ignored(code, finding.name, terms.ignored):
+        return Verdict(False, code, f"{code} would report it, but is ignored in this file (per-file-ignores)")
+    comment = _silencer(finding, terms.comments)
+    if comment is not None:
+        reason = f": {comment.reason}" if comment.reason else ""
+        return Verdict(False, code, f"{code} is suppressed by the comment at line {comment.line}{reason}")
+    if finding.confidence < terms.least:
+        return Verdict(False, code, f"{code}: {_below(finding.confidence, terms)}")
+    return Verdict(True, code, finding.message)
+
+
+def _below(confidence: Confidence, terms: Terms) -> str:
+    return f"below min-confidence: {confidence.name.lower()}, where {terms.least.name.lower()} is asked for"
+
+
+def _silencer(finding: Finding, comments: Iterable[Suppression]) -> Suppression | None:
+    first, last = finding.site.line, max(finding.site.line, finding.site.end_line)
+    return next((one for one in comments if one.silences(finding.code, first, last)), None)
+
+
+def _part(site: Site, counting: Sequence[Finding]) -> Verdict | None:
+    """Where a reported finding speaks for this expression too."""
+    for finding in counting:
+        for evidence in finding.evidence:
+            if evidence.site == site and evidence.message == "and again here":
+                reason = f"merged into {finding.code} at line {finding.site.line}: one change serves both"
+                return Verdict(False, finding.code, reason)
+    for finding in counting:
+        if _mentions(finding, site) or _encloses(finding.site, site):
+            reason = f"explained by {finding.code} at line {finding.site.line}: {finding.message}"
+            return Verdict(False, finding.code, reason)
+    return None
+
+
+def _mentions(finding: Finding, site: Site) -> bool:
+    return any(one.site == site and not one.message.startswith(_PLACE_EVIDENCE) for one in finding.evidence)
+
+
+def _encloses(outer: Site, inner: Site) -> bool:
+    starts = (outer.line, outer.column) <= (inner.line, inner.column)
+    return starts and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column) and outer != inner
+
+
+class Unreadable(Exception):
+    """A file of which no facts can be had; the message is one line and names it."""
+
+
+def look(path: str, data: bytes, settings: Settings, plan: Plan) -> tuple[FileFacts, tuple[Suppression, ...]]:
+    """The facts of a file as `check` has them, within its project unless the settings say otherwise, and its
+    suppressions. Raises SourceError where it is not Python, Unreadable where something else goes wrong."""
+    from transferlint.syntax.portable import FrozenSpans
+    from transferlint.syntax.source import decode, parse
+
+    workers.deep(lambda: parse(decode(path, data)))  # for its SourceError: the steps make a finding of it
+    with collector.paused():
+        prepared = workers.deep(lambda: steps.prepare_bytes(path, data, plan))
+        source, program = prepared.source, prepared.program
+        if source is None or program is None:
+            troubles = prepared.outcome.troubles if prepared.outcome is not None else ()
+            raise Unreadable("; ".join(str(trouble) for trouble in troubles) or f"{path}: cannot be analysed")
+        project = _project(prepared, data, settings, plan)
+        spans = FrozenSpans(source.text, prepared.lines, prepared.marks, prepared.parentheses)
+        facts = workers.deep(lambda: pipeline.facts_of(path, source.text, program, spans, plan, project))
+    return facts, prepared.comments
+
+
+def _project(prepared: Prepared, data: bytes, settings: Settings, plan: Plan) -> Project | None:
+    """The project of a file, read from the files around it that matter for it."""
+    path = prepared.path
+    if settings.context == "file" or not path.endswith(".py"):
+        return None
+    around = context.around((path,), (Target(path),), settings, {path: data})
+    jobs = [workers.Job(index, Target(other), wanted=False) for index, other in enumerate(around.others)]
+    task = functools.partial(_prepare, plan=plan)
+    others = workers.run(jobs, task, _lost, settings.jobs, lambda _: None)
+    known = [prepared, *(one for one in others if one.program is not None)]
+    return workers.deep(lambda: steps.linked(known, around.index(), plan))
+
+
+def _prepare(job: workers.Job, plan: Plan) -> Prepared:
+    return steps.prepare(job.target, plan, job.ignored, job.wanted)
+
+
+def _lost(job: workers.Job) -> Prepared:
+    return Prepared(job.target.path, outcome=Outcome(job.target.path))
+
+
+def as_data(path: str, line: int, source: str, explained: Sequence[Explained]) -> dict[str, Any]:
+    """The explanation as plain data, for JSON."""
+    return {
+        "version": 1,
+        "path": path,
+        "line": line,
+        "source": source,
+        "expressions": [{**_believed(one.belief), "verdict": dataclasses.asdict(one.verdict)} for one in explained],
+    }
+
+
+def _believed(belief: Belief) -> dict[str, Any]:
+    direction = belief.direction.value if belief.direction not in (None, Direction.NONE) else None
+    return {
+        "site": dataclasses.asdict(belief.site),
+        "source": belief.source,
+        "function": belief.function,
+        "kind": belief.kind or None,
+        "api": belief.api or None,
+        "direction": direction,
+        "sync": belief.waits,
+        "explicit": belief.explicit,
+        "subject": belief.subject or None,
+        "place": {
+            "before": belief.place.value,
+            "after": belief.after.value if belief.after is not None else None,
+            "words": belief.place_words,
+            "why": [_evidence(one) for one in belief.why],
+        },
+        "heat": _heated(belief.heat),
+        "confidence": belief.confidence.name.lower() if belief.confidence is not None else None,
+        "confidence_words": belief.confidence_words or None,
+        "quiet": belief.quiet or None,
+    }
+
+
+def _heated(heat: Heat) -> dict[str, Any]:
+    return {
+        "level": heat.level.name.lower(),
+        "seen": heat.seen,
+        "hot": heat.hot,
+        "why": heat.why,
+        "amortised": heat.amortised or None,
+        "cold": heat.cold or None,
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {"site": dataclasses.asdict(evidence.site), "message": evidence.message}

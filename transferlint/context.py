@@ -1,0 +1,105 @@
+"""The project around the files that are checked: its folder, its Python files, and which of them matter."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+
+from transferlint.discovery import Target, walk
+from transferlint.flow.modules import ModuleIndex
+from transferlint.reach import reach
+from transferlint.settings import Settings, common_folder
+
+MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
+# Beyond these a folder is no project (a home folder, a tree of checkouts): the files are then checked by themselves.
+# The largest repositories of the field have 5,000 Python files.
+MAX_FILES = 20_000
+MAX_FILES_UNMARKED = 2_000
+MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Context:
+    """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
+    `others` that matter for the files that are checked. `note` says in one line why there are none, "" for no reason.
+    """
+
+    root: str
+    files: tuple[str, ...]
+    links: dict[str, str]
+    others: tuple[str, ...]
+    note: str = ""
+
+    def index(self) -> ModuleIndex:
+        """The modules of the project."""
+        return ModuleIndex(self.files, self.root, self.links)
+
+
+def around(
+    paths: Sequence[str], targets: Sequence[Target], settings: Settings, texts: Mapping[str, bytes] | None = None
+) -> Context:
+    """The context of `targets`, which were found under `paths`; `texts` are the bytes of targets that are not on disk.
+
+    The project's folder is `settings.project_root`, or the nearest above all paths that has one of `MARKERS`, or the
+    deepest above all paths. Its files are named like the paths: absolute where one of these is, else relative to the
+    current folder.
+    """
+    root, marked = _root(paths, settings)
+    limit = MAX_FILES if marked else MAX_FILES_UNMARKED
+    start = root if any(os.path.isabs(path) for path in paths) else _relative(root)
+    names = [target.path for target in targets]
+    found = [target.path for target in itertools.islice(walk(start, settings), limit + 1)]
+    if len(found) > limit:
+        why = f"{start} has more than {limit:,} Python files: checked without the others"
+        return Context(root, tuple(names), {}, (), why)
+    first: dict[str, str] = {}  # by absolute path: how the file is named
+    real: dict[str, str] = {}
+    links: dict[str, str] = {}
+    for path in (*names, *found):
+        if first.setdefault(os.path.abspath(path), path) == path:
+            leads_to = real.setdefault(os.path.realpath(path), path)
+            if leads_to != path:
+                links[path] = leads_to
+    project = Context(root, tuple(first.values()), links, ())
+    return dataclasses.replace(project, others=_others(names, project, texts or {}))
+
+
+def _root(paths: Sequence[str], settings: Settings) -> tuple[str, bool]:
+    """The project's absolute folder, and whether somebody said that it is one."""
+    if settings.project_root:
+        return os.path.abspath(settings.project_root), True
+    folder = start = common_folder(paths)
+    while True:
+        if any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS):
+            return folder, True
+        above = os.path.dirname(folder)
+        if above == folder:
+            return start, False
+        folder = above
+
+
+def _others(targets: list[str], project: Context, texts: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The files beside the targets that matter for them, in order."""
+    files = [path for path in project.files if path not in project.links]
+    if len(files) == len(targets):
+        return ()
+    sources = {path: texts[path] if path in texts else _bytes(path) for path in files}
+    chosen = reach(targets, sources, project.index()).difference(targets)
+    return tuple(path for path in files if path in chosen and len(sources[path]) <= MAX_BYTES)
+
+
+def _relative(root: str) -> str:
+    try:
+        return os.path.relpath(root)
+    except ValueError:  # another drive
+        return root
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

@@ -1,0 +1,251 @@
+"""What the analysis believes of a line: every expression on it that transfers, may transfer, or looks as if it did.
+
+A `Belief` says where the value is taken to be and why, how often the line runs and why, how sure that is, and, where
+the analysis by itself would be quiet, for what reason. What the rules made of it is for whoever has their findings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from transferlint.flow import transfers as t
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.heat import Warmth
+from transferlint.flow.lookalikes import lookalikes, nothing_recorded
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import (
+    ANYWHERE,
+    ARRAY,
+    CONTAINER,
+    DEVICE,
+    DTYPE,
+    GIVEN,
+    HOST,
+    HOST_VALUE,
+    MODULE,
+    NAME,
+    OBJECT,
+    ON_DEVICE,
+    TENSOR,
+    UNKNOWN,
+    Value,
+)
+from transferlint.model import Confidence, Direction, Evidence, Heat, Level, Place, Site
+from transferlint.syntax.program import Reg
+
+_KINDS = {
+    t.SCALAR_READ: "scalar read",
+    t.DOWNLOAD: "copy to the host",
+    t.MOVE: "move",
+    t.BUILD: "tensor built from host data",
+    t.COPY_INTO: "copy into another tensor",
+    t.TRUTH: "truth test",
+    t.NUMBER: "number taken from a tensor",
+    t.FORMAT: "tensor put into words",
+    t.SHAPE: "result whose size the data decides",
+    t.HOST_INDEX: "indexing with host data",
+    t.SYNCHRONIZE: "explicit wait for the device",
+    t.ARRAY: "conversion to numpy",
+}
+_WAITS = frozenset({t.SCALAR_READ, t.DOWNLOAD, t.TRUTH, t.NUMBER, t.FORMAT, t.SHAPE, t.SYNCHRONIZE, t.ARRAY})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Belief:
+    """One expression of a line. `kind` says what transfer or sync it is, "" where the analysis recorded none;
+    `direction` and `confidence` are then None. `subject` is the text of what would cross, `place` where it is before,
+    `after` where the transfer brings it. `quiet` is the reason for which the analysis itself holds nothing worth
+    reporting, "" where it does not."""
+
+    site: Site
+    source: str
+    function: str
+    kind: str
+    api: str
+    direction: Direction | None
+    waits: bool
+    explicit: bool
+    subject: str
+    place: Place
+    place_words: str
+    after: Place | None
+    why: tuple[Evidence, ...]
+    heat: Heat
+    confidence: Confidence | None
+    confidence_words: str
+    quiet: str
+
+
+def beliefs(facts: FileFacts, line: int) -> tuple[Belief, ...]:
+    """What is believed of the expressions that touch a line (1-based), in the order of the text."""
+    found: list[Belief] = []
+    for function in facts.functions:
+        seen: set[Reg] = set()
+        for transfer in function.transfers:
+            reg = transfer.register
+            if function.has_text(reg) and _touches(function.site(reg), line):
+                seen.add(reg)
+                found.append(_recorded(function, transfer))
+        found.extend(_silent(function, reg, subject) for reg, subject in lookalikes(function, line) if reg not in seen)
+    return tuple(sorted(found, key=lambda one: (one.site, one.kind)))
+
+
+def _touches(site: Site, line: int) -> bool:
+    return site.line <= line <= site.end_line
+
+
+def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
+    reg, before = transfer.register, transfer.before
+    subject = transfer.subject
+    warmth = function.warmth(reg)
+    confidence, words = _sure(before, warmth, transfer.kind)
+    return Belief(
+        site=function.site(reg),
+        source=function.text(reg),
+        function=function.function.qualname,
+        kind=_KINDS.get(transfer.kind, transfer.kind),
+        api=transfer.api,
+        direction=transfer.direction,
+        waits=transfer.kind in _WAITS and not transfer.non_blocking,
+        explicit=transfer.explicit,
+        subject=function.text(subject) if subject is not None and function.has_text(subject) else "",
+        place=place_of(before.places),
+        place_words=place_words(before),
+        after=None if transfer.direction is Direction.NONE else place_of(transfer.places),
+        why=function.why(before) if before.on_device else (),
+        heat=_heat(function, reg, warmth),
+        confidence=confidence,
+        confidence_words=words,
+        quiet=_quiet(function, transfer, warmth),
+    )
+
+
+def _silent(function: FunctionFacts, reg: Reg, subject: Reg | None) -> Belief:
+    value = function.values[subject] if subject is not None else None
+    warmth = function.warmth(reg)
+    return Belief(
+        site=function.site(reg),
+        source=function.text(reg),
+        function=function.function.qualname,
+        kind="",
+        api="",
+        direction=None,
+        waits=False,
+        explicit=True,
+        subject=function.text(subject) if subject is not None and function.has_text(subject) else "",
+        place=place_of(value.places) if value is not None else Place.UNKNOWN,
+        place_words=place_words(value) if value is not None else "nothing is known of it",
+        after=None,
+        why=function.why(value) if value is not None and value.on_device else (),
+        heat=_heat(function, reg, warmth),
+        confidence=None,
+        confidence_words="",
+        quiet=nothing_recorded(function, reg, value),
+    )
+
+
+def _heat(function: FunctionFacts, reg: Reg, warmth: Warmth) -> Heat:
+    """The heat that a finding here would carry, with what makes it rare."""
+    heat = function.finding(reg, "").heat
+    assert heat is not None
+    return dataclasses.replace(heat, amortised=warmth.amortised, cold=warmth.cold)
+
+
+def place_of(places: int) -> Place:
+    """The place that bits of `values` name."""
+    if places & ANYWHERE or not places:
+        return Place.UNKNOWN
+    if places == HOST:
+        return Place.HOST
+    return Place.EITHER if places & HOST else Place.DEVICE
+
+
+def place_words(value: Value) -> str:
+    """What a value is taken for and where: "a tensor on the device whenever the program is given one"."""
+    what = next((word for bits, word in _WHAT if value.is_a(bits)), "a value that may be a tensor")
+    if value.is_a(DTYPE | NAME):
+        return what
+    where = {
+        Place.HOST: "on the host",
+        Place.DEVICE: "on the device whenever the program is given one" if value.places & GIVEN else "on the device",
+        Place.EITHER: "on either: on the host on one path, on the device on another",
+        Place.UNKNOWN: "at an unknown place",
+    }[place_of(value.places)]
+    return f"{what} {where}"
+
+
+_WHAT = (
+    (TENSOR, "a tensor"),
+    (MODULE, "a module"),
+    (ARRAY, "a numpy array"),
+    (HOST_VALUE, "a Python value"),
+    (CONTAINER, "a container"),
+    (DTYPE, "a dtype"),
+    (NAME, "a name"),
+    (OBJECT, "an object"),
+    (UNKNOWN, "a value of unknown kind"),
+)
+
+
+def _sure(before: Value, warmth: Warmth, kind: str) -> tuple[Confidence, str]:
+    """How sure a finding would be, and what it rests on (docs/words.md, 'Confidence')."""
+    if kind == t.SYNCHRONIZE:
+        return Confidence.CERTAIN, "the source names the wait"
+    if warmth.weak:
+        return Confidence.POSSIBLE, "nothing but the function's arguments says that it runs repeatedly"
+    if before.is_a(TENSOR) and before.places == DEVICE:
+        return Confidence.CERTAIN, "the source proves the place"
+    if before.places & ON_DEVICE and before.kinds & (TENSOR | UNKNOWN):
+        return Confidence.LIKELY, "on the device whenever the program is given one"
+    if before.on_host:
+        words = "the source proves the place" if before.is_a(TENSOR) else "on the host, and of unknown kind"
+        return (Confidence.CERTAIN if before.is_a(TENSOR) else Confidence.LIKELY), words
+    return Confidence.POSSIBLE, "it is not known to be a tensor on the device"
+
+
+def _quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> str:
+    """Why a recorded transfer is not worth reporting, most decisive reason first; "" where none applies."""
+    before, places = transfer.before, transfer.places
+    if function.role.skip:
+        return "this function is compiled for the device; the host does not run it"
+    reads = transfer.direction in (Direction.D2H, Direction.NONE) and transfer.kind != t.SYNCHRONIZE
+    if reads and before.on_host:
+        return "host value: nothing crosses"
+    if transfer.direction is Direction.D2D and not before.places & ~ON_DEVICE and transfer.kind == t.MOVE:
+        return "it is on the device already; a move to where it is copies nothing"
+    if places == HOST and before.on_host:
+        return "it is on the host already; a move to where it is copies nothing"
+    if warmth.cold:
+        return f"cold: {warmth.cold}"
+    if warmth.amortised:
+        return f"amortised: {warmth.amortised}"
+    if warmth.level < Level.PER_STEP:
+        return f"not hot: it runs {_often(warmth)}"
+    if reads and before.kinds & MODULE and not before.kinds & TENSOR:
+        return "it is a module, not a tensor"
+    if inner := _waited(function, transfer):
+        return f"`{_brief(function.text(inner))}` has made the host wait just before, so this wait is short"
+    if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.kinds & (TENSOR | UNKNOWN):
+        return "an upload of what each step brings: new data has to cross once"
+    return ""
+
+
+def _waited(function: FunctionFacts, transfer: Transfer) -> Reg | None:
+    """The transfer inside the expression that is read, where that has synchronised already."""
+    if transfer.subject is None or transfer.kind not in _WAITS:
+        return None
+    inside = set(function.expression(transfer.subject)) - {transfer.register}
+    for other in function.transfers:
+        waits = other.kind in (t.SHAPE, t.SCALAR_READ, t.NUMBER, t.DOWNLOAD) and other.before.is_a(TENSOR)
+        if waits and other.register in inside and function.has_text(other.register) and other.before.on_device:
+            return other.register
+    return None
+
+
+def _often(warmth: Warmth) -> str:
+    return "once a call" if warmth.level is Level.ONCE else f"once {warmth.level.words.replace('per', 'an')}"
+
+
+def _brief(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 48 else flat[:45] + "..."

@@ -1,0 +1,190 @@
+"""Which file is which module: dotted names to files and back, from paths alone.
+
+A file's *import root* is the folder that its name counts from, the first of these that applies (docs.python.org,
+reference/import, 'Regular packages' and 'Namespace packages'):
+
+1. the parent of the topmost folder of the unbroken or broken line of folders above it that has an `__init__.py`,
+2. `src/` under the project's root, for what is below it,
+3. the project's root.
+
+So folders without an `__init__.py` are namespace packages. Besides its own name a file can be named from where a
+script stands: `import utils` in `examples/train.py` means `examples/utils.py`, if `examples` is no package, whatever
+else is called `utils` (docs.python.org, library/sys, `sys.path`: the folder of the script comes first). The folders
+above the script's, up to the root, count after everything else, for programs that are run from there.
+
+Nothing is read and nothing depends on the order of files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+_INIT = "__init__"
+
+
+class ModuleIndex:
+    """The modules of a project.
+
+    `files` are the paths of its Python files as everybody names them, `root` its folder; relative paths count from
+    the current folder. Paths that are given back, or asked about, are spelt as in `files`. `links` maps those of
+    `files` that are links to the ones they lead to, which are given back instead.
+    """
+
+    def __init__(self, files: Iterable[str], root: str, links: Mapping[str, str] | None = None) -> None:
+        self.root = os.path.abspath(root)
+        self._below = os.path.join(self.root, "")
+        self._absolutes = {path: os.path.abspath(path) for path in sorted(files)}
+        self._packages = {
+            os.path.dirname(whole) for whole in self._absolutes.values() if os.path.basename(whole) == _INIT + ".py"
+        }
+        self._roots: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._scripts: dict[str, tuple[str, ...]] = {}
+        self._claims: dict[str, list[str]] = {}
+        # What stands at a path without its ending; a package beats the module beside it, as in Python.
+        self._at: dict[str, str] = {}
+        self._links = links or {}
+        for path in sorted(self._absolutes, key=self._rank):
+            stem = _stem(self._absolutes[path])
+            if stem not in self._at:
+                self._at[stem] = path
+                self._claims.setdefault(self.name(path), []).append(path)
+
+    def name(self, path: str) -> str:
+        """The canonical dotted name of a file: "pkg.sub.module", "pkg" for its `__init__.py`."""
+        known = self._names.get(path)
+        if known is None:
+            whole = self._whole(path)
+            known = _dotted(_stem(whole), self._root_of(os.path.dirname(whole)))
+            self._names[path] = known
+        return known
+
+    def is_package(self, path: str) -> bool:
+        """Whether a file is the `__init__.py` of a package."""
+        return os.path.basename(path) == _INIT + ".py"
+
+    def find(self, dotted: str, asking: str = "") -> tuple[str, str] | None:
+        """The file of the longest beginning of `dotted` that is a module, and the rest: "a.b.f" is ("a/b.py", "f").
+
+        `asking` is the file in which the (absolute) name stands. None where no file has such a name, and where several
+        have it: then only the one whose import root is nearest above `asking` counts, or the only one in the same
+        folder directly below the project's root.
+        """
+        parts = dotted.split(".")
+        folders = self._script_folders(asking) if asking else ()
+        beside = self._find_in(folders[:1], parts, asking)
+        if beside is not None:
+            return beside
+        for length in range(len(parts), 0, -1):
+            claims = self._claims.get(".".join(parts[:length]))
+            if claims:
+                chosen = claims[0] if len(claims) == 1 else self._nearest(claims, asking)
+                return None if chosen is None else (self._links.get(chosen, chosen), ".".join(parts[length:]))
+        return self._find_in(folders[1:], parts, asking)
+
+    def absolute(self, path: str, module: str) -> str:
+        """The absolute name of what a file calls `module`: "..x.y" in pkg/sub/a.py is "pkg.x.y".
+
+        A name without leading dots is as it was. "" where the dots lead out of the file's outermost package.
+        """
+        relative = module.lstrip(".")
+        dots = len(module) - len(relative)
+        if not dots:
+            return module
+        package = self.name(path).split(".")
+        up = dots - 1 if self.is_package(path) else dots
+        if up > len(package) or (up == len(package) and self.is_package(path)):
+            return ""
+        kept = package[: len(package) - up]
+        return ".".join([*kept, relative] if relative else kept)
+
+    def _find_in(self, folders: Iterable[str], parts: list[str], asking: str) -> tuple[str, str] | None:
+        """As `find`, with each of these folders in turn in the place of the import root; never `asking` itself."""
+        for folder in folders:
+            for length in range(len(parts), 0, -1):
+                found = self._at.get(os.path.join(folder, *parts[:length])) if folder else None
+                found = self._links.get(found, found) if found is not None else None
+                if found is not None and found != asking:
+                    return found, ".".join(parts[length:])
+        return None
+
+    def _script_folders(self, asking: str) -> tuple[str, ...]:
+        """The folder of a file, where it is no package ("" where it is), and those above it that are none."""
+        own = os.path.dirname(self._whole(asking))
+        known = self._scripts.get(own)
+        if known is None:
+            folders = []
+            at = own
+            while at == self.root or at.startswith(self._below):
+                # A root that is a package is also where programs are run from.
+                folders.append(at if at not in self._packages or (at == self.root and at != own) else "")
+                if at == os.path.dirname(at):
+                    break
+                at = os.path.dirname(at)
+            known = self._scripts[own] = (*folders[:1], *filter(None, folders[1:]))
+        return known
+
+    def _nearest(self, claims: list[str], asking: str) -> str | None:
+        if not asking:
+            return None
+        whole = self._whole(asking)
+        above = {}
+        for path in claims:
+            root = self._root_of(os.path.dirname(self._whole(path)))
+            if whole.startswith(os.path.join(root, "")):
+                above[root] = path
+        if above:
+            return above[max(above, key=len)]
+        tree = self._tree(whole)
+        same = [path for path in claims if self._tree(self._whole(path)) == tree]
+        return same[0] if len(same) == 1 else None
+
+    def _tree(self, whole: str) -> str:
+        """The folder directly below the project's root that holds a file, "" for none."""
+        if not whole.startswith(self._below):
+            return ""
+        first, _, rest = whole[len(self._below) :].partition(os.sep)
+        return first if rest else ""
+
+    def _root_of(self, folder: str) -> str:
+        """The import root of the files in an absolute folder."""
+        known = self._roots.get(folder)
+        if known is None:
+            known = self._roots[folder] = self._find_root(folder)
+        return known
+
+    def _find_root(self, folder: str) -> str:
+        topmost = ""
+        at = folder
+        while True:
+            if at in self._packages:
+                topmost = at
+            above = os.path.dirname(at)
+            if above == at:
+                break
+            at = above
+        if topmost:
+            return os.path.dirname(topmost)
+        source = os.path.join(self.root, "src")
+        if folder == source or folder.startswith(source + os.sep):
+            return source
+        return self.root if folder == self.root or folder.startswith(self._below) else folder
+
+    def _whole(self, path: str) -> str:
+        return self._absolutes.get(path) or os.path.abspath(path)
+
+    def _rank(self, path: str) -> tuple[bool, str]:
+        return not self.is_package(path), path
+
+
+def _stem(whole: str) -> str:
+    """Where a module stands: the path without its ending; of a package, the folder."""
+    folder, name = os.path.split(whole)
+    stem = os.path.splitext(name)[0]
+    return folder if stem == _INIT else os.path.join(folder, stem)
+
+
+def _dotted(stem: str, root: str) -> str:
+    """A dot in a folder's name becomes a dash, so that nothing that can be imported has such a name."""
+    return os.path.relpath(stem, root).replace(".", "-").replace(os.sep, ".")

@@ -1,0 +1,66 @@
+"""torch.optim and torch.nn.utils: the step and what stands before it."""
+
+from __future__ import annotations
+
+from transferlint.knowledge.api import Api, Effect, methods, named
+
+_OPTIM = "docs.pytorch.org optim"
+_UTILS = "docs.pytorch.org nn 'Utilities'"
+_ADAM_LIKE = "Adadelta Adafactor Adagrad Adam AdamW SparseAdam Adamax ASGD NAdam RAdam RMSprop Rprop SGD"
+OPTIMIZERS = named("torch.optim.", _ADAM_LIKE + " Optimizer")
+
+TABLE: tuple[Api, ...] = (
+    Api(
+        named("torch.optim.", _ADAM_LIKE + " LBFGS"),
+        Effect.OPTIMIZER,
+        _OPTIM + " 'Constructing it'",
+    ),
+    Api(
+        methods(OPTIMIZERS, "step"),
+        Effect.NOTHING,
+        _OPTIM + " 'Algorithms': with capturable=False (the default) the step counters are host tensors, and are read"
+        " there; source: torch/optim/optimizer.py _get_value",
+    ),
+    Api(
+        methods(["torch.optim.LBFGS"], "step"),
+        Effect.READS_STATE,
+        _OPTIM + " LBFGS; source: torch/optim/lbfgs.py: float(closure()) and comparisons of device values each"
+        " iteration",
+        avoidable=False,
+    ),
+    Api(
+        methods((*OPTIMIZERS, "torch.optim.LBFGS"), "zero_grad add_param_group"),
+        Effect.NOTHING,
+        _OPTIM + " zero_grad",
+    ),
+    Api(
+        methods((*OPTIMIZERS, "torch.optim.LBFGS"), "state_dict load_state_dict"),
+        Effect.NOTHING,
+        _OPTIM + " state_dict: refers to the tensors of the optimizer; nothing is copied",
+    ),
+    Api(
+        (*named("torch.nn.utils.", "clip_grad_norm_ get_total_norm"),
+         "torch.nn.utils.clip_grad.clip_grad_norm_"),
+        Effect.CHECK,
+        _UTILS + " clip_grad_norm_: gives the 'total norm of the parameter gradients' as a tensor;"
+        " error_if_nonfinite=True"
+        " asks whether it is finite; source: torch/nn/utils/clip_grad.py",
+        when=("error_if_nonfinite",),
+    ),
+    Api(
+        named("torch.nn.utils.", "clip_grads_with_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters"),
+        Effect.KEEP,
+        _UTILS + ": computed where the gradients and parameters are",
+    ),
+    Api(
+        named("torch.nn.utils.rnn.", "pad_sequence pad_packed_sequence unpad_sequence"),
+        Effect.KEEP,
+        "docs.pytorch.org torch.nn.utils.rnn: where the sequences are",
+    ),
+    Api(
+        named("torch.nn.utils.rnn.", "pack_padded_sequence"),
+        Effect.KEEP,
+        "docs.pytorch.org torch.nn.utils.rnn.pack_padded_sequence: lengths 'must be on the CPU if provided as a"
+        " tensor'",
+    ),
+)  # fmt: skip

@@ -1,0 +1,221 @@
+"""Programs without their tree: small enough to keep a whole project's, and fit to go from one process to another.
+
+A *frozen* program has offsets `(start, end)` where a program has tree nodes (`nodes[r]`, `Region.node`,
+`Function.node`); `FrozenSpans` answers for them what `Spans` answers for nodes. Offsets are those of `Spans.of`:
+0-based code points, ends exclusive.
+
+`pack` and `unpack` are for processes of one run, which have the same Python and the same transferlint: the bytes hold
+no version and are not meant to be kept. `marshal` makes and reads plain tuples several times as fast as `pickle` makes
+and reads objects (docs.python.org, library/marshal).
+"""
+
+from __future__ import annotations
+
+import array
+import bisect
+import dataclasses
+import marshal
+import typing
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from transferlint.model import Site
+from transferlint.syntax import collector
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Block, Function, Parameter, Program, Region
+
+if typing.TYPE_CHECKING:
+    from transferlint.syntax.spans import Spans
+
+_NEWLINES = ("\r\n", "\r", "\n")
+_NO_NODE = -1
+
+
+class FrozenSpans:
+    """`Spans` for a frozen program: a "node" is a pair of offsets, and `text` the decoded source of its file.
+
+    `lines`, where they are known, are the offsets at which its lines begin; with them, `text` may be left empty by
+    whoever only asks for sites. `comments` are the offsets of its comments, starts and ends in turn; `parentheses` are
+    those that `parenthesised` gives.
+    """
+
+    def __init__(
+        self, text: str, lines: Sequence[int] = (), comments: Sequence[int] = (), parentheses: Sequence[int] = ()
+    ) -> None:
+        self.source = text
+        self._lines = lines
+        self._comments = comments
+        groups = zip(*(parentheses[i::4] for i in range(4)), strict=True)
+        self._outer = {(start, end): (left, right) for start, end, left, right in groups}
+
+    def of(self, node: Any) -> tuple[int, int]:
+        """The offsets themselves. Raises KeyError for what is no pair, as `Spans` for a foreign node."""
+        if type(node) is not tuple:
+            raise KeyError(node)
+        return node
+
+    def outer(self, node: Any) -> tuple[int, int]:
+        """The offsets with the parentheses around an expression, as far as those were given."""
+        inner = self.of(node)
+        return self._outer.get(inner, inner)
+
+    def comments(self) -> list[tuple[int, int]]:
+        """The offsets of all comments, in order, as far as they were given."""
+        return list(zip(self._comments[::2], self._comments[1::2], strict=True))
+
+    def text(self, node: Any) -> str:
+        """The text at `of(node)`."""
+        start, end = self.of(node)
+        return self.source[start:end]
+
+    def site(self, path: str, start: int, end: int) -> Site:
+        """The lines and columns of two offsets, as `Spans.site`."""
+        line, column = self.position(start)
+        end_line, end_column = self.position(end)
+        return Site(path, line, column, end_line, end_column)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column, in code points, of an offset."""
+        starts = self.line_starts()
+        line = bisect.bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line_starts(self) -> Sequence[int]:
+        """The offsets at which the lines of the text begin; lines end at \\n, \\r\\n or \\r."""
+        if not self._lines:
+            self._lines = _line_starts(self.source)
+        return self._lines
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    if "\r" not in text:
+        at = text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = text.find("\n", at + 1)
+        return starts
+    import re
+
+    return [0, *(match.end() for match in re.finditer("|".join(_NEWLINES), text))]
+
+
+def freeze(program: Program, spans: Spans) -> Program:
+    """The program, changed in place: every node is now its offsets, and no object of LibCST is left.
+
+    `spans` are those of the tree that the program was lowered from. Freezing a frozen program does nothing.
+    """
+    if is_frozen(program):
+        return program
+    of = spans.of
+    for function in program.functions:
+        function.nodes = [None if node is None else of(node) for node in function.nodes]
+        for region in function.regions:
+            if region.node is not None:
+                region.node = of(region.node)
+        if function.node is not None:
+            function.node = of(function.node)
+    return program
+
+
+def parenthesised(program: Program, spans: Spans) -> array.array[int]:
+    """The expressions of a program, not frozen yet, that have parentheses of their own: four offsets each, without and
+    with them."""
+    found = array.array("i")
+    for function in program.functions:
+        for node in function.nodes:
+            if node is not None and getattr(node, "lpar", None):
+                found.extend((*spans.of(node), *spans.outer(node)))
+    return found
+
+
+def is_frozen(program: Program) -> bool:
+    """Whether the nodes of a program are offsets."""
+    return type(program.functions[0].node) is tuple
+
+
+# The kinds of instructions and their fields, in the order of the union in `program.py`.
+_KINDS: tuple[type, ...] = typing.get_args(p.Instruction)
+_NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
+
+
+def _reader(kind: type) -> Any:
+    """Reads the fields of an instruction as a tuple (of one field: the value itself)."""
+    return attrgetter(*(field.name for field in dataclasses.fields(kind)))
+
+
+def _single(kind: type) -> bool:
+    return len(dataclasses.fields(kind)) == 1
+
+
+_READERS = tuple(_reader(kind) for kind in _KINDS)
+_SINGLE = tuple(_single(kind) for kind in _KINDS)
+_PLAIN = ("index", "kind", "name", "qualname", "parent", "node", "is_async", "is_generator")
+_LATER = ("decorators", "returns", "slots", "slot_names", "annotations")
+_head = attrgetter(*_PLAIN)
+_tail = attrgetter(*_LATER)
+_parameter = _reader(Parameter)
+_block = _reader(Block)
+_region = _reader(Region)
+
+
+def pack(program: Program) -> bytes:
+    """A frozen program as bytes. Raises ValueError where it is not frozen."""
+    if not is_frozen(program):
+        raise ValueError("only a frozen program can be packed")
+    return marshal.dumps((program.path, [_packed(function) for function in program.functions]))
+
+
+def unpack(data: bytes) -> Program:
+    """The program that `pack` made these bytes of, equal to it."""
+    with collector.paused():
+        path, functions = marshal.loads(data)
+        return Program(path, [_unpacked(row) for row in functions])
+
+
+def _packed(function: Function) -> tuple[Any, ...]:
+    numbers = bytes([_NUMBER[type(instruction)] for instruction in function.code])
+    rows = [_READERS[number](instruction) for number, instruction in zip(numbers, function.code, strict=True)]
+    return (
+        _head(function),
+        [_parameter(parameter) for parameter in function.parameters],
+        _tail(function),
+        numbers,
+        rows,
+        _flat(function.nodes),
+        [_block(block) for block in function.blocks],
+        [_region(region) for region in function.regions],
+    )
+
+
+def _unpacked(row: tuple[Any, ...]) -> Function:
+    head, parameters, tail, numbers, rows, nodes, blocks, regions = row
+    code = [
+        _KINDS[number](fields) if _SINGLE[number] else _KINDS[number](*fields)
+        for number, fields in zip(numbers, rows, strict=True)
+    ]
+    values: tuple[Any, ...] = (
+        *head,
+        [Parameter(*fields) for fields in parameters],
+        *tail,
+        code,
+        _pairs(nodes),
+        [Block(*fields) for fields in blocks],
+        [Region(*fields) for fields in regions],
+    )
+    return Function(*values)
+
+
+def _flat(nodes: Iterable[tuple[int, int] | None]) -> bytes:
+    flat = array.array("i")
+    for node in nodes:
+        flat.extend(node or (_NO_NODE, _NO_NODE))
+    return flat.tobytes()
+
+
+def _pairs(data: bytes) -> list[tuple[int, int] | None]:
+    flat = array.array("i")
+    flat.frombytes(data)
+    numbers = iter(flat)
+    return [pair if pair[0] >= 0 else None for pair in zip(numbers, numbers, strict=True)]
