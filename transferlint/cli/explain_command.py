@@ -82,7 +82,7 @@ def _explained(path: str, line: int, settings: Settings) -> tuple[str, tuple[Exp
     from transferlint import engine, registry, workers
     from transferlint.cli.explaining import Terms, Unreadable, explain, look
     from transferlint.syntax.source import SourceError
-    from transferlint.syntax.spans import NEWLINE
+    from transferlint.syntax.positions import NEWLINE
 
     data = _bytes(path)
     packs = registry.load()

@@ -144,7 +144,7 @@ INTERVAL_WORDS = re.compile(
     rf"((^|_)({_SWITCHES})$)|((^|_)(should|do|is|need|needs|to|enable|enabled|with|return)_({_SWITCHES})(_|$))"
     rf"|^_?({_SWITCHES})_(interval|every|freq|frequency|enabled|metrics|step|steps|this_step|stats|level|args|now|info|grad\w*)"
     r"|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
-    r"|(^|_)(check_nan|check_inf|detect_anomaly|steps_per_print|wall_clock_breakdown|sync_timing)",
+    r"|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)",
     re.IGNORECASE,
 )
 RANK_WORDS = re.compile(

@@ -12,7 +12,6 @@ and reads objects (docs.python.org, library/marshal).
 from __future__ import annotations
 
 import array
-import bisect
 import dataclasses
 import marshal
 import typing
@@ -20,19 +19,18 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from transferlint.model import Site
 from transferlint.syntax import collector
 from transferlint.syntax import program as p
+from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Block, Function, Parameter, Program, Region
 
 if typing.TYPE_CHECKING:
     from transferlint.syntax.spans import Spans
 
-_NEWLINES = ("\r\n", "\r", "\n")
 _NO_NODE = -1
 
 
-class FrozenSpans:
+class FrozenSpans(Positions):
     """`Spans` for a frozen program: a "node" is a pair of offsets, and `text` the decoded source of its file.
 
     `lines`, where they are known, are the offsets at which its lines begin; with them, `text` may be left empty by
@@ -43,8 +41,7 @@ class FrozenSpans:
     def __init__(
         self, text: str, lines: Sequence[int] = (), comments: Sequence[int] = (), parentheses: Sequence[int] = ()
     ) -> None:
-        self.source = text
-        self._lines = lines
+        super().__init__(text, lines)
         self._comments = comments
         groups = zip(*(parentheses[i::4] for i in range(4)), strict=True)
         self._outer = {(start, end): (left, right) for start, end, left, right in groups}
@@ -63,42 +60,6 @@ class FrozenSpans:
     def comments(self) -> list[tuple[int, int]]:
         """The offsets of all comments, in order, as far as they were given."""
         return list(zip(self._comments[::2], self._comments[1::2], strict=True))
-
-    def text(self, node: Any) -> str:
-        """The text at `of(node)`."""
-        start, end = self.of(node)
-        return self.source[start:end]
-
-    def site(self, path: str, start: int, end: int) -> Site:
-        """The lines and columns of two offsets, as `Spans.site`."""
-        line, column = self.position(start)
-        end_line, end_column = self.position(end)
-        return Site(path, line, column, end_line, end_column)
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """The 1-based line and column, in code points, of an offset."""
-        starts = self.line_starts()
-        line = bisect.bisect_right(starts, offset)
-        return line, offset - starts[line - 1] + 1
-
-    def line_starts(self) -> Sequence[int]:
-        """The offsets at which the lines of the text begin; lines end at \\n, \\r\\n or \\r."""
-        if not self._lines:
-            self._lines = _line_starts(self.source)
-        return self._lines
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    if "\r" not in text:
-        at = text.find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = text.find("\n", at + 1)
-        return starts
-    import re
-
-    return [0, *(match.end() for match in re.finditer("|".join(_NEWLINES), text))]
 
 
 def freeze(program: Program, spans: Spans) -> Program:

@@ -11,15 +11,14 @@ from typing import Any
 import libcst as cst
 from libcst._nodes.internal import CodegenState  # the one hook to positions besides LibCST's slow metadata
 
-from transferlint.model import Site
 from transferlint.syntax import collector
 from transferlint.syntax.deep import with_deep_stack
+from transferlint.syntax.positions import Positions
 
-NEWLINE = re.compile(r"\r\n|\r|\n")
 COMMENT = re.compile(r"#[^\r\n]*")
 
 
-class Spans:
+class Spans(Positions):
     """Offsets, texts and sites of the nodes of one tree.
 
     `text` is what the tree was parsed from, without its byte order mark. Offsets are 0-based code points, ends
@@ -27,10 +26,9 @@ class Spans:
     """
 
     def __init__(self, tree: cst.Module, text: str) -> None:
-        self.source = text
+        super().__init__(text)
         self._tree = tree
         self._record: _Recorder | None = None
-        self._lines: list[int] = []
 
     def of(self, node: Any) -> tuple[int, int]:
         """The offsets of a node: of an expression without its own parentheses, of a statement without the blank
@@ -47,29 +45,6 @@ class Spans:
         """The offsets of everything LibCST keeps with a node: also the blanks and comments around it."""
         record = self._recorded()
         return record.outer.get(id(node)) or record.inner[id(node)]
-
-    def text(self, node: Any) -> str:
-        """The text at `of(node)`."""
-        start, end = self.of(node)
-        return self.source[start:end]
-
-    def site(self, path: str, start: int, end: int) -> Site:
-        """The lines and columns of two offsets. Lines end at \\n, \\r\\n or \\r, as in Python; not at form feeds."""
-        line, column = self.position(start)
-        end_line, end_column = self.position(end)
-        return Site(path, line, column, end_line, end_column)
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """The 1-based line and column, in code points, of an offset."""
-        starts = self.line_starts()
-        line = bisect.bisect_right(starts, offset)
-        return line, offset - starts[line - 1] + 1
-
-    def line_starts(self) -> list[int]:
-        """The offsets at which the lines of the text begin."""
-        if not self._lines:
-            self._lines = [0, *(match.end() for match in NEWLINE.finditer(self.source))]
-        return self._lines
 
     def comments(self) -> list[tuple[int, int]]:
         """The offsets of all comments, in order."""

@@ -1,0 +1,49 @@
+"""Offsets into a text as lines, columns and sites; what `Spans` and `FrozenSpans` share."""
+
+from __future__ import annotations
+
+import abc
+import bisect
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from transferlint.model import Site
+
+NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class Positions(abc.ABC):
+    """Lines, columns and texts of what has offsets in `source`. Offsets are 0-based code points, ends exclusive;
+    `lines`, where they are known, are the offsets at which lines begin."""
+
+    def __init__(self, text: str, lines: Sequence[int] = ()) -> None:
+        self.source = text
+        self._lines = lines
+
+    @abc.abstractmethod
+    def of(self, node: Any) -> tuple[int, int]:
+        """The offsets of a node."""
+
+    def text(self, node: Any) -> str:
+        """The text at `of(node)`."""
+        start, end = self.of(node)
+        return self.source[start:end]
+
+    def site(self, path: str, start: int, end: int) -> Site:
+        """The lines and columns of two offsets. Lines end at \\n, \\r\\n or \\r, as in Python; not at form feeds."""
+        line, column = self.position(start)
+        end_line, end_column = self.position(end)
+        return Site(path, line, column, end_line, end_column)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column, in code points, of an offset."""
+        starts = self.line_starts()
+        line = bisect.bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line_starts(self) -> Sequence[int]:
+        """The offsets at which the lines of the text begin."""
+        if not self._lines:
+            self._lines = [0, *(match.end() for match in NEWLINE.finditer(self.source))]
+        return self._lines
