@@ -81,8 +81,8 @@ def _explained(path: str, line: int, settings: Settings) -> tuple[str, tuple[Exp
     """The text of the line and what is explained of it. Raises _Unexplained."""
     from transferlint import engine, registry, workers
     from transferlint.cli.explaining import Terms, Unreadable, explain, look
-    from transferlint.syntax.source import SourceError
     from transferlint.syntax.positions import NEWLINE
+    from transferlint.syntax.source import SourceError
 
     data = _bytes(path)
     packs = registry.load()
