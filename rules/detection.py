@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.values import (
+    DEVICE,
+    ON_DEVICE,
+    TENSOR,
+    UNKNOWN,
+)
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.model import Confidence, Evidence, Fix
 from transferlint.syntax import program as p
@@ -120,7 +125,7 @@ def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Con
     if warmth.weak or (warmth.unsure and not loops):
         return Confidence.POSSIBLE
     before = transfer.before
-    if before.is_a(TENSOR) and before.places and not before.places & ~2:
+    if before.is_a(TENSOR) and before.places and not before.places & ~DEVICE:
         return Confidence.CERTAIN
     if before.places & ON_DEVICE and before.kinds & (TENSOR | UNKNOWN):
         return Confidence.LIKELY

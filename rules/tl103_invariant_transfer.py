@@ -122,7 +122,7 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
         f"`{text}` moves the same data in every turn of the loop at line {line}",
         "move it once, before the loop",
         (),
-        Confidence.LIKELY if subject.places != HOST or transfer.places != 2 else Confidence.CERTAIN,
+        Confidence.LIKELY if subject.places != HOST or transfer.places != DEVICE else Confidence.CERTAIN,
         hoist(function, reg, outermost),
     )
 

@@ -59,7 +59,7 @@ def read(frame: Frame, reg: Reg, made: Attr) -> Value:
     if base.kinds == NAME and "#" not in base.name:
         return variable(frame, f"{base.name}.{name}") or _of_name(base, name)
     if name == "device":
-        places = base.places if base.kinds & (TENSOR | MODULE) and base.places & ~8 else GIVEN
+        places = base.places if base.kinds & (TENSOR | MODULE) and base.places & ~ANYWHERE else GIVEN
         own = _of_class(frame, base, name) if base.kinds & OBJECT else None
         if own is not None and own.kinds & DEVICE_NAME:
             return own
@@ -137,16 +137,16 @@ def _by_name(base: Value, name: str, reg: Reg) -> Value:
     if roles.DEVICE_WORDS.search(name) and name != "accelerator" and not base.kinds & (TENSOR | ARRAY):
         return Value(DEVICE_NAME, GIVEN)
     if base.kinds & MODULE and not base.kinds & UNKNOWN and name in _MODULE_TENSORS:
-        places = base.places if base.places & ~8 else GIVEN
+        places = base.places if base.places & ~ANYWHERE else GIVEN
         return Value(TENSOR, places, PARAMETER | RESIDENT, base.why)
     if name.endswith(("_loader", "_dataloader", "loader", "dataloader")) and not base.kinds & TENSOR:
         return Value(LOADER, HOST)
     if name.endswith("optimizer"):
-        return Value(OPTIMIZER, 8)
+        return Value(OPTIMIZER, ANYWHERE)
     if name.endswith(("_np", "_numpy")):
         return HOST_ARRAY
     if roles.MODEL_WORDS.search(name) and base.kinds & (OBJECT | MODULE):
-        return Value(MODULE | UNKNOWN, 8)
+        return Value(MODULE | UNKNOWN, ANYWHERE)
     if base.kinds & UNKNOWN and not base.kinds & (OBJECT | NAME):
         return Value(UNKNOWN, base.places, base.flags, base.why, reads=base.reads, uploads=base.uploads)
     if base.is_a(MODULE):

@@ -6,6 +6,7 @@ from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
+    ANYWHERE,
     CONTAINER,
     HOST,
     HOST_VALUE,
@@ -87,7 +88,7 @@ def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Valu
         return NOTHING
     if name == "super":
         info = frame.file.class_of(frame.function)
-        return Value(UNKNOWN, 8) if info is None else NOTHING
+        return Value(UNKNOWN, ANYWHERE) if info is None else NOTHING
     return PYTHON
 
 
@@ -99,7 +100,7 @@ def _dict(frame: Frame, made: Call) -> Value:
     for _, argument in made.keywords:
         item = join(item, frame.values[argument])
     if item is None:
-        return Value(CONTAINER, HOST, MAPPING) if not made.args else Value(CONTAINER, 8, MAPPING)
+        return Value(CONTAINER, HOST, MAPPING) if not made.args else Value(CONTAINER, ANYWHERE, MAPPING)
     return Value(CONTAINER, item.places, (item.flags & MAY) | MAPPING, item.why, item, reads=item.reads)
 
 
@@ -120,7 +121,7 @@ def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
         if placed is not None and placed.returns is not None:
             returned = placed.returns.but(why=(), reads=frozenset(), uploads=frozenset())
             return Value(CONTAINER, returned.places, item=returned)
-    return Value(CONTAINER, 8, item=NOTHING)
+    return Value(CONTAINER, ANYWHERE, item=NOTHING)
 
 
 def _contained(item: Value, whole: Value) -> Value:

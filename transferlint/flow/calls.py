@@ -12,6 +12,7 @@ from transferlint.flow.values import (
     ARRAY,
     CONTAINER,
     DATA,
+    DEVICE,
     FROM_PARAMETER,
     GIVEN,
     HOST,
@@ -266,8 +267,8 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
     places, why, reads, uploads, may = combine(values) if values else (0, (), frozenset(), frozenset(), 0)
     if callee.is_a(MODULE) and callee.places == HOST and not places & ON_DEVICE:
         places = HOST
-    elif callee.places == 2 or places == 2:
-        places = 2
+    elif DEVICE in (callee.places, places):
+        places = DEVICE
     else:
         places = GIVEN
     why = callee.why or why or (reg,)

@@ -13,8 +13,11 @@ from transferlint.flow.values import (
     ARRAY,
     BOOLEAN,
     CONTAINER,
+    DATA,
+    DEVICE,
     DEVICE_NAME,
     FRESH,
+    FROM_PARAMETER,
     GIVEN,
     HOST,
     HOST_ARRAY,
@@ -150,7 +153,7 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """`torch.tensor(v, device=d)`: an upload of host data, made where `d` says."""
     first = made.args[0] if made.args else keyword(made, "data")
     source = frame.values[first] if first is not None else PYTHON
-    places = 2 if name.startswith("torch.cuda.") else created_on(frame, made)
+    places = DEVICE if name.startswith("torch.cuda.") else created_on(frame, made)
     legacy = name.endswith("Tensor")
     shapes_only = legacy and bool(made.args) and (any(made.stars) or all(_size(frame, a) for a in made.args))
     if name in ("torch.as_tensor", "torch.asarray") and source.is_a(TENSOR) and not places:
@@ -169,7 +172,7 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     elif places & ON_DEVICE and source.is_a(TENSOR):
         frame.record(reg, MOVE, first, source, places, name)
     flags = (source.flags & LITERAL) | FRESH
-    if source.is_a(ARRAY) or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & 8192:
+    if source.is_a(ARRAY) or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
         flags &= ~FRESH
     uploads = frozenset({reg}) if places & ON_DEVICE and not shapes_only else frozenset()
     reads = source.reads | ({reg} if scalars is not None else frozenset())
@@ -201,7 +204,9 @@ def _device_scalars(source: Value) -> Value | None:
 def like(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
     places = created_on(frame, made) or base.places
     fresh = FRESH if places == HOST else RESIDENT
-    return Value(TENSOR, places, fresh | (base.flags & (1024 | 2048)), base.why if places & ON_DEVICE else (reg,))
+    return Value(
+        TENSOR, places, fresh | (base.flags & (FROM_PARAMETER | RESIDENT)), base.why if places & ON_DEVICE else (reg,)
+    )
 
 
 def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
@@ -226,7 +231,9 @@ def shape(frame: Frame, reg: Reg, subject: Reg | None, api: str) -> Value:
     value = frame.values[subject] if subject is not None else NOTHING
     if value.on_device:
         frame.record(reg, SHAPE, subject, value, value.places, api, explicit=False, direction=Direction.NONE)
-    return Value(TENSOR, value.places, value.flags & (1024 | 2048), value.why or (reg,), uploads=value.uploads)
+    return Value(
+        TENSOR, value.places, value.flags & (FROM_PARAMETER | RESIDENT), value.why or (reg,), uploads=value.uploads
+    )
 
 
 def repeat_interleave(frame: Frame, reg: Reg, made: Call, subject: Reg | None, repeats: Many[Reg]) -> Value:
@@ -245,7 +252,14 @@ def repeat_interleave(frame: Frame, reg: Reg, made: Call, subject: Reg | None, r
             explicit=False,
             direction=Direction.NONE,
         )
-    return Value(TENSOR, value.places, value.flags & (1024 | 2048), value.why, reads=value.reads, uploads=value.uploads)
+    return Value(
+        TENSOR,
+        value.places,
+        value.flags & (FROM_PARAMETER | RESIDENT),
+        value.why,
+        reads=value.reads,
+        uploads=value.uploads,
+    )
 
 
 def truth(frame: Frame, reg: Reg, subject: Reg | None, api: str) -> Value:

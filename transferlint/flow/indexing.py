@@ -6,6 +6,7 @@ from transferlint.flow import guards
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SHAPE
 from transferlint.flow.values import (
+    ANYWHERE,
     ARRAY,
     BOOLEAN,
     CONTAINER,
@@ -55,7 +56,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
             frame.record(reg, NUMBER, made.index, index, HOST, "list[t]", explicit=False)
         if base.item is not None:
             return base.item
-        return Value(UNKNOWN, base.places if base.places != HOST else 8) if base.is_a(CONTAINER) else base
+        return Value(UNKNOWN, base.places if base.places != HOST else ANYWHERE) if base.is_a(CONTAINER) else base
     if base.kinds & MODULE:
         return Value(MODULE | UNKNOWN, base.places, why=base.why)
     if base.kinds & UNKNOWN:

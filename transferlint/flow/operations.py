@@ -11,12 +11,14 @@ from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
+    ANYWHERE,
     ARRAY,
     BOOLEAN,
     CONSTANT,
     CONTAINER,
     DEVICE_NAME,
     FRESH,
+    GIVEN,
     HOST,
     HOST_VALUE,
     LITERAL,
@@ -76,7 +78,7 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
     slot = made.slot
     name = frame.function.slot_names[slot]
     if value.kinds & UNKNOWN and slot in frame.usage.tensors and not value.kinds & (TENSOR | ARRAY | MODULE):
-        places = value.places if value.places & ~8 else 4
+        places = value.places if value.places & ~ANYWHERE else GIVEN
         value = value.but(
             kinds=TENSOR,
             places=places,

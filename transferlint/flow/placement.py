@@ -18,7 +18,20 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import usage
-from transferlint.flow.values import MODULE, NAME, NOTHING, OBJECT, PLAIN, RESIDENT, TENSOR, UNKNOWN, Value, join
+from transferlint.flow.values import (
+    ANYWHERE,
+    HOST,
+    MODULE,
+    NAME,
+    NOTHING,
+    OBJECT,
+    PLAIN,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    join,
+)
 from transferlint.syntax.program import Function, Make, Program, Reg, Slot
 
 if TYPE_CHECKING:
@@ -159,7 +172,7 @@ class FilePlacement:
         """What a name bound outside of the function holds: the join of all that its owner stores there."""
         bound = find(self.program, function, name)
         if bound is None:
-            return Value(NAME, 1, name="builtins." + name)
+            return Value(NAME, HOST, name="builtins." + name)
         owner, slot = bound
         values = self._bound.get(owner)
         if values is None and owner in self._frames:
@@ -171,7 +184,7 @@ class FilePlacement:
         if found is not None:
             return found
         made = self.names.bound(owner, slot)
-        return Value(NAME, 1, name=made) if made else NOTHING
+        return Value(NAME, HOST, name=made) if made else NOTHING
 
     def global_value(self, slot: Slot) -> Value | None:
         """What the module binds to one of its variables: the join of all it stores there."""
@@ -221,9 +234,9 @@ def _enter(frame: Frame, role: Role) -> None:
             value = start.learnt(value, told) or value
         if number == 0 and info is not None and function.parent == info.index and function.kind == "function":
             if given.name in ("self", "cls", "mcs") or "staticmethod" not in function.decorators:
-                value = Value(OBJECT | (MODULE if info.module else 0), 8, name=ident(info.key, info.index))
+                value = Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
         elif given.name == "self":
-            value = Value(OBJECT | UNKNOWN, 8)
+            value = Value(OBJECT | UNKNOWN, ANYWHERE)
         frame.state.slots[given.slot] = value
         frame.stored[given.slot] = value
 

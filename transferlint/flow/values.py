@@ -248,7 +248,7 @@ def element(value: Value) -> Value:
     if value.kinds & LOADER:
         return Value(UNKNOWN, HOST, value.flags)
     if value.is_a(CONTAINER):
-        return Value(UNKNOWN, value.places if value.places != HOST else 8, value.flags)
+        return Value(UNKNOWN, value.places if value.places != HOST else ANYWHERE, value.flags)
     if value.is_a(TENSOR | ARRAY | HOST_VALUE):
         return value
     if value.kinds & MODULE:
