@@ -43,8 +43,8 @@ HOT_METHODS: dict[str, str] = {
 }
 HOT_PATTERN = re.compile(
     r"^_*(forward|fwd|training_step|train_step|train_batch|train_on_batch|forward_backward|compute_.*loss|decode|decode_.*|"
-    r".*_loss|loss_.*|.*_forward|forward_.*|fwd_.*|.*_fwd|.*loss_func|.*loss_fn|get_.*_norm|.*grad_norm.*|has_overflow.*|"
-    r".*_has_inf_or_nan|sample|sample_.*|denoise.*)$"
+    r".*_loss|loss_.*|.*_forward|forward_.*|fwd_.*|.*_fwd|.*loss_func|.*loss_fn|get_.*_norm|.*grad_norm.*|"
+    r"sample|sample_.*|denoise.*)$"
 )
 
 COLD_PATTERN = re.compile(
