@@ -10,7 +10,7 @@ CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 .PHONY: help demo test lint docs clean
 
 help:
-	@echo "make demo   install into $(VENV) and check examples/"
+	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
 	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
 	@echo "make docs   write docs/rules/ from the rule files"
@@ -34,14 +34,18 @@ $(VENV)/.dev: $(VENV)/.base
 	@touch $@
 
 # Without torch the tests that need it are skipped, and say so; the next run tries again.
-$(VENV)/.torch: $(VENV)/.dev
+$(VENV)/.torch: $(VENV)/.base
 	@echo "==> installing torch (the largest download)"
 	@if $(PIP) install --quiet --editable '.[verify]' --constraint constraints.txt; then touch $@; \
-	else echo "==> torch could not be installed here: the tests that need it will be skipped"; fi
+	else echo "==> torch could not be installed here: what needs it will be skipped"; fi
 
-demo: $(VENV)/.base
+# Where no accelerator can be had, simulated or not, verify says why in a line, and exits 2.
+demo: $(VENV)/.torch
 	@echo "==> transferlint check examples/    (findings are the point of it: exit code 1 is expected)"
 	@$(BIN)/transferlint check examples/ || [ $$? -eq 1 ]
+	@echo
+	@echo "==> transferlint verify --root examples examples/sequences.py --device cuda"
+	@$(BIN)/transferlint verify --root examples examples/sequences.py --device cuda || [ $$? -eq 2 ]
 
 lint: $(VENV)/.dev
 	@echo "==> ruff"
@@ -51,7 +55,7 @@ lint: $(VENV)/.dev
 	@echo "==> import contracts"
 	@$(BIN)/lint-imports
 
-test: $(VENV)/.torch
+test: $(VENV)/.dev $(VENV)/.torch
 	@$(MAKE) --no-print-directory lint
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest -n auto -q

@@ -15,7 +15,7 @@ from transferlint.syntax.program import Reg
 _RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
 _EXACT = frozenset({"zeros", "ones", "full", "eye", "tensor", "arange", "zeros_like", "ones_like", "full_like"})
-_FIXABLE = _EXACT | _UNCERTAIN | _RANDOM
+MAKERS = _EXACT | _UNCERTAIN | _RANDOM
 _CONSTANT = frozenset({"zeros", "ones", "eye", "zeros_like", "ones_like"})  # the same in every dtype
 _KEYWORDS = frozenset(
     {"dtype", "requires_grad", "size", "fill_value", "input", "start", "end", "step", "steps", "n", "m", "high", "low"}
@@ -33,7 +33,7 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     last = _creator(function, create)
     attribute = function.code[move.function]
-    if not last or not isinstance(attribute, p.Attr) or _binds(function, made, transfer.register):
+    if not last or not isinstance(attribute, p.Attr) or binds(function, made, transfer.register):
         return None
     given = _given(function, move, attribute.name, last, create)
     if given is None:
@@ -48,11 +48,36 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     comma = "" if inner.endswith(("(", ",")) else ","
     lead = "" if inner.endswith("(") else " "
     added = f"{comma}{lead}{given}"
-    if not _parses(f"{text[function.span(made)[0] : len(inner)]}{added})"):
+    if not parses(f"{text[function.span(made)[0] : len(inner)]}{added})"):
         return None
     edits = (Edit(len(inner), end - 1, added), Edit(end, outer_end, ""))
     safety = Safety.SAFE if _same(function, move, create, last) else Safety.UNSAFE
     return Fix("make it on the device", safety, edits)
+
+
+def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
+    """`device=...` added to the arguments of a function of torch that makes a tensor; None where it cannot take it or
+    says one already."""
+    create = function.code[reg]
+    if not isinstance(create, p.Call) or create.stars or not _creator(function, create):
+        return None
+    text = function.file.text
+    end = function.span(reg)[1]
+    inner = text[: end - 1].rstrip()
+    if text[end - 1] != ")" or any(e >= len(inner) and s < end for s, e in function.file.spans.comments()):
+        return None
+    comma = "" if inner.endswith(("(", ",")) else ","
+    lead = "" if inner.endswith("(") else " "
+    added = f"{comma}{lead}device={device}"
+    if not parses(f"{text[function.span(reg)[0] : len(inner)]}{added})"):
+        return None
+    return Edit(len(inner), end - 1, added)
+
+
+def exact(function: FunctionFacts, create: p.Call) -> bool:
+    """True where the device makes the same values as the host."""
+    last = _creator(function, create)
+    return last in _EXACT and (last != "arange" or _whole(function, create))
 
 
 def _creator(function: FunctionFacts, create: p.Call) -> str:
@@ -60,7 +85,7 @@ def _creator(function: FunctionFacts, create: p.Call) -> str:
     host's, `out` is where it is, and pinned memory is host memory."""
     name = function.file.placement.names.dotted(function.function, create.function)
     last = name.rpartition(".")[2]
-    if name != f"torch.{last}" or last not in _FIXABLE or not {k for k, _ in create.keywords} <= _KEYWORDS:
+    if name != f"torch.{last}" or last not in MAKERS or not {k for k, _ in create.keywords} <= _KEYWORDS:
         return ""
     if any(isinstance(function.code[r], p.Collect) and not _bracketed(function, r) for r in create.args):
         return ""
@@ -72,12 +97,12 @@ def _bracketed(function: FunctionFacts, reg: Reg) -> bool:
     return isinstance(made, p.Collect) and made.kind != "generator"
 
 
-def _binds(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
+def binds(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     """True where the arguments of the move do more than name a place: `.to(d := x.device)`."""
     return any(isinstance(i, p.Store | p.StoreOuter | p.Yield | p.Await) for i in function.code[made:moved])
 
 
-def _parses(text: str) -> bool:
+def parses(text: str) -> bool:
     try:
         ast.parse(f"({text})", mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -92,7 +117,7 @@ def _same(function: FunctionFacts, move: p.Call, create: p.Call, last: str) -> b
         return False  # what requires a gradient becomes the leaf itself
     if last == "arange" and not _whole(function, create):
         return False
-    return all(_plain(function, r) for r in (*move.args, *(r for _, r in move.keywords)))
+    return all(plain(function, r) for r in (*move.args, *(r for _, r in move.keywords)))
 
 
 def _whole(function: FunctionFacts, create: p.Call) -> bool:
@@ -105,10 +130,10 @@ def _whole(function: FunctionFacts, create: p.Call) -> bool:
             return False
     if len(create.args) == len(bounds) == 1 and not isinstance(function.code[bounds[0]], p.Const):
         return True
-    return all(_integer(function, r) for r in bounds)
+    return all(integer(function, r) for r in bounds)
 
 
-def _integer(function: FunctionFacts, reg: Reg, depth: int = 8) -> bool:
+def integer(function: FunctionFacts, reg: Reg, depth: int = 8) -> bool:
     """True for what is an integer of the host for certain: counts, lengths, sizes, and sums and products of them."""
     made = function.code[reg]
     if isinstance(made, p.Const):
@@ -121,11 +146,11 @@ def _integer(function: FunctionFacts, reg: Reg, depth: int = 8) -> bool:
         stores = [function.code[r] for r in function.stores(made.slot)]
         given = any(q.slot == made.slot for q in function.function.parameters)
         values = [s.value for s in stores if isinstance(s, p.Store)]
-        return bool(values) and not given and all(_integer(function, r, depth - 1) for r in values)
+        return bool(values) and not given and all(integer(function, r, depth - 1) for r in values)
     if isinstance(made, p.Binary) and made.operator in ("+", "-", "*", "//", "%"):
-        return _integer(function, made.left, depth - 1) and _integer(function, made.right, depth - 1)
+        return integer(function, made.left, depth - 1) and integer(function, made.right, depth - 1)
     if isinstance(made, p.Unary) and made.operator == "-":
-        return _integer(function, made.operand, depth - 1)
+        return integer(function, made.operand, depth - 1)
     if isinstance(made, p.Call):
         return _size(function, made, 1) or (
             function.file.placement.names.dotted(function.function, made.function) in ("builtins.len", "builtins.int")
@@ -144,14 +169,14 @@ def _size(function: FunctionFacts, made: p.Instruction, arguments: int) -> bool:
     return isinstance(callee, p.Attr) and callee.name == "size" and function.values[callee.object].is_a(TENSOR)
 
 
-def _plain(function: FunctionFacts, reg: Reg) -> bool:
+def plain(function: FunctionFacts, reg: Reg) -> bool:
     """True for the name of a place or dtype that is neither None nor computed by a call."""
     made = function.code[reg]
     if isinstance(made, p.Const):
         return made.value is not None
     if isinstance(made, p.Call):
         called = function.file.placement.names.dotted(function.function, made.function)
-        return called == "torch.device" and all(_plain(function, r) for r in made.args)
+        return called == "torch.device" and all(plain(function, r) for r in made.args)
     return isinstance(made, p.Load | p.Outer | p.Attr) and not function.values[reg].kinds & (TENSOR | CONTAINER)
 
 
@@ -160,7 +185,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
     that dtype has the same values; None where there is no such text."""
     given = dict(move.keywords)
     rest = list(move.args)
-    if move.stars or "" in given or not _quiet(function, given.pop("non_blocking", None)):
+    if move.stars or "" in given or not quiet(function, given.pop("non_blocking", None)):
         return None
     if method == "cuda":
         if given or len(rest) > 1:
@@ -170,26 +195,26 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         index = function.code[rest[0]]  # None would be the default device, not cuda
         known = isinstance(index, p.Const) and index.value is not None
         known = known or function.values[rest[0]].kinds == DEVICE_NAME
-        return f"device={_outer(function, rest[0])}" if known else None
+        return f"device={outer(function, rest[0])}" if known else None
     dtype = given.pop("dtype", None)
     device = given.pop("device", None)
     if device is None and rest:
         device = rest.pop(0)
     if dtype is None and rest and function.values[rest[0]].kinds == DTYPE:
         dtype = rest.pop(0)
-    if given or any(not _quiet(function, r) for r in rest) or len(rest) > 1:
+    if given or any(not quiet(function, r) for r in rest) or len(rest) > 1:
         return None
-    if device is None or function.values[device].is_a(TENSOR):
+    if device is None or function.values[device].kinds & TENSOR:
         return None
-    text = f"device={_outer(function, device)}"
+    text = f"device={outer(function, device)}"
     if dtype is None:
         return text
     if last not in _CONSTANT or any(k == "dtype" for k, _ in create.keywords):
         return None
-    return f"{text}, dtype={_outer(function, dtype)}"
+    return f"{text}, dtype={outer(function, dtype)}"
 
 
-def _quiet(function: FunctionFacts, reg: Reg | None) -> bool:
+def quiet(function: FunctionFacts, reg: Reg | None) -> bool:
     """True for an argument (non_blocking) that can be left out: it is absent, or True or False."""
     if reg is None:
         return True
@@ -197,7 +222,7 @@ def _quiet(function: FunctionFacts, reg: Reg | None) -> bool:
     return isinstance(made, p.Const) and isinstance(made.value, bool)
 
 
-def _outer(function: FunctionFacts, reg: Reg) -> str:
+def outer(function: FunctionFacts, reg: Reg) -> str:
     """The text of an argument with its parentheses."""
     start, end = function.file.spans.outer(function.function.nodes[reg])
     return function.file.text[start:end]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import (
     DEVICE,
+    FRESH,
+    FROM_PARAMETER,
     ON_DEVICE,
     TENSOR,
     UNKNOWN,
 )
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
-from transferlint.model import Confidence, Evidence, Fix
+from transferlint.model import AGAIN, Confidence, Evidence, Fix
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -29,7 +31,7 @@ def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Fou
         if function.role.skip:
             continue
         for transfer in function.transfers:
-            if transfer.kind not in kinds or not function.has_text(transfer.register):
+            if transfer.kind not in kinds or not function.has_text(transfer.register) or function.at_calls(transfer):
                 continue
             if discarded or transfer.kind not in _MOVES or not dropped(function, transfer):
                 yield function, transfer
@@ -38,7 +40,9 @@ def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Fou
 def dropped(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a move of a tensor that is a statement of its own."""
     users = function.users(transfer.register)
-    return transfer.before.is_a(TENSOR) and len(users) == 1 and isinstance(function.code[users[0]], p.Discard)
+    if transfer.inside is not None or not transfer.before.is_a(TENSOR):
+        return False
+    return len(users) == 1 and isinstance(function.code[users[0]], p.Discard)
 
 
 def hot(facts: FileFacts, *kinds: str) -> Iterator[Found]:
@@ -89,7 +93,8 @@ def _last(function: FunctionFacts, reg: Reg) -> str:
 
 def clusters(found: Iterable[Found]) -> Iterator[tuple[FunctionFacts, list[Transfer]]]:
     """Transfers of one function, in the same loop, that stand within a few lines of one another, as one: of several
-    syncs in a row only the first waits for queued work, and several uploads in a row take one change."""
+    syncs in a row only the first waits for queued work, and several uploads in a row take one change. What the source
+    shows comes before what a callee does."""
     open_: dict[tuple[int, int], list[Transfer]] = {}
     order: list[tuple[FunctionFacts, list[Transfer]]] = []
     for function, transfer in sorted(found, key=lambda pair: (pair[0].index, pair[0].span(pair[1].register))):
@@ -100,12 +105,13 @@ def clusters(found: Iterable[Found]) -> Iterator[tuple[FunctionFacts, list[Trans
             continue
         open_[key] = group = [transfer]
         order.append((function, group))
-    yield from order
+    for function, group in order:
+        yield function, sorted(group, key=lambda transfer: transfer.inside is not None)
 
 
 def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ...]:
-    """The rest of a cluster, as evidence of its first."""
-    return tuple(Evidence(function.site(t.register), "and again here") for t in group[1:])
+    """What a cluster's first calls to make the transfer, and the rest of the cluster, as evidence."""
+    return function.wrapped(group[0]) + tuple(Evidence(function.site(t.register), AGAIN) for t in group[1:])
 
 
 def together(group: list[Fix | None]) -> Fix | None:
@@ -130,6 +136,21 @@ def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Con
     if before.places & ON_DEVICE and before.kinds & (TENSOR | UNKNOWN):
         return Confidence.LIKELY
     return Confidence.POSSIBLE
+
+
+def put_there(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a tensor that this function put or made on the device, or computed there from such a one; what its
+    arguments and modules give may be anywhere."""
+    value = function.values[reg]
+    if not value.is_a(TENSOR) or not value.places or value.places & ~ON_DEVICE:
+        return False
+    if value.places == DEVICE:
+        return True
+    if value.flags & FROM_PARAMETER:
+        return False
+    put = {t.register for t in function.transfers if t.kind in (MOVE, BUILD) and t.places & ON_DEVICE}
+    made = {r for r in value.why if 0 <= r < len(function.values) and function.values[r].flags & FRESH}
+    return bool(value.uploads & put or set(value.why) & put or made)
 
 
 def likely(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> bool:

@@ -41,8 +41,13 @@ def bounces(function: FunctionFacts, transfer: Transfer) -> list[Reg]:
 
 
 def explained(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True where a finding of its own would add nothing: a round-trip rule says more about the read, or the
-    expression it reads from has made the host wait just before."""
+    """True where a finding of its own would add nothing: another rule says more about the read, or the expression it
+    reads from has made the host wait just before."""
+    return told(function, transfer) or function.claimed(transfer.register)
+
+
+def told(function: FunctionFacts, transfer: Transfer) -> bool:
+    """`explained`, as far as it is not another rule that claims the read."""
     reg = transfer.register
     if transfer.subject is not None:
         inner = set(function.expression(transfer.subject)) - {reg}

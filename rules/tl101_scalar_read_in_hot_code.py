@@ -24,7 +24,14 @@ Behind an interval (`if step % 100 == 0:`), once an epoch, on the last line befo
 
 Fix safety
 ----------
-No automatic fix: an accumulator that stays on the device changes the type of what later code reads.
+Unsafe, where a number is added to a sum or appended to a list that nothing looks at before the loop ends: it stays on
+the device, and one read after the loop gives a number or a list of numbers again. A sum is then kept in the tensor's
+type, not in Python's double precision (in half precision it loses digits, add `.float()` there), and a loop that fails
+midway leaves a tensor behind. Unsafe too, where a loop reads the elements of a tensor that it does not change: one copy
+of the whole tensor, before the loop.
+
+Elsewhere the edit (`x.detach()` for `x.item()`) is only shown, where a tensor serves as well as the number; who uses
+the value further on has to take a tensor.
 """
 
 from __future__ import annotations
@@ -33,10 +40,11 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.transfers import SCALAR_READ
-from transferlint.model import Finding
+from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
 from .detection import brief, clusters, hot, likely, others, sure
+from .leaving import offered
 from .round_trips import explained
 
 
@@ -52,6 +60,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "keep the value on the device (`.detach()`) and read it once, after the loop or at log time",
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
+            offered(function, group),
         )
 
 
@@ -61,7 +70,7 @@ RULE = Rule(
     summary="`.item()` or `.tolist()` on a device value, for every step or element",
     category="repeated",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -91,6 +100,59 @@ def train(model, loader, optimizer, device):
         total += loss.detach()
     return total.item()
 """,
+            fixed="""\
+import torch
+
+
+def train(model, loader, optimizer, device):
+    total = 0.0
+    for inputs, labels in loader:
+        loss = torch.nn.functional.cross_entropy(model(inputs.to(device)), labels.to(device))
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()
+    total = float(total)
+    return total
+""",
+            unsafe=True,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+def losses(model, loader, device):
+    values = []
+    for inputs in loader:
+        loss = model(inputs.to(device)).mean()
+        values.append(loss.item())  # expect: TL101
+    return values
+""",
+            good="""\
+import torch
+
+
+def losses(model, loader, device):
+    values = []
+    for inputs in loader:
+        loss = model(inputs.to(device)).mean()
+        values.append(loss.detach())
+    return torch.stack(values).tolist()
+""",
+            fixed="""\
+import torch
+
+
+def losses(model, loader, device):
+    values = []
+    for inputs in loader:
+        loss = model(inputs.to(device)).mean()
+        values.append(loss.detach())
+    if values:
+        values = torch.stack(values).tolist()
+    return values
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -26,7 +26,13 @@ Where the results of an evaluation do not fit on the device, behind an interval,
 
 Fix safety
 ----------
-No automatic fix: collecting on the device takes device memory, which a person has to judge.
+Unsafe: collecting on the device takes device memory, which a person has to judge. A function that returns a copy then
+returns the tensor on the device, and its callers decide when to copy; a list that is joined once after the loop is
+joined on the device, and copied then (all its parts are on the device at once); the elements of a tensor that the loop
+does not change come from one copy, made before the loop, whose memory they share.
+
+Elsewhere the edit is only shown, where a tensor on the device serves as well; who uses the value further on has to take
+it there.
 """
 
 from __future__ import annotations
@@ -36,10 +42,13 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, Transfer
 from transferlint.flow.values import MODULE, TENSOR
-from transferlint.model import Confidence, Finding
+from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
 
+from .collecting import bare
 from .detection import brief, clusters, hot, others, sure
+from .leaving import made_in, offered
 from .round_trips import explained
 
 
@@ -59,7 +68,20 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "collect on the device and copy once after the loop",
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
+            _returned(function, first) or offered(function, group),
         )
+
+
+def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """Return the tensor itself: `return x.detach()` for `return x.detach().cpu()`."""
+    function, (transfer, *_) = made_in(function, [transfer])
+    chain = bare(function, transfer)
+    if chain is None or chain[2] or not transfer.before.is_a(TENSOR):
+        return None
+    users = function.users(chain[0])
+    if len(users) != 1 or not isinstance(function.code[users[0]], p.Return) or function.function.kind != "function":
+        return None
+    return Fix("return it on the device", Safety.UNSAFE, (chain[1],))
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -76,7 +98,7 @@ RULE = Rule(
     summary="`.cpu()`, `.to('cpu')` or `.numpy()` of a device tensor, for every step or element",
     category="repeated",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -101,6 +123,41 @@ def predict(model, loader, device):
         scores.append(model(inputs.to(device)).argmax(1))
     return torch.cat(scores).cpu().numpy()
 """,
+        ),
+        Example(
+            bad="""\
+import numpy as np
+import torch
+
+
+def predict(model, loader, device):
+    parts = []
+    for inputs in loader:
+        parts.append(model(inputs.to(device)).detach().cpu().numpy())  # expect: TL102
+    return np.concatenate(parts, axis=0)
+""",
+            good="""\
+import torch
+
+
+def predict(model, loader, device):
+    parts = []
+    for inputs in loader:
+        parts.append(model(inputs.to(device)).detach())
+    return torch.cat(parts, dim=0).cpu().numpy()
+""",
+            fixed="""\
+import numpy as np
+import torch
+
+
+def predict(model, loader, device):
+    parts = []
+    for inputs in loader:
+        parts.append(model(inputs.to(device)).detach())
+    return torch.cat(parts, dim=0).cpu().numpy()
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -26,7 +26,11 @@ device.
 
 Fix safety
 ----------
-A constant is rewritten to `torch.full`, `torch.zeros` or `torch.ones` of the same shape, on the device: same values.
+Safe for what is a number for certain: `torch.full` makes the same values, of the same dtype, on the device. Unsafe for
+what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, and a list has another shape), for
+`[n] * m`, and for an upload that is put before the loop because the loop leaves its values alone: who writes to the
+tensor then writes to the same one in every turn. An upload from pinned memory that does not wait is only shown: pinned
+memory has a price, and there is none without an accelerator.
 """
 
 from __future__ import annotations
@@ -35,16 +39,13 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import BUILD, MOVE, Transfer
-from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
+from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
 
-from .detection import brief, clusters, hot, others, together
+from .detection import brief, clusters, each, others, together
 from .round_trips import bounces, returns
-
-_SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
-_LONG = 2**63
+from .uploading import filled, made_before, modern, unawaited, written
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -52,25 +53,41 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     trips = {f.index: {r for t in f.transfers for r in bounces(f, t)} | set(returns(f)) for f in facts.functions}
     found = (
         (f, t)
-        for f, t in hot(facts, BUILD, MOVE)
-        if t.register not in trips[f.index] and (t.kind == BUILD or _row(f, t))
+        for f, t in each(facts, BUILD, MOVE)
+        if t.register not in trips[f.index] and (_hot(f, t) if t.kind == BUILD else _row(f, t))
     )
     for function, group in clusters(found):
         first = group[0]
         warmth = function.warmth(first.register)
+        often = warmth.level.words if warmth.hot else "that the device could fill in"
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` uploads host values {warmth.level.words}",
+            f"`{brief(function.text(first.register))}` uploads host values {often}",
             "build it once before, in one upload, or fill it on the device (`torch.full`)",
             others(function, group),
-            Confidence.POSSIBLE if warmth.unsure else Confidence.LIKELY,
+            Confidence.POSSIBLE if warmth.unsure and not _constant(function, first) else Confidence.LIKELY,
             together([_fix(function, t) for t in group]),
         )
 
 
+def _hot(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for an upload in hot code; that of a constant is in vain wherever it may run more than once."""
+    warmth = function.warmth(transfer.register)
+    return warmth.hot or (not warmth.once and _constant(function, transfer))
+
+
+def _constant(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for an upload of what is a number of the source."""
+    fix = filled(function, transfer)
+    made = function.code[transfer.register]
+    safe = fix is not None and fix.safety is Safety.SAFE
+    return safe and isinstance(made, p.Call) and written(function, made.args[0])
+
+
 def _row(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for `torch.from_numpy(row).to(device)` on every element of a loop."""
-    if function.warmth(transfer.register).level < Level.PER_ELEMENT or transfer.subject is None:
+    warmth = function.warmth(transfer.register)
+    if not warmth.hot or warmth.level < Level.PER_ELEMENT or transfer.subject is None:
         return False
     made = function.code[transfer.subject]
     return (
@@ -80,36 +97,13 @@ def _row(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    """`torch.tensor(2.0, device=d)` to `torch.full((), 2.0, device=d)`: numbers alone, of a dtype that is the same."""
-    made = function.code[transfer.register]
-    if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or made.stars:
-        return None
-    content = function.code[made.args[0]]
-    numbers: list[Reg] = [made.args[0]]
-    shape = "()"
-    if (
-        isinstance(content, p.Sequence)
-        and content.kind == "list"
-        and not any(content.stars)
-        and len(content.items) == 1
-    ):
-        numbers, shape = list(content.items), "(1,)"
-    constant = function.code[numbers[0]]
-    if not isinstance(constant, p.Const) or type(constant.value) not in (int, float, bool):
-        return None
-    if type(constant.value) is int and not -_LONG <= constant.value < _LONG:
-        return None
-    if not {key for key, _ in made.keywords} <= _SAME_MEANING:
-        return None
-    spans, nodes, text = function.file.spans, function.function.nodes, function.file.text
-    (first, last), (start, end) = spans.outer(nodes[numbers[0]]), spans.outer(nodes[made.args[0]])
-    value = text[first:last]
-    callee = function.span(made.function)
-    head = function.text(made.function)
-    if not head.endswith(".tensor") or "#" in text[start:end]:
-        return None
-    edits = (Edit(callee[0], callee[1], head[: -len("tensor")] + "full"), Edit(start, end, f"{shape}, {value}"))
-    return Fix("fill it on the device", Safety.SAFE, edits)
+    """The best that can be written: filled on the device, built before the loop, or uploaded without waiting."""
+    return (
+        filled(function, transfer)
+        or modern(function, transfer)
+        or made_before(function, transfer)
+        or unawaited(function, transfer)
+    )
 
 
 RULE = Rule(

@@ -24,7 +24,13 @@ Where the host has to do the work (a library without a device version), and it i
 
 Fix safety
 ----------
-No automatic fix.
+Safe for `torch.tensor(x.item(), device=x.device)` where `x` is known to have no dimensions, and its type is kept
+(`dtype=x.dtype`, or a boolean): `x.detach().clone()`. Unsafe for other plain detours, because the type may differ (a
+Python number becomes torch's default type), as may the shape of an empty list and what memory is shared; and where
+numpy's function is replaced by torch's of the same name, whose order of equal elements, types and rounding may differ.
+A sum or list that is read once after the loop, and one copy before it, are as for TL101.
+
+Elsewhere the edit is only shown, where a tensor serves as well.
 """
 
 from __future__ import annotations
@@ -33,10 +39,12 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.transfers import NUMBER, SCALAR_READ
-from transferlint.model import Evidence, Finding
+from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
 from .detection import Found, brief, clusters, for_the_host, likely, others, sure
+from .detours import detour
+from .leaving import offered
 from .round_trips import READS, returns
 
 
@@ -57,12 +65,14 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *others(function, group),
             ),
             sure(function, first),
+            detour(function, first) or offered(function, group),
         )
 
 
 def _trips(facts: FileFacts) -> Iterator[Found]:
     for function in facts.functions:
         trips = {} if function.role.skip else returns(function)
+        trips = {up: down for up, down in trips.items() if not function.claimed(up)}
         downloads = {down for up, down in trips.items() if function.has_text(up) and function.has_text(down)}
         for transfer in function.transfers:
             if transfer.register in downloads and transfer.kind in READS and likely(function, transfer):
@@ -77,7 +87,7 @@ RULE = Rule(
     summary="data leaves the device and comes back, itself or in what was computed from it",
     category="round-trip",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.SAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -98,6 +108,64 @@ import torch
 class Sorter(torch.nn.Module):
     def forward(self, scores: torch.Tensor):
         return torch.argsort(scores)
+""",
+            fixed="""\
+import numpy as np
+import torch
+
+
+class Sorter(torch.nn.Module):
+    def forward(self, scores: torch.Tensor):
+        order = torch.argsort(scores.detach())
+        return order
+""",
+            unsafe=True,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+def lowered(x, steps: int):
+    x = x.cuda()
+    for _ in range(steps):
+        top = x.max()
+        start = torch.tensor(top.item(), dtype=top.dtype, device=top.device)  # expect: TL201
+        x = x - start
+    return x
+
+
+out = lowered(torch.arange(6.0), 3)
+""",
+            good="""\
+import torch
+
+
+def lowered(x, steps: int):
+    x = x.cuda()
+    for _ in range(steps):
+        top = x.max()
+        start = top.detach().clone()
+        x = x - start
+    return x
+
+
+out = lowered(torch.arange(6.0), 3)
+""",
+            fixed="""\
+import torch
+
+
+def lowered(x, steps: int):
+    x = x.cuda()
+    for _ in range(steps):
+        top = x.max()
+        start = top.detach().clone()
+        x = x - start
+    return x
+
+
+out = lowered(torch.arange(6.0), 3)
 """,
         ),
     ),

@@ -26,7 +26,12 @@ Behind an interval or a debug switch, on an error path, on host tensors. None of
 
 Fix safety
 ----------
-No automatic fix: a branch-free form is another program.
+Unsafe: an assertion, or an `if` that does nothing but raise, becomes `torch._assert_async`. Its error comes later, as
+one of the device (a `RuntimeError`) and not as the exception that was raised, and it leaves the device unusable; the
+shapes that `torch.equal` compares have to be the same. `if mask.any(): x[mask] = v` loses its branch: the assignment
+then always happens, to nothing where the mask is empty, and what it computes is computed every time. Only shown:
+`torch.where` in place of a branch (both sides are computed, errors and random numbers included), a check on every 16th
+turn (up to 15 turns more), and checks whose message is computed, which they lose.
 """
 
 from __future__ import annotations
@@ -35,15 +40,16 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.transfers import TRUTH
-from transferlint.model import Finding
+from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
-from .detection import brief, clusters, hot, likely, others, sure
+from .branchless import without_waiting
+from .detection import brief, clusters, hot, likely, others, sure, together
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Truth tests of device tensors in hot code."""
-    found = ((f, t) for f, t in hot(facts, TRUTH) if likely(f, t, loops=False))
+    found = ((f, t) for f, t in hot(facts, TRUTH) if likely(f, t, loops=False) and not f.claimed(t.register))
     for function, group in clusters(found):
         first = group[0]
         yield function.finding(
@@ -53,6 +59,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "compute without a branch (`torch.where`, `clamp`, a mask), or check behind an interval",
             (*function.why(first.before), *others(function, group)),
             sure(function, first, loops=False),
+            together([without_waiting(function, t) for t in group]),
         )
 
 
@@ -62,7 +69,7 @@ RULE = Rule(
     summary="`if t`, `while t`, `assert t`, `not t` on a device tensor",
     category="hidden-sync",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -86,6 +93,36 @@ def guarded(loader, model, device):
         loss = torch.nn.functional.mse_loss(model(x.to(device)), x.to(device))
         torch.nan_to_num(loss).backward()
 """,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+class Checked(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        assert torch.isfinite(x).all(), "x overflows"  # expect: TL301
+        return x.exp()
+""",
+            good="""\
+import torch
+
+
+class Checked(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        torch._assert_async(torch.isfinite(x).all(), "x overflows")
+        return x.exp()
+""",
+            fixed="""\
+import torch
+
+
+class Checked(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        torch._assert_async(torch.isfinite(x).all(), "x overflows")
+        return x.exp()
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -25,7 +25,13 @@ loop).
 
 Fix safety
 ----------
-No automatic fix.
+Unsafe. The largest of several tensors is found on the device (`torch.stack([...]).max()` for `max(...)`): NaN is then
+the largest, and no elements or tensors of several shapes or places are another error. `max(t, 0)` becomes
+`torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if that is larger. The elements of a tensor that
+a loop reads and does not change come from one copy, made before the loop. `total += float(t)` and
+`values.append(float(t))` stay on the device as for `.item()` (TL101).
+
+Elsewhere the edit (`t.detach()` for `float(t)`) is only shown, where a tensor serves as well as the number.
 """
 
 from __future__ import annotations
@@ -34,10 +40,12 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.transfers import NUMBER
-from transferlint.model import Finding
+from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
 from .detection import brief, clusters, hot, likely, others, sure
+from .extremes import extreme
+from .leaving import offered
 from .round_trips import explained
 
 
@@ -53,6 +61,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "keep the arithmetic on the device, or read all values at once before",
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
+            extreme(function, first) or offered(function, group),
         )
 
 
@@ -62,7 +71,7 @@ RULE = Rule(
     summary="`float(t)`, `int(t)`, `range(t)`, `x[:t]` and the like on a device tensor",
     category="hidden-sync",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -86,6 +95,46 @@ class Cut(torch.nn.Module):
         steps = torch.arange(x.size(1), device=x.device)
         return x.masked_fill(steps >= lengths[:, None], 0)
 """,
+            fixed="""\
+import torch
+
+
+class Cut(torch.nn.Module):
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor):
+        lengths_on_host = lengths.cpu()
+        for i in range(x.size(0)):
+            n = int(lengths_on_host[i])
+            x[i, n:] = 0
+        return x
+""",
+            unsafe=True,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+class Norms(torch.nn.Module):
+    def forward(self, grads: list[torch.Tensor]):
+        return max(g.abs().max() for g in grads)  # expect: TL302
+""",
+            good="""\
+import torch
+
+
+class Norms(torch.nn.Module):
+    def forward(self, grads: list[torch.Tensor]):
+        return torch.stack([g.abs().max() for g in grads]).max()
+""",
+            fixed="""\
+import torch
+
+
+class Norms(torch.nn.Module):
+    def forward(self, grads: list[torch.Tensor]):
+        return torch.stack([g.abs().max() for g in grads]).max()
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -24,7 +24,11 @@ Where the result is much smaller than its source and everything after it gains; 
 
 Fix safety
 ----------
-No automatic fix.
+Unsafe: `x[mask].mean()` becomes a masked sum over a count, which adds in another order; `x[mask] = t` becomes
+`masked_fill_`; `output_size=` is the sum of the list that the repeats were uploaded from, and an error where it is not;
+`.nonzero().item()` becomes `.int().argmax().item()`, which finds the first place where there are several, and 0 where
+there is none. Only shown: `torch.where` in place of `x[mask] += t`, which binds another tensor, and masks of which
+nothing says that they have the shape of what they select from.
 """
 
 from __future__ import annotations
@@ -34,10 +38,11 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.transfers import SHAPE
 from transferlint.flow.values import TENSOR
-from transferlint.model import Finding
+from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
-from .detection import brief, clusters, hot, likely, others, sure
+from .detection import brief, clusters, hot, likely, others, sure, together
+from .fixed_size import of_fixed_size
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -52,6 +57,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum, `output_size=`, `num_classes=`",
             (*function.why(first.before), *others(function, group)),
             sure(function, first, loops=False),
+            together([of_fixed_size(function, t) for t in group]),
         )
 
 
@@ -61,7 +67,7 @@ RULE = Rule(
     summary="`nonzero`, `x[mask]`, `unique`, `repeat_interleave` without `output_size`, on device data",
     category="hidden-sync",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -83,6 +89,16 @@ class Masked(torch.nn.Module):
         mask = losses > 0
         return (losses * mask).sum() / mask.sum().clamp(min=1)
 """,
+            fixed="""\
+import torch
+
+
+class Masked(torch.nn.Module):
+    def forward(self, losses: torch.Tensor, lengths: torch.Tensor):
+        mask = losses > 0
+        return torch.where(mask, losses, 0).sum() / mask.sum()
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -27,7 +27,11 @@ Next to a timer, at the end of a run, behind an interval, before host memory of 
 
 Fix safety
 ----------
-No automatic fix.
+Unsafe: the statement goes, or what it waited for is waited for on the device: `event.wait()` for `event.synchronize()`,
+`torch.cuda.current_stream().wait_stream(stream)` for `stream.synchronize()`. Both keep the order of device work; host
+code that reads memory which a non-blocking copy fills needs the wait. What failed on the device is reported by a later
+line, and without `empty_cache` more memory stays reserved. Where it is not known that it is a stream or an event of
+torch, the removal is only shown; collectives that wait have no fix.
 """
 
 from __future__ import annotations
@@ -36,16 +40,20 @@ import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import SYNCHRONIZE
-from transferlint.model import Confidence, Finding
+from transferlint.flow.transfers import SYNCHRONIZE, Transfer
+from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .chains import called, method, origin, receiver
 from .detection import brief, clusters, hot, others
+from .importing import torch_name
+from .rewriting import operand, remove
 
 _TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
 _NEAR = 40
+_MAKERS = frozenset(f"torch.{root}.{name}" for root in ("cuda", "xpu") for name in ("Stream", "Event"))
 _BARRIERS = ("barrier", "wait_for_everyone")  # processes wait for each other: another matter
 
 
@@ -60,6 +68,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "remove it; order streams with `wait_stream` or `wait_event`",
             others(function, group),
             Confidence.LIKELY,
+            _fix(function, group[0]),
         )
 
 
@@ -71,13 +80,71 @@ def _timed(function: FunctionFacts, reg: Reg) -> bool:
     return False
 
 
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """Remove the statement, or wait on the device; only for a statement of its own."""
+    reg = transfer.register
+    users = function.users(reg)
+    if transfer.inside is not None or len(users) != 1 or not isinstance(function.code[users[0]], p.Discard):
+        return None
+    name = called(function, reg)
+    waited = receiver(function, reg) if not name and method(function, reg) == "synchronize" else None
+    if name.startswith(("torch.", "accelerate.", "deepspeed.")) and name.endswith((".synchronize", ".empty_cache")):
+        edit = remove(function, reg)
+        return Fix("remove it", Safety.UNSAFE, (edit,)) if edit is not None else None
+    if waited is None or not function.has_text(waited):
+        return None
+    kind = _kind(function, waited)
+    text = operand(function, waited)
+    if kind == "Event" and text:
+        return Fix("wait on the device", Safety.UNSAFE, (Edit(*function.span(reg), f"{text}.wait()"),))
+    if kind == "Stream" and text:
+        root = called(function, origin(function, waited)).rpartition(".")[0] or "torch.cuda"
+        torch, imports = torch_name(function, reg)
+        if torch and root in ("torch.cuda", "torch.xpu"):
+            line = f"{torch}{root.removeprefix('torch')}.current_stream().wait_stream({text})"
+            return Fix("wait on the device", Safety.UNSAFE, (*imports, Edit(*function.span(reg), line)))
+    if any(isinstance(function.code[r], p.Call) for r in function.expression(waited)) and not _getter(function, waited):
+        return None  # what it is called on is taken from a queue, and has to be
+    edit = remove(function, reg)
+    return Fix("remove it", Safety.DISPLAY, (edit,)) if edit is not None else None
+
+
+def _kind(function: FunctionFacts, reg: Reg) -> str:
+    """ "Stream" or "Event" of what this file makes by that class of torch; "" for others."""
+    made = function.code[reg]
+    if isinstance(made, p.Attr) and isinstance(function.code[made.object], p.Load):
+        return _attribute(function, made.name)
+    last = called(function, origin(function, reg))
+    return last.rpartition(".")[2] if last in _MAKERS else ""
+
+
+def _attribute(function: FunctionFacts, name: str) -> str:
+    """What the methods of the file bind an attribute to, where that is one class alone."""
+    found = set()
+    for other in function.file.functions:
+        for made in other.code:
+            if isinstance(made, p.SetAttr) and made.name == name:
+                found.add(called(other, made.value))
+    kind = found.pop() if len(found) == 1 else ""
+    return kind.rpartition(".")[2] if kind in _MAKERS else ""
+
+
+def _getter(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a call that only looks something up: `current_stream()`, a function without arguments."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or made.args or made.keywords:
+        return False
+    found = method(function, reg) == "current_stream" or called(function, reg).endswith("current_stream")
+    return found or isinstance(function.code[made.function], p.Load | p.Outer)
+
+
 RULE = Rule(
     code="TL306",
     name="explicit-synchronize",
     summary="`torch.cuda.synchronize()` and the like in hot code, away from timers",
     category="hidden-sync",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -101,6 +168,16 @@ def train(model, loader, optimizer):
         optimizer.step()
     torch.cuda.synchronize()
 """,
+            fixed="""\
+import torch
+
+
+def train(model, loader, optimizer):
+    for x in loader:
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

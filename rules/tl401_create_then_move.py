@@ -25,9 +25,13 @@ repeatedly), or where random numbers must be the host generator's.
 
 Fix safety
 ----------
-Safe for constants and ranges of integers. Unsafe for random tensors (the device has another generator), for ranges of
-fractions (it may round otherwise), and for what requires a gradient (it becomes the leaf itself). No fix where the
-result could not be the same: pinned memory, `out=`, a generator, a change of dtype that rounds twice.
+Safe for constants and ranges of integers, also with views and casts behind them, which then happen on the device.
+Unsafe for random tensors (the device has another generator), for ranges of fractions and arithmetic (it may round
+otherwise), for what requires a gradient (it becomes the leaf itself), for a tensor that is kept in a variable before it
+is moved (who reads the variable in between reads the device; the move then does nothing), and for the old constructors:
+`torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
+and, for `torch.Tensor`, does not follow the default dtype. Only shown where the argument of such a constructor may be a
+size as well as data. No fix where the result could not be the same: pinned memory, `out=`, a generator.
 """
 
 from __future__ import annotations
@@ -37,13 +41,14 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import DEVICE, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
-from transferlint.model import Confidence, Evidence, Finding, Level, Safety
+from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .creating import make_there
 from .detection import brief, clusters, each, others, together
+from .recreating import make_behind
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -61,16 +66,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{brief(function.text(first.register))}` makes a tensor on the host and moves it",
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
-            _sure(function, first),
-            together([make_there(function, t) for t in group]),
+            _sure(first),
+            together([make_there(function, t) or make_behind(function, t) for t in group]),
         )
 
 
-def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
-    """Certain where the target is proven to be the device; possible where nothing says that the code runs again."""
-    warmth = function.warmth(transfer.register)
-    if warmth.weak and warmth.level >= Level.PER_STEP and warmth.loop < 0 and warmth.caller is None:
-        return Confidence.POSSIBLE
+def _sure(transfer: Transfer) -> Confidence:
+    """Certain where the target is proven to be the device."""
     return Confidence.LIKELY if transfer.places & ~DEVICE else Confidence.CERTAIN
 
 

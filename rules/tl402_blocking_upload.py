@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports moves to the device without `non_blocking=True` where the source is pinned: a batch of a loader with
-`pin_memory=True`, or a tensor on which `.pin_memory()` was called.
+`pin_memory=True`, or a tensor on which `.pin_memory()` was called; and, in a loop over steps, moves of batches that the
+same function has stacked from samples on the host, pinned or not.
 
 Why
 ---
@@ -28,7 +29,8 @@ Fix safety
 ----------
 Safe for tensors from the batches of a `DataLoader` without `collate_fn`, where the function does not write to them: the
 stream keeps the order. Unsafe for others: the host could write to the source before it is copied, and a `to` that is
-not a tensor's may not take `non_blocking`.
+not a tensor's may not take `non_blocking`. A batch that is stacked by hand has no automatic fix: pinned memory has to
+stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
 """
 
 from __future__ import annotations
@@ -36,17 +38,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.names import find
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import CONTAINER, DTYPE, ON_DEVICE, PINNED, TENSOR, UNKNOWN
+from transferlint.flow.values import CONTAINER, DTYPE, ON_DEVICE, PINNED, PLAIN, TENSOR, UNKNOWN
 from transferlint.flow.writes import Writes
-from transferlint.model import Confidence, Edit, Finding, Fix, Safety
+from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import brief, hot
+from .detection import brief, clusters, hot, others
+from .loaders import batch_of
 
 _POSITIONAL = 4  # dataset, batch_size, shuffle, sampler; what comes after replaces how batches are made
 
@@ -61,6 +63,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             continue
         if not transfer.api.startswith((".to(", ".cuda")) or _says(function, transfer):
             continue
+        if function.claimed(transfer.register):
+            continue
         yield function.finding(
             transfer.register,
             f"`{brief(function.text(transfer.register))}` waits for the copy although the source is pinned",
@@ -69,6 +73,37 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             Confidence.LIKELY,
             _fix(function, transfer),
         )
+    for function, group in clusters(pair for pair in hot(facts, MOVE) if _by_hand(*pair)):
+        first = group[0]
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` uploads a batch from pageable memory, and the host waits for it",
+            "pin it and move it with `non_blocking=True`: `batch.pin_memory().to(device, non_blocking=True)`",
+            others(function, group),
+            Confidence.LIKELY,
+        )
+
+
+def _by_hand(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a batch that is put together of samples just before, where a loop is seen that does it on every step."""
+    before, warmth = transfer.before, function.warmth(transfer.register)
+    if transfer.subject is None or transfer.non_blocking or not warmth.seen or warmth.unsure or warmth.weak:
+        return False
+    if not before.is_a(TENSOR) or not before.on_host or before.flags & (PINNED | PLAIN) or before.reads:
+        return False
+    if not transfer.places & ON_DEVICE or warmth.level != Level.PER_STEP or _says(function, transfer):
+        return False
+    made = function.code[transfer.subject]
+    if isinstance(made, p.Load):
+        stores = [i.value for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
+        kept = [r for r in stores if transfer.register not in function.expression(r)]
+        made = function.code[kept[0]] if len(kept) == 1 else made
+    if not isinstance(made, p.Call) or not made.args:
+        return False
+    name = function.file.placement.names.dotted(function.function, made.function)
+    samples = function.code[made.args[0]]
+    stacked = name in ("torch.stack", "torch.cat") and isinstance(samples, p.Collect)
+    return stacked and not function.claimed(transfer.register)
 
 
 def _says(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -116,48 +151,14 @@ def _left_alone(function: FunctionFacts, transfer: Transfer) -> bool:
 def _of_loader(function: FunctionFacts, reg: Reg, moved: Reg) -> bool:
     """True for what a `DataLoader` of this file makes with its own collate function: of what that returns only tensors
     have `.to` (docs.pytorch.org torch.utils.data.default_collate)."""
-    made = function.code[reg]
-    while isinstance(made, p.Subscript | p.Unpack | p.Load):
-        if isinstance(made, p.Load):
-            stores = [r for r in function.stores(made.slot) if function.code[r].value != moved]  # type: ignore[union-attr]
-            if len(stores) != 1:
-                return False
-            made = function.code[stores[0]]
-            assert isinstance(made, p.Store)
-            made = function.code[made.value]
-        else:
-            made = function.code[made.object if isinstance(made, p.Subscript) else made.value]
-    if not isinstance(made, p.Next):
+    loader = batch_of(function, reg, moved)
+    if loader is None or any(loader.call.stars):
         return False
-    iterable = function.code[made.iterable]
-    names = function.file.placement.names
-    if isinstance(iterable, p.Call) and names.dotted(function.function, iterable.function) == "builtins.enumerate":
-        return len(iterable.args) > 0 and _plain_loader(function, iterable.args[0])
-    return _plain_loader(function, made.iterable)
-
-
-def _plain_loader(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a `DataLoader(...)`, or a variable that holds nothing else, with batches and no `collate_fn`."""
-    made = function.code[reg]
-    bound: tuple[int, int] | None = None
-    if isinstance(made, p.Load):
-        bound = function.index, made.slot
-    elif isinstance(made, p.Outer):
-        bound = find(function.file.program, function.function, made.name)
-    if bound is not None:
-        function = function.file.functions[bound[0]]
-        stores = function.stores(bound[1])
-        parameters = [q for q in function.function.parameters if q.slot == bound[1]]
-        store = function.code[stores[0]] if len(stores) == 1 and not parameters else None
-        made = function.code[store.value] if isinstance(store, p.Store) else made
-    if not isinstance(made, p.Call) or any(made.stars):
-        return False
-    keywords = dict(made.keywords)
-    size = function.code[keywords["batch_size"]] if "batch_size" in keywords else None
+    keywords = dict(loader.call.keywords)
+    size = loader.function.code[keywords["batch_size"]] if "batch_size" in keywords else None
     single = isinstance(size, p.Const) and size.value is None
-    named = function.file.placement.names.dotted(function.function, made.function)
-    plain = named == "torch.utils.data.DataLoader" and not keywords.keys() & {"", "collate_fn", "batch_sampler"}
-    return plain and not single and len(made.args) <= _POSITIONAL
+    plain = not keywords.keys() & {"", "collate_fn", "batch_sampler"}
+    return plain and not single and len(loader.call.args) <= _POSITIONAL
 
 
 RULE = Rule(

@@ -2,7 +2,9 @@
 
 The first line is the header. Every other line is one record; where two site records have the same `id`, or two links
 the same kind and ends, the later line replaces the earlier one, so that a running program appends its sums now and
-then. A process that dies in the middle of a line loses that line alone.
+then; so do raw events of the same slot, outcomes, and executed lines of the same path. A process that dies in the
+middle of a line loses that line alone. Fields and kinds of record are only ever added, with defaults, so that every
+file of the same version stays readable.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import types
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +20,7 @@ from typing import Any, TypeVar
 from transferlint.model import Direction, Site
 
 VERSION = 1
+OVERFLOW = "(further sites)"  # the path of the record that sums what no longer had room of its own
 LEVELS = ("guard", "trace", "profile", "simulate")
 TIME_SOURCES = ("measured", "modelled")
 T = TypeVar("T")
@@ -27,20 +31,28 @@ class RecordError(Exception):
 
 
 class LinkKind(enum.Enum):
-    """How two sites belong together."""
+    """How two sites belong together. The last four say something of one site: both ends of the link are that site."""
 
     DEVICE_HOST_DEVICE = "d2h2d"
     HOST_DEVICE_HOST = "h2d2h"
     REPEAT = "repeat"
+    EQUAL_CONTENT = "equal content"
     SCALAR_DETOUR = "scalar detour"
     SCATTERED_READS = "scattered reads"
+    HOST_DECISION = "host decision"
+    NO_OP_MOVE = "no-op move"
+    UNREAD_DOWNLOAD = "unread download"
+    LATE_READ = "late read"
+
+    __hash__ = object.__hash__  # there is one object of each; `Enum` would hash its name, in Python, for every event
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Header:
     """Whose records these are. `started` is ISO 8601 in UTC; `level` one of LEVELS; `time_source` one of TIME_SOURCES,
     which says whether times come from a clock or a model; `overhead_ns` is what recording one event cost, measured in
-    this run (0: not measured). `driver` is "" on a simulated device."""
+    this run (0: not measured). `driver` is "" on a simulated device. `clock` is what `time.perf_counter_ns` said at
+    `started`, to which raw events count; `parent` the process that this one was forked from (0: none of ours)."""
 
     program: tuple[str, ...]
     started: str
@@ -55,27 +67,35 @@ class Header:
     ranks: int = 1
     pid: int = 0
     version: int = VERSION
+    clock: int = 0
+    parent: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Blocked:
     """How long the host waited, in nanoseconds: the sum over all events, and of single events the median, the 95th
-    percentile and the maximum."""
+    percentile (both within 1/16) and the maximum. `buckets` counts events by logarithmic bucket, as pairs of bucket
+    and count (see `runtime_check.sketch`), so that the files of several ranks merge."""
 
     total: int = 0
     p50: int = 0
     p95: int = 0
     max: int = 0
+    buckets: tuple[tuple[int, int], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SiteRecord:
     """All events of one operation in one direction at one site and thread.
 
-    `operation` is torch's name ("aten::copy_"); `count` the events, of which `pinned` had a pinned host side and
-    `non_blocking` were asked not to wait; `bytes` the sum over all events; `sync` says that the host waited.
-    `first_step` and `last_step` are -1 where no step was seen. `chain` are the callers, innermost first, as they were
-    when the site was first seen.
+    `operation` is torch's name ("aten::copy_"); `count` the events, of which `pinned` had a pinned host side,
+    `non_blocking` were asked not to wait and `hint_ignored` waited nonetheless, because the host side was pageable or
+    not dense; `bytes` the sum over all events; `sync` says that the host waited. A record with direction NONE and
+    without sync is a move that crossed nothing. `first_step` and `last_step` are -1 where no step was seen; `stepped`
+    counts the events within full steps (after the first step's end, before the last's), `steps` those full steps.
+    `thread` is without its number. `site` is the nearest line outside torch, in `function`; `user` the nearest of the
+    program's own, None where `site` is; `backward` the autograd node that ran, "" elsewhere. `chain` are the callers,
+    innermost first, as they were when the site was first seen. `processes` counts those that saw the site.
     """
 
     id: int
@@ -92,12 +112,24 @@ class SiteRecord:
     last_step: int = -1
     thread: str = ""
     chain: tuple[Site, ...] = ()
+    user: Site | None = None
+    function: str = ""
+    backward: str = ""
+    hint_ignored: int = 0
+    stepped: int = 0
+    steps: int = 0
+    processes: int = 1
+
+    @property
+    def crossed(self) -> bool:
+        """True where data went between host and device or the host waited: not for moves that did nothing."""
+        return self.sync or self.direction in (Direction.H2D, Direction.D2H)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Link:
     """Data that left by the site record `first` and came back, or went again, by `second`. `changed` says whether the
-    content differed between the two, None where that was not seen."""
+    content differed between the two, None where that was not seen; the same ends can have a link for each."""
 
     kind: LinkKind
     first: int
@@ -107,30 +139,90 @@ class Link:
     changed: bool | None = None
 
 
-Record = SiteRecord | Link
+@dataclasses.dataclass(frozen=True, slots=True)
+class RawEvent:
+    """One event of the record `site`, drawn at random from all: `at` is nanoseconds after the header's clock, `step`
+    the step it fell in (0 before the first step's end). What is drawn has a `slot`, and may lose it to a later one."""
+
+    slot: int
+    site: int
+    at: int
+    blocked: int
+    bytes: int
+    step: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Missing:
+    """A process whose events did not come back, in words ("DataLoader worker 4711"), why, and how many they were where
+    that is known (-1: it is not)."""
+
+    process: str
+    why: str
+    events: int = -1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the run went, so far or at its end.
+
+    `steps` counts step boundaries and `full_steps` the recorded steps between two of them, summed over processes;
+    `events` counts what was seen; `duration` is the wall time in nanoseconds, of the recorded steps where only some
+    were, and `processes` that of all processes together (the same for one). `status` is the exit status, as
+    `subprocess` gives it; None where the program still runs or was killed. `overflow` counts the events that were
+    summed without a site, and the links that found no room.
+    """
+
+    steps: int = 0
+    full_steps: int = 0
+    events: int = 0
+    duration: int = 0
+    processes: int = 0
+    status: int | None = None
+    overflow: int = 0
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Executed:
+    """Those lines of interest (lines with findings) of the file `path` that ran."""
+
+    path: str
+    lines: tuple[int, ...]
+
+
+Record = SiteRecord | Link | RawEvent | Outcome | Executed
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
-    """One process's records. `truncated` says that the last line was cut off and left out."""
+    """One process's records, or several processes' as one. `truncated` says that the last line of a file was cut off
+    and left out; `outcome` is None where none was written; `executed` is empty where no lines were watched."""
 
     header: Header
     sites: tuple[SiteRecord, ...] = ()
     links: tuple[Link, ...] = ()
     truncated: bool = False
+    raw: tuple[RawEvent, ...] = ()
+    outcome: Outcome | None = None
+    executed: tuple[Executed, ...] = ()
+
+    def records(self) -> tuple[Record, ...]:
+        """All its records, in the order of a file."""
+        outcome = () if self.outcome is None else (self.outcome,)
+        return (*self.sites, *self.links, *self.raw, *self.executed, *outcome)
 
 
 def write(path: str | Path, run: Run) -> None:
     """Write a whole run. Raises OSError."""
     with open(path, "w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(lines((run.header, *run.sites, *run.links)))
+        stream.writelines(lines((run.header, *run.records())))
 
 
 def lines(records: Iterable[Header | Record]) -> Iterable[str]:
     """Each record as a line of the file, for whoever appends while a program runs."""
-    kinds: dict[type, str] = {Header: "header", SiteRecord: "site", Link: "link"}
     for record in records:
-        fields = {"record": kinds[type(record)], **dataclasses.asdict(record)}
+        fields = {"record": _KINDS[type(record)], **dataclasses.asdict(record)}
         yield json.dumps(fields, default=lambda value: value.value, separators=(",", ":")) + "\n"
 
 
@@ -151,15 +243,31 @@ def read(path: str | Path) -> Run:
             raise RecordError(f"{path}:{number}: not a record of a run")
         decoded.append(fields)
     header = _header(path, decoded)
-    sites: dict[int, SiteRecord] = {}
-    links: dict[tuple[LinkKind, int, int], Link] = {}
+    latest: dict[object, Record] = {}
     for number, fields in enumerate(decoded[1:], start=2):
         record = _decode(path, number, fields)
-        if isinstance(record, SiteRecord):
-            sites[record.id] = record
-        else:
-            links[record.kind, record.first, record.second] = record
-    return Run(header, tuple(sites.values()), tuple(links.values()), truncated)
+        latest[_identity(record)] = record
+    kept = list(latest.values())
+    return Run(
+        header,
+        tuple(record for record in kept if isinstance(record, SiteRecord)),
+        tuple(record for record in kept if isinstance(record, Link)),
+        truncated,
+        tuple(record for record in kept if isinstance(record, RawEvent)),
+        next((record for record in kept if isinstance(record, Outcome)), None),
+        tuple(record for record in kept if isinstance(record, Executed)),
+    )
+
+
+def _identity(record: Record) -> object:
+    """What a later record has in common with the one that it replaces."""
+    if isinstance(record, SiteRecord):
+        return SiteRecord, record.id
+    if isinstance(record, Link):
+        return Link, record.kind, record.first, record.second, record.changed
+    if isinstance(record, RawEvent):
+        return RawEvent, record.slot
+    return (Executed, record.path) if isinstance(record, Executed) else Outcome
 
 
 def _header(path: str | Path, decoded: list[Mapping[str, Any]]) -> Header:
@@ -175,19 +283,27 @@ def _header(path: str | Path, decoded: list[Mapping[str, Any]]) -> Header:
 
 
 def _decode(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
-    if fields.get("record") == "site":
-        return _build(path, number, lambda: _site_record(_without_kind(fields)))
-    if fields.get("record") == "link":
-        return _build(path, number, lambda: Link(**{**_without_kind(fields), "kind": LinkKind(fields["kind"])}))
-    raise RecordError(f"{path}:{number}: unknown record {fields.get('record')!r}")
+    makers: dict[str, Callable[[dict[str, Any]], Record]] = {
+        "site": _site_record,
+        "link": lambda inner: Link(**{**inner, "kind": LinkKind(inner["kind"])}),
+        "raw": lambda inner: RawEvent(**inner),
+        "outcome": lambda inner: Outcome(**{**inner, "missing": tuple(Missing(**one) for one in inner["missing"])}),
+        "executed": lambda inner: Executed(inner["path"], tuple(int(line) for line in inner["lines"])),
+    }
+    make = makers.get(str(fields.get("record")))
+    if make is None:
+        raise RecordError(f"{path}:{number}: unknown record {fields.get('record')!r}")
+    return _build(path, number, lambda: make(_without_kind(fields)))
 
 
 def _site_record(fields: dict[str, Any]) -> SiteRecord:
+    blocked = fields["blocked"]
     changed = {
         "site": Site(**fields["site"]),
         "direction": Direction(fields["direction"]),
-        "blocked": Blocked(**fields["blocked"]),
+        "blocked": Blocked(**{**blocked, "buckets": tuple((int(b), int(n)) for b, n in blocked.get("buckets", ()))}),
         "chain": tuple(Site(**site) for site in fields["chain"]),
+        "user": Site(**fields["user"]) if fields.get("user") else None,
     }
     return SiteRecord(**{**fields, **changed})
 
@@ -201,3 +317,8 @@ def _build(path: str | Path, number: int, make: Callable[[], T]) -> T:
 
 def _without_kind(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key != "record"}
+
+
+_KINDS: Mapping[type, str] = types.MappingProxyType(
+    {Header: "header", SiteRecord: "site", Link: "link", RawEvent: "raw", Outcome: "outcome", Executed: "executed"}
+)

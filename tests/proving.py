@@ -1,8 +1,5 @@
-"""What tests of rules share: marks that say what is expected, the check of one text, and running an example.
-
-A mark is the comment `# expect: TL101` on the line of a finding's site, `# expect: TL101, TL101, TL303` where several
-are expected there.
-"""
+"""What tests of rules share: marks that say what is expected (`transferlint/rule_tests.py`), the check of one text, and
+running an example."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ import contextlib
 import dataclasses
 import io
 import math
-import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,23 +14,12 @@ from transferlint import pipeline, registry, selection
 from transferlint.fixes import FixOutcome, fix_text
 from transferlint.model import Finding
 from transferlint.rule import Rule
+from transferlint.rule_tests import Reported, marks, reported, without_marks
 
-MARK = re.compile(r"[ \t]*# *expect: *(?P<codes>[A-Z]+[0-9]{3}(?: *, *[A-Z]+[0-9]{3})*)[ \t]*(?=\r?$)", re.M)
-Reported = Counter[tuple[int, str]]
-
-
-def marks(text: str) -> Reported:
-    """What a text says is to be reported: how often each code on each 1-based line."""
-    wanted: Reported = Counter()
-    for match in MARK.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
-        wanted.update((line, code) for code in re.split(r" *, *", match["codes"]))
-    return wanted
-
-
-def without_marks(text: str) -> str:
-    """The text as a user would have written it. Lines stay where they are."""
-    return MARK.sub("", text)
+__all__ = [
+    "Execution", "Reported", "all_rules", "beside", "check_bytes", "default_rules", "execute", "fix", "marks",
+    "reported", "same", "without_marks",
+]  # fmt: skip
 
 
 def all_rules() -> tuple[Rule, ...]:
@@ -50,6 +34,11 @@ def default_rules(*also: str) -> tuple[Rule, ...]:
     return selection.choose(all_rules(), None, also, ())
 
 
+def beside(rule: Rule) -> tuple[Rule, ...]:
+    """What a rule is tried with: nothing, but where it judges suppressions, the rules that these may silence."""
+    return (rule,) if rule.judge is None else default_rules(rule.code)
+
+
 def check_bytes(name: str, data: bytes, rules: Iterable[Rule]) -> tuple[Finding, ...]:
     """The findings in a file's bytes, at default settings; fails on trouble of any kind. Its folder plays no role."""
     outcome = pipeline.check_bytes(name, data, pipeline.Plan(tuple(rules)))
@@ -57,19 +46,14 @@ def check_bytes(name: str, data: bytes, rules: Iterable[Rule]) -> tuple[Finding,
     return outcome.findings
 
 
-def reported(findings: Iterable[Finding]) -> Reported:
-    """How often each code was reported on each line."""
-    return Counter((finding.site.line, finding.code) for finding in findings)
-
-
 def fix(text: str, rule: Rule, unsafe: bool) -> FixOutcome:
     """Apply the fixes of one rule."""
-    plan = pipeline.Plan((rule,))
+    plan = pipeline.Plan(beside(rule))
 
     def check(now: str) -> list[Finding]:
         checked = pipeline.check_text("example.py", now, plan)
         assert checked.troubles == ()
-        return list(checked.findings)
+        return [finding for finding in checked.findings if finding.code == rule.code]
 
     return fix_text("example.py", text, check, unsafe)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import libcst
 import pytest
 
-from proving import all_rules, check_bytes, execute, fix, marks, reported, same, without_marks
+from proving import all_rules, beside, check_bytes, execute, fix, marks, reported, same, without_marks
 from transferlint.rule import Example, Rule
 
 CASES = [
@@ -29,13 +29,13 @@ def test_bad_fires_once_on_every_marked_line(rule: Rule, example: Example) -> No
     wanted = marks(example.bad)
     assert wanted, "nothing is marked with `# expect:`"
     assert set(wanted.values()) == {1}
-    assert reported(check_bytes("example.py", without_marks(example.bad).encode(), [rule])) == wanted
+    assert reported(check_bytes("example.py", without_marks(example.bad).encode(), beside(rule))) == wanted
 
 
 @each
 def test_good_is_silent(rule: Rule, example: Example) -> None:
     assert not marks(example.good)
-    assert not reported(check_bytes("example.py", example.good.encode(), [rule]))
+    assert not reported(check_bytes("example.py", example.good.encode(), beside(rule)))
 
 
 @each

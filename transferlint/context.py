@@ -23,13 +23,15 @@ MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or gener
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
     """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
-    `others` that matter for the files that are checked. `note` says in one line why there are none, "" for no reason.
+    `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
+    `note` says in one line why there are none, "" for no reason.
     """
 
     root: str
     files: tuple[str, ...]
     links: dict[str, str]
     others: tuple[str, ...]
+    users: frozenset[str] = frozenset()
     note: str = ""
 
     def index(self) -> ModuleIndex:
@@ -53,7 +55,7 @@ def around(
     found = [target.path for target in itertools.islice(walk(start, settings), limit + 1)]
     if len(found) > limit:
         why = f"{start} has more than {limit:,} Python files: checked without the others"
-        return Context(root, tuple(names), {}, (), why)
+        return Context(root, tuple(names), {}, (), note=why)
     first: dict[str, str] = {}  # by absolute path: how the file is named
     real: dict[str, str] = {}
     links: dict[str, str] = {}
@@ -63,7 +65,8 @@ def around(
             if leads_to != path:
                 links[path] = leads_to
     project = Context(root, tuple(first.values()), links, ())
-    return dataclasses.replace(project, others=_others(names, project, texts or {}))
+    others, users = _others(names, project, texts or {})
+    return dataclasses.replace(project, others=others, users=users)
 
 
 def _root(paths: Sequence[str], settings: Settings) -> tuple[str, bool]:
@@ -80,14 +83,23 @@ def _root(paths: Sequence[str], settings: Settings) -> tuple[str, bool]:
         folder = above
 
 
-def _others(targets: list[str], project: Context, texts: Mapping[str, bytes]) -> tuple[str, ...]:
-    """The files beside the targets that matter for them, in order."""
+def _others(
+    targets: list[str], project: Context, texts: Mapping[str, bytes]
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The files beside the targets that matter for them, in order, and those of them that use them."""
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets):
-        return ()
-    sources = {path: texts[path] if path in texts else _bytes(path) for path in files}
-    chosen = reach(targets, sources, project.index()).difference(targets)
-    return tuple(path for path in files if path in chosen and len(sources[path]) <= MAX_BYTES)
+        return (), frozenset()
+    data = sources(files, texts)
+    found = reach(targets, data, project.index())
+    small = {path for path in found.users | found.used if len(data[path]) <= MAX_BYTES}
+    return tuple(path for path in files if path in small), found.users & small
+
+
+def sources(files: Sequence[str], texts: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
+    """The bytes of files, as in `texts` or else on disk; of what cannot be read, none."""
+    texts = texts or {}
+    return {path: texts[path] if path in texts else _bytes(path) for path in files}
 
 
 def _relative(root: str) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from transferlint import context, selection, steps, workers
+from transferlint import baseline, context, selection, steps, workers, writing
 from transferlint.discovery import Exclusion, Target, Trouble, discover
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding
-from transferlint.pipeline import UNPARSABLE, Outcome, Plan, check_bytes, check_file, internal
+from transferlint.pipeline import check_bytes, check_file
+from transferlint.plan import UNPARSABLE, Outcome, Plan, internal
+from transferlint.reach import reach
 from transferlint.registry import Registry
 from transferlint.settings import Settings
 from transferlint.steps import Prepared
@@ -19,6 +21,8 @@ from transferlint.syntax import collector
 
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
+
+_PASSES = 5
 
 __all__ = ["Progress", "Result", "check_paths", "check_stdin", "plan_for"]
 
@@ -37,7 +41,8 @@ class Progress(Protocol):
 class Result:
     """What a run found: findings in order of path and line, what was fixed, what could not be done, how many files were
     looked at, the texts of files with findings, the diffs of fixes that were only shown, `notes` on fixes that were
-    left out, and how many texts changed."""
+    left out, the paths of texts that changed, what suppressions were added for, and how many findings the baseline
+    knew."""
 
     findings: tuple[Finding, ...]
     fixed: tuple[Finding, ...]
@@ -46,11 +51,27 @@ class Result:
     texts: dict[str, str]
     diffs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    changed: int = 0
+    written: frozenset[str] = frozenset()
+    silenced: tuple[Finding, ...] = ()
+    known: int = 0
+
+    @property
+    def changed(self) -> int:
+        """How many texts changed."""
+        return len(self.written)
 
 
-def plan_for(settings: Settings, registry: Registry, write: bool = True, diff: bool = False) -> Plan:
-    """What the settings ask of each file. Raises SettingsError where a selector names no rule."""
+def plan_for(
+    settings: Settings,
+    registry: Registry,
+    write: bool = True,
+    diff: bool = False,
+    silence: str | None = None,
+    known: baseline.Baseline | None = None,
+    cache: str = "",
+) -> Plan:
+    """What the settings ask of each file; `silence` is the reason of suppressions to add, `known` a baseline, `cache`
+    the folder of kept programs ("" for none). Raises SettingsError where a selector names no rule."""
     chosen = [*(settings.select or ()), *settings.extend_select, *settings.ignore]
     chosen += [code for _, codes in settings.per_file_ignores for code in codes]
     selection.check(chosen, [UNPARSABLE, *((rule.code, rule.name) for rule in registry.rules)])
@@ -59,32 +80,66 @@ def plan_for(settings: Settings, registry: Registry, write: bool = True, diff: b
         options=AnalysisOptions(test_paths=settings.test_paths, knowledge=settings.knowledge),
         min_confidence=settings.min_confidence,
         ignore=settings.ignore,
-        fix=settings.fix or diff,
+        fix=(settings.fix or diff) and silence is None,
         unsafe=settings.unsafe_fixes,
         write=write and not diff,
         diff=diff,
+        usual=frozenset(rule.code for rule in registry.rules if rule.default),
+        whole=settings.context == "project",
+        silence=silence,
+        known=known,
+        cache=cache,
     )
 
 
 def check_paths(paths: Iterable[str], settings: Settings, plan: Plan, progress: Progress) -> Result:
-    """Discover and check; `progress` hears how it goes."""
+    """Discover and check; `progress` hears how it goes.
+
+    Where files were changed, all are checked again, and changed again, until nothing changes: what was changed in one
+    file may matter for another, and only then are the findings those of the project as it is now. A file that could
+    not be written is left alone from then on.
+    """
     paths = tuple(paths)
+    results: list[Result] = []
+    given_up: dict[str, Trouble] = {}
+    while not results or (results[-1].changed and plan.write and plan.changes and len(results) < _PASSES):
+        results.append(_pass(paths, settings, plan, progress, given_up))
+    last = results[-1]
+    return dataclasses.replace(
+        last,
+        fixed=tuple(finding for result in results for finding in result.fixed),
+        silenced=tuple(finding for result in results for finding in result.silenced),
+        notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
+        written=frozenset().union(*(result.written for result in results)),
+    )
+
+
+def _pass(
+    paths: tuple[str, ...], settings: Settings, plan: Plan, progress: Progress, given_up: dict[str, Trouble]
+) -> Result:
+    """Check all once, and write what is to be written; `given_up` are the files that could not be, and gets more."""
     files = discover(paths, settings)
     ignored = _PerFile(settings)
     jobs = [workers.Job(index, target, ignored.of(target.path)) for index, target in enumerate(files.targets)]
     if settings.context == "file" or not jobs:
         progress.begin(len(jobs))
         check = functools.partial(_check, plan=plan)
-        return _gathered(workers.run(jobs, check, _died, settings.jobs, progress.advance), files.troubles, len(jobs))
+        outcomes = workers.run(jobs, check, _died, settings.jobs, progress.advance)
+        if plan.write:
+            outcomes = writing.written(outcomes, lambda path: "", given_up)
+        return _gathered(outcomes, plan, files.troubles)
     around = context.around(paths, files.targets, settings)
     beside = enumerate(around.others, start=len(jobs))
+    plan = dataclasses.replace(plan, whole=not around.note)
     reading = [*jobs, *(workers.Job(index, Target(path), wanted=False) for index, path in beside)]
     progress.begin(len(reading) + len(jobs))
     with collector.paused():
         prepare = functools.partial(_prepare, plan=plan)
         prepared = workers.run(reading, prepare, _lost, settings.jobs, progress.advance)
         outcomes = _check_prepared(prepared, jobs, around, plan, settings.jobs, progress.advance)
-    return _gathered(outcomes, files.troubles, len(jobs), around.note)
+    if plan.write and any(outcome.data for outcome in outcomes):
+        outcomes = writing.written(outcomes, _rests_on(prepared, around), given_up)
+    return _gathered(outcomes, plan, files.troubles, around.note)
 
 
 def check_stdin(path: str, data: bytes, settings: Settings, plan: Plan) -> tuple[Result, Outcome]:
@@ -95,7 +150,8 @@ def check_stdin(path: str, data: bytes, settings: Settings, plan: Plan) -> tuple
         outcome = Outcome(path)
     elif settings.context == "file" or not path.endswith(".py"):
         ignored = _PerFile(settings).of(path)
-        outcome = workers.deep(lambda: check_bytes(path, data, plan, ignored))
+        alone = dataclasses.replace(plan, whole=False)
+        outcome = workers.deep(lambda: check_bytes(path, data, alone, ignored))
     else:
         job = workers.Job(0, Target(path), _PerFile(settings).of(path))
         around = context.around((path,), (job.target,), settings, {path: data})
@@ -106,7 +162,7 @@ def check_stdin(path: str, data: bytes, settings: Settings, plan: Plan) -> tuple
             prepared += workers.run(others, prepare, _lost, settings.jobs, _nobody)
             (outcome,) = _check_prepared(prepared, [job], around, plan, 1, _nobody)
         note = around.note
-    return _gathered([outcome], (), 1, note), outcome
+    return _gathered([outcome], plan, (), note), outcome
 
 
 def _check_prepared(
@@ -123,9 +179,11 @@ def _check_prepared(
     troubles: tuple[Trouble, ...] = ()
     try:
         if any(one.program for one in prepared):
-            project = workers.deep(lambda: steps.linked(prepared, around.index(), plan))
+            entered = around.users | {job.target.path for job in jobs}
+            project = workers.deep(lambda: steps.linked(prepared, around.index(), plan, entered))
     except Exception as error:  # a defect of ours must not end the run
         troubles = (internal("the project", around.root, error),)
+        plan = dataclasses.replace(plan, whole=False)
     checking = [job for job in jobs if prepared[job.index].outcome is None]
     task = functools.partial(_check_one, prepared=prepared, plan=plan, project=project)
     checked = workers.run(checking, task, _died, count, done, shares=True)
@@ -133,6 +191,21 @@ def _check_prepared(
     outcomes = {job.index: outcome for job, outcome in zip(checking, checked, strict=False)}
     final = [outcomes.get(job.index) or prepared[job.index].outcome or Outcome(job.target.path) for job in jobs]
     return [dataclasses.replace(final[0], troubles=(*troubles, *final[0].troubles)), *final[1:]]
+
+
+def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable[[str], str]:
+    """For a path, a file that changed on disk since it was read and that matters for it; "" for none."""
+    known = [one for one in prepared if one.stamp != writing.NO_STAMP]
+    changed = [one.path for one in known if writing.stamp_of(one.path) != one.stamp]
+    if not changed:
+        return lambda path: ""
+    sources = context.sources(around.files)
+
+    def look(path: str) -> str:
+        near = reach([path], sources, around.index())
+        return next((other for other in changed if other in near.users or other in near.used), "")
+
+    return look
 
 
 def _check(job: workers.Job, plan: Plan) -> Outcome:
@@ -174,16 +247,29 @@ class _PerFile:
         return tuple(code for pattern, codes in self.rows if pattern.covers(path) for code in codes)
 
 
-def _gathered(outcomes: Iterable[Outcome], troubles: Sequence[Trouble], files: int, note: str = "") -> Result:
+def _gathered(outcomes: Iterable[Outcome], plan: Plan, troubles: Sequence[Trouble], note: str = "") -> Result:
     outcomes = list(outcomes)
     notes = [note] if note else []
+    found = [finding for outcome in outcomes for finding in outcome.findings]
     return Result(
-        findings=tuple(finding for outcome in outcomes for finding in outcome.findings),
+        findings=(*found, *_stale(outcomes, plan)),
         fixed=tuple(finding for outcome in outcomes for finding in outcome.fixed),
         troubles=(*troubles, *(trouble for outcome in outcomes for trouble in outcome.troubles)),
-        files=files,
+        files=len(outcomes),
         texts={outcome.path: outcome.text for outcome in outcomes if outcome.findings},
         diffs=tuple(outcome.diff for outcome in outcomes if outcome.diff),
         notes=(*notes, *(note for outcome in outcomes for note in outcome.notes)),
-        changed=sum(outcome.changed for outcome in outcomes),
+        written=frozenset(outcome.path for outcome in outcomes if outcome.changed),
+        silenced=tuple(finding for outcome in outcomes for finding in outcome.silenced),
+        known=sum(len(outcome.known) for outcome in outcomes),
     )
+
+
+def _stale(outcomes: Sequence[Outcome], plan: Plan) -> Iterator[Finding]:
+    """The entries of the baseline that nothing answers to any more, where this run would have found what they know."""
+    known = plan.known
+    if known is None or all(rule.code != baseline.STALE[0] for rule in plan.rules):
+        return
+    comparable = plan.min_confidence <= known.confidence and plan.whole == (known.context == "project")
+    ran = ((outcome.path, code) for outcome in outcomes for code in outcome.ran) if comparable else ()
+    yield from known.stale((key for outcome in outcomes for key in outcome.known), ran)

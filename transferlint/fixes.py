@@ -70,11 +70,12 @@ def fix_text(path: str, text: str, check: Check, unsafe: bool, limit: int = 50) 
         return [finding for finding in here if _key(finding) not in barred]
 
     findings = check(text)
+    strict = bool(open_fixes()) and _refusal_of_compiler(text) == ""
     for _ in range(limit):
         candidates = open_fixes()
         if not candidates:
             break
-        made = _one_round(text, candidates)
+        made = _one_round(text, candidates, strict)
         for finding, reason in made.refused:
             barred.add(_key(finding))
             refused.append(_refusal(finding, reason))
@@ -115,27 +116,37 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join(pieces) + text[position:]
 
 
-def write_atomically(path: str | Path, data: bytes, expected: bytes) -> None:
+def write_atomically(path: str | Path, data: bytes, expected: bytes | None) -> None:
     """Replace the content of `path`, which must still be `expected`, by `data`: the old file or the new, never a half.
 
-    Writes beside the file, keeps its permissions, and follows symbolic links, so that the link stays one. Raises
-    FixError where the file changed meanwhile, is read-only, or cannot be written; then nothing was changed.
+    With `expected` None the content does not matter, nor whether there is a file. Writes beside the file, keeps its
+    permissions, and follows symbolic links, so that the link stays one. Raises FixError where the file changed
+    meanwhile, is read-only, or cannot be written; then nothing was changed.
     """
     name = os.fspath(path)
     try:
         target = os.path.realpath(name)
+        if expected is None and not os.path.exists(target):
+            return _replace(name, target, 0o666 & ~_umask(), data, None)
         mode = stat.S_IMODE(os.stat(target).st_mode)
         # Replacing needs only a writable folder; a file that was made read-only is meant to stay as it is.
         if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
-            raise FixError(name, "not fixed: the file is read-only")
+            raise FixError(name, "not written: the file is read-only")
         _replace(name, target, mode, data, expected)
     except FixError:
         raise
     except OSError as error:
-        raise FixError(name, f"not fixed: {error.strerror or error}") from error
+        raise FixError(name, f"not written: {error.strerror or error}") from error
 
 
-def _replace(name: str, target: str, mode: int, data: bytes, expected: bytes) -> None:
+def _umask() -> int:
+    """What this process takes away from the permissions of new files; there is no way to ask without setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _replace(name: str, target: str, mode: int, data: bytes, expected: bytes | None) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".transferlint-", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -144,8 +155,8 @@ def _replace(name: str, target: str, mode: int, data: bytes, expected: bytes) ->
             os.fsync(stream.fileno())
         os.chmod(temporary, mode)
         # As late as possible: between this comparison and the replacement an editor's save would be lost.
-        if Path(target).read_bytes() != expected:
-            raise FixError(name, "not fixed: the file changed while it was checked")
+        if expected is not None and Path(target).read_bytes() != expected:
+            raise FixError(name, "not written: the file changed while it was checked")
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -153,23 +164,23 @@ def _replace(name: str, target: str, mode: int, data: bytes, expected: bytes) ->
         raise
 
 
-def _one_round(text: str, candidates: Sequence[Finding]) -> _Round:
+def _one_round(text: str, candidates: Sequence[Finding], strict: bool) -> _Round:
     """Apply as many candidates as fit together. Where one of them breaks the text, find out which."""
     chosen, refused = _choose(text, candidates)
     if not chosen:
         return _Round(text, (), tuple(refused))
     made = apply_edits(text, _edits(chosen))
-    if _problem(made) == "":
+    if _problem(made, strict) == "":
         return _Round(made, tuple(chosen), tuple(refused))
     kept: list[Finding] = []
     made = text
     for finding in chosen:
         tried = apply_edits(text, _edits([*kept, finding]))
-        if _problem(tried) == "":
+        if _problem(tried, strict) == "":
             kept.append(finding)
             made = tried
-        elif problem := _problem(apply_edits(text, _edits([finding]))):
-            refused.append((finding, f"the result does not parse ({problem})"))
+        elif problem := _problem(apply_edits(text, _edits([finding])), strict):
+            refused.append((finding, f"the result is not Python ({problem})"))
     return _Round(made, tuple(kept), tuple(refused))
 
 
@@ -207,8 +218,8 @@ def _same_line(a: Edit, b: Edit) -> bool:
     return a == b and a.start == a.end and (a.text.endswith(("\n", "\r")) or a.text.startswith(("\n", "\r")))
 
 
-def _problem(text: str) -> str:
-    """Why `text` does not parse, in one line; "" where it does."""
+def _problem(text: str, strict: bool) -> str:
+    """Why `text` does not parse, or (`strict`) not compile, in one line; "" where it does."""
     import libcst
 
     try:
@@ -217,6 +228,22 @@ def _problem(text: str) -> str:
         return f"line {error.raw_line}: {error.message.splitlines()[0]}"
     except RecursionError:
         return "nested too deeply"
+    return _refusal_of_compiler(text) if strict else ""
+
+
+def _refusal_of_compiler(text: str) -> str:
+    """What this Python's compiler says against a text, in one line: it knows more than a parser (an `await` outside of
+    `async`, a keyword given twice), but nothing of newer syntax, so its word counts where it took the text before."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "text", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return " ".join(str(error).split()) or type(error).__name__
     return ""
 
 

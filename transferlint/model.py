@@ -10,6 +10,9 @@ import dataclasses
 import enum
 import hashlib
 
+# The evidence that a finding speaks for another site too, which has none of its own.
+AGAIN = "and again here"
+
 
 class Place(enum.Enum):
     """Where a value lives."""

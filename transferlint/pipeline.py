@@ -11,76 +11,26 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transferlint import selection
+from transferlint.detecting import detected
 from transferlint.discovery import Target, Trouble
-from transferlint.flow.options import AnalysisOptions
-from transferlint.model import Confidence, Finding, Site
-from transferlint.rule import Rule
+from transferlint.model import Finding, Site
+from transferlint.plan import UNPARSABLE, Checked, Outcome, Plan, internal
 from transferlint.screen import worth_analysing
+
+__all__ = ["Outcome", "Plan", "check_bytes", "check_file", "check_text"]
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts
     from transferlint.flow.project import Project
     from transferlint.syntax.program import Program
     from transferlint.syntax.source import Source, SourceError
-    from transferlint.syntax.suppressions import Suppression
-
-UNPARSABLE = ("TL001", "unparsable-file")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Plan:
-    """What is done to every file: the rules that run, what is left out, and whether fixes are made (and written).
-
-    `ignore` holds the selectors of `--ignore` (for TL001, which no rule detects). `write` False leaves files as they
-    are; `diff` asks for the change of each as a unified diff.
-    """
-
-    rules: tuple[Rule, ...]
-    options: AnalysisOptions = dataclasses.field(default_factory=AnalysisOptions)
-    min_confidence: Confidence = Confidence.LIKELY
-    ignore: tuple[str, ...] = ()
-    fix: bool = False
-    unsafe: bool = False
-    write: bool = True
-    diff: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of one file.
-
-    `text` is what the findings' lines refer to (after fixing, the fixed text), "" where there is nothing to show;
-    `notes` are remarks on fixes left out and comments not understood; `changed` says that fixing changed the text,
-    `diff` is that change as a unified diff, and `data` the new bytes where they were neither written nor shown.
-    """
-
-    path: str
-    findings: tuple[Finding, ...] = ()
-    fixed: tuple[Finding, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
-    notes: tuple[str, ...] = ()
-    text: str = ""
-    diff: str = ""
-    data: bytes = b""
-    changed: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Checked:
-    """The findings of a text that count, in order, one trouble for each rule (or analysis) that broke on it, and notes
-    on comments that are not understood."""
-
-    findings: tuple[Finding, ...]
-    troubles: tuple[Trouble, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def check_file(target: Target, plan: Plan, ignored: tuple[str, ...] = ()) -> Outcome:
-    """Read and check a file; `ignored` are the selectors that do not count in it. Fixes are written by `plan.write`."""
+    """Read and check a file; `ignored` are the selectors that do not count in it. Nothing is written."""
     data = read_worth(target)
     return data if isinstance(data, Outcome) else check_bytes(target.path, data, plan, ignored)
 
@@ -95,7 +45,7 @@ def check_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = (
         text = source.text
         return finished(source, data, check_text(path, text, plan, ignored), plan, ignored, None)
     except SourceError as error:
-        return Outcome(path, findings=unparsable(error, path, plan, ignored), text=text)
+        return unparsable(error, text, path, plan, ignored)
     except Exception as error:  # a defect of ours must not end the run
         return Outcome(path, troubles=(internal("the engine", path, error),))
 
@@ -143,22 +93,6 @@ def facts_of(path: str, text: str, program: Program, spans: Any, plan: Plan, pro
     return analyse(path, text, program, spans, plan.options, project=project)
 
 
-def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, ignored: tuple[str, ...]) -> Checked:
-    """What the rules find, without what is suppressed or not sure enough."""
-    path = facts.path
-    found: list[Finding] = []
-    troubles: list[Trouble] = []
-    for rule in plan.rules:
-        if selection.ignored(rule.code, rule.name, ignored):
-            continue
-        try:
-            found.extend(_named(finding, rule) for finding in rule.detect(facts))
-        except Exception as error:
-            troubles.append(internal(rule.code, path, error))
-    counting = (f for f in found if f.confidence >= plan.min_confidence and not _silenced(f, comments))
-    return Checked(tuple(sorted(counting, key=_order)), tuple(troubles), _malformed(path, comments))
-
-
 def finished(
     source: Source, data: bytes, checked: Checked, plan: Plan, ignored: tuple[str, ...], project: Project | None
 ) -> Outcome:
@@ -169,69 +103,57 @@ def finished(
         troubles=checked.troubles,
         notes=checked.notes,
         text=source.text if checked.findings else "",
+        known=checked.known,
+        ran=checked.ran,
     )
-    if plan.fix and any(finding.fix for finding in checked.findings):
-        return _fixed(source, data, outcome, plan, ignored, project)
-    return outcome
+    if not (plan.changes and checked.findings):
+        return outcome
+
+    def check(text: str) -> list[Finding]:
+        if text == source.text:
+            return list(checked.findings)
+        again = check_text(source.path, text, plan, ignored, project).findings
+        return [finding for finding in again if finding.code not in judged or _key(finding) in before]
+
+    # A text that changed is checked without what other files say of it: there, more comments seem to silence nothing.
+    judged = {rule.code for rule in plan.rules if rule.judge is not None}
+    before = {_key(finding) for finding in checked.findings}
+
+    if plan.silence is not None:
+        from transferlint import silencing
+
+        silent = silencing.silence_text(source.path, source.text, check, plan.silence)
+        made = dataclasses.replace(
+            outcome, findings=silent.remaining, silenced=silent.silenced, text=silent.text, notes=checked.notes
+        )
+    elif any(finding.fix for finding in checked.findings):
+        from transferlint import fixes
+
+        fixed = fixes.fix_text(source.path, source.text, check, plan.unsafe)
+        notes = (*checked.notes, *(f"{source.path}: {line}" for line in fixed.refused))
+        made = dataclasses.replace(outcome, findings=fixed.remaining, fixed=fixed.fixed, text=fixed.text, notes=notes)
+    else:
+        return outcome
+    return _changed(source, data, outcome, made, plan)
 
 
-def _silenced(finding: Finding, comments: Iterable[Suppression]) -> bool:
-    first, last = finding.site.line, max(finding.site.line, finding.site.end_line)
-    return any(comment.silences(finding.code, first, last) for comment in comments)
+def _key(finding: Finding) -> tuple[str, str]:
+    return finding.code, finding.source
 
 
-def _named(finding: Finding, rule: Rule) -> Finding:
-    """Facts make findings without code and name; they are those of the rule that yields them."""
-    return finding if finding.code else dataclasses.replace(finding, code=rule.code, name=rule.name)
-
-
-def _order(finding: Finding) -> tuple[int, int, str, str]:
-    return finding.site.line, finding.site.column, finding.code, finding.message
-
-
-def internal(where: str, path: str, error: BaseException) -> Trouble:
-    """A defect of ours or of a rule pack, in one line; `where` is the code of a rule, or a stage."""
-    words = " ".join(str(error).split())[:200]
-    return Trouble("", f"internal error in {where} on {path}: {type(error).__name__}: {words}; please report")
-
-
-def _malformed(path: str, comments: Iterable[Suppression]) -> tuple[str, ...]:
-    """A line for each comment that is addressed to us and silences nothing because it is not understood."""
-    return tuple(
-        f"{path}:{one.line}: this suppression is not understood: {' '.join(one.codes)}"
-        for one in comments
-        if one.kind == "malformed"
-    )
-
-
-def _fixed(
-    source: Source, data: bytes, found: Outcome, plan: Plan, ignored: tuple[str, ...], project: Project | None
-) -> Outcome:
-    """What fixing makes of a file in which `found` was found; where it cannot be written, that and the reason."""
-    from transferlint import fixes
+def _changed(source: Source, data: bytes, before: Outcome, after: Outcome, plan: Plan) -> Outcome:
+    """The outcome with its new bytes or diff; that of before where nothing changed or they cannot be had."""
     from transferlint.syntax.source import SourceError, encode
 
-    path = source.path
-    outcome = fixes.fix_text(
-        path, source.text, lambda text: list(check_text(path, text, plan, ignored, project).findings), plan.unsafe
-    )
-    changed = outcome.text != source.text
-    if changed and plan.write:
-        try:
-            fixes.write_atomically(path, encode(source, outcome.text), data)
-        except (fixes.FixError, SourceError) as error:  # the latter: a character that the file's encoding lacks
-            return dataclasses.replace(found, troubles=(*found.troubles, Trouble(path, error.message)))
-    return Outcome(
-        path,
-        findings=outcome.remaining,
-        fixed=outcome.fixed,
-        troubles=found.troubles,
-        notes=(*found.notes, *outcome.refused),
-        text=outcome.text,
-        diff=unified_diff(path, source.text, outcome.text) if changed and plan.diff else "",
-        data=encode(source, outcome.text) if changed and not (plan.write or plan.diff) else b"",
-        changed=changed,
-    )
+    if after.text == source.text:
+        return dataclasses.replace(after, fixed=(), silenced=())
+    if plan.diff:
+        return dataclasses.replace(after, changed=True, diff=unified_diff(source.path, source.text, after.text))
+    try:
+        new = encode(source, after.text)
+    except SourceError as error:  # a character that the file's encoding lacks
+        return dataclasses.replace(before, troubles=(*before.troubles, Trouble(source.path, error.message)))
+    return dataclasses.replace(after, changed=True, data=new, before=data, unchanged=before)
 
 
 def unified_diff(path: str, before: str, after: str) -> str:
@@ -243,14 +165,15 @@ def unified_diff(path: str, before: str, after: str) -> str:
     return "".join(shown)
 
 
-def unparsable(error: SourceError, path: str, plan: Plan, ignored: tuple[str, ...]) -> tuple[Finding, ...]:
+def unparsable(error: SourceError, text: str, path: str, plan: Plan, ignored: tuple[str, ...]) -> Outcome:
     """TL001 stands whatever is selected: a file that nobody could read must not pass for clean."""
     code, name = UNPARSABLE
     if selection.ignored(code, name, (*plan.ignore, *ignored)):
-        return ()
+        return Outcome(path)
     line = error.line or 1
-    site = Site(path, line, 1, line, 1)
-    return (Finding(code, name, site, " ".join(error.message.split()), source=error.message),)
+    finding = Finding(code, name, Site(path, line, 1, line, 1), " ".join(error.message.split()), source=error.message)
+    new, known = ([finding], []) if plan.known is None else plan.known.split([finding])
+    return Outcome(path, findings=tuple(new), text=text, known=tuple(known), ran=(code,))
 
 
 def _suspect(data: bytes) -> bool:

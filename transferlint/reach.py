@@ -17,11 +17,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
+from transferlint.knowledge import roles
+
 _FROM = re.compile(rb"(?:^|[;:])\s*from(?:\s+|(?=\.))([.\w]+)\s*$")
 _BEFORE = re.compile(rb"(?:^|[;:])\s*$")
 _LAZY = re.compile(rb"_module\(\s*[rbuRBU]?['\"]([.\w]+)")
 _NAMES = re.compile(rb"\s*(\([^)]*\)|(?:[^\\\r\n;]|\\\r?\n)*)")
 _COMMENT = re.compile(rb"#[^\r\n]*")
+_DEFINED = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
+_WORD = re.compile(rb"\w+")
+_CALLED = re.compile(rb"(?<!def )\b(\w+)\(")
 _DEFINES = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+def|def|class)[ \t]")
 # What a package defines itself may use whatever it imports; names with an underscore are its own affair.
 _DEFINES_PUBLIC = re.compile(_DEFINES.pattern + rb"|^[A-Za-z]\w*[ \t]*(?::[^=\n]*)?=(?!=)")
@@ -59,11 +64,19 @@ class Import:
     bound: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reached:
+    """The files that matter for some: their `users`, and what all of these and they themselves use (`used`)."""
+
+    users: frozenset[str]
+    used: frozenset[str]
+
+
 def reach(
     targets: Iterable[str], sources: Mapping[str, bytes], modules: Modules, bounds: Bounds = Bounds()
-) -> set[str]:
-    """The files among `sources` (paths to bytes) that matter for `targets`, themselves included."""
-    return _Graph(sources, modules).reach(set(targets), bounds)
+) -> Reached:
+    """The files among `sources` (paths to bytes) that matter for `targets`, without these."""
+    return _Graph(sources, modules).reach(frozenset(targets), bounds)
 
 
 def imports(data: bytes) -> list[Import]:
@@ -115,10 +128,12 @@ class _Graph:
         self.modules = modules
         self._imports: dict[str, list[Import]] = {}
         self._uses: dict[str, frozenset[str]] = {}
+        self._said: dict[tuple[str, bool], frozenset[bytes]] = {}
 
-    def reach(self, targets: set[str], bounds: Bounds) -> set[str]:
-        users = self._users(targets, bounds.users)
-        return self._closure(targets, _END) | self._closure(users, bounds.bases)
+    def reach(self, targets: frozenset[str], bounds: Bounds) -> Reached:
+        users = self._users(set(targets), bounds.users)
+        used = self._closure(set(targets), _END) | self._closure(users, bounds.bases)
+        return Reached(frozenset(users & self.sources.keys()), frozenset(used - users - targets))
 
     def _closure(self, files: set[str], levels: int) -> set[str]:
         seen, new = set(files), set(files)
@@ -134,13 +149,29 @@ class _Graph:
             for used in self._used(file):
                 used_by.setdefault(used, set()).add(file)
         seen, new = set(files), set(files)
-        for _ in range(levels):
-            new = {user for file in new if self._defines(file) for user in used_by.get(file, ())} - seen
+        for level in range(levels):
+            found: set[str] = set()
+            for file in new:
+                asking = self._asking(file)
+                candidates = (user for user in used_by.get(file, ()) if user not in seen and user not in found)
+                found.update(user for user in candidates if asking & self._words(user, level > 0))
+            new = found - seen
             seen |= new
         return seen - files
 
-    def _defines(self, file: str) -> bool:
-        return _DEFINES.search(self.sources.get(file, b"")) is not None
+    def _asking(self, file: str) -> frozenset[bytes]:
+        """The functions of a file whose name does not tell how often they run: their callers do."""
+        return frozenset(
+            name for name in _DEFINED.findall(self.sources.get(file, b"")) if not roles.told_by_name(_text(name))
+        )
+
+    def _words(self, file: str, called: bool) -> frozenset[bytes]:
+        """The words of a file, or only those that it calls."""
+        known = self._said.get((file, called))
+        if known is None:
+            pattern = _CALLED if called else _WORD
+            known = self._said[file, called] = frozenset(pattern.findall(self.sources.get(file, b"")))
+        return known
 
     def _imports_of(self, file: str) -> list[Import]:
         known = self._imports.get(file)

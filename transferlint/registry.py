@@ -1,15 +1,17 @@
 """The rule packs that are installed: found by entry point, checked, and refused one by one where they are broken.
 
 A pack is a package named by an entry point of the group `transferlint.rules`; its attribute `RULES` is a tuple of
-`transferlint.rule.Rule`. The built-in pack is found in the same way as anybody else's.
+`transferlint.rule.Rule`. The built-in pack is found in the same way as anybody else's. Rule files that belong to no
+package are taken from their paths (`own_rules.py`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from transferlint.model import Safety
@@ -18,6 +20,10 @@ from transferlint.rule import CATEGORIES, HEADINGS, Example, Rule
 GROUP = "transferlint.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]{3}\Z")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+
+
+class RuleFileError(Exception):
+    """A path at which there are no rules; the message is one line."""
 
 
 class EntryPoint(Protocol):
@@ -47,24 +53,32 @@ class Registry:
         return None
 
 
-def load(points: Iterable[EntryPoint] | None = None) -> Registry:
-    """Import and check every pack; `points` replaces the installed entry points. Never raises for a broken pack."""
+def load(points: Iterable[EntryPoint] | None = None, paths: Sequence[str] = ()) -> Registry:
+    """Import and check every pack, and then the rule files at `paths` (files and folders); `points` replaces the
+    installed entry points. Never raises for a broken pack or file."""
     if points is None:
         from importlib.metadata import entry_points
 
         points = entry_points(group=GROUP)
+    sources: list[tuple[str, Callable[[], tuple[Rule, ...]]]] = []
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        sources.append((f"rule pack {point.name} ({point.value})", functools.partial(_pack, point)))
+    if paths:
+        from transferlint import own_rules
+
+        sources += own_rules.sources(paths)
     rules: dict[str, Rule] = {}
     names: set[str] = set()
     refused: list[str] = []
-    for point in sorted(points, key=lambda point: (point.name, point.value)):
+    for described, source in sources:
         try:
-            pack = _pack(point)
+            pack = source()
             faults = [fault for rule in pack for fault in _faults(rule)] + list(_clashes(pack, set(rules), names))
-        except Exception as error:  # a pack is foreign code: whatever it raises, the others go on
-            faults = [f"{type(error).__name__}: {_one_line(error)}"]
+        except (Exception, SystemExit) as error:  # foreign code: whatever it raises, the others go on
+            faults = [_fault(error)]
             pack = ()
         if faults:
-            refused.append(f"rule pack {point.name} ({point.value}) is left out: {faults[0]}" + _others(faults))
+            refused.append(f"{described} is left out: {faults[0]}" + _others(faults))
             continue
         rules.update((rule.code, rule) for rule in pack)
         names.update(rule.name for rule in pack)
@@ -74,7 +88,11 @@ def load(points: Iterable[EntryPoint] | None = None) -> Registry:
 def _pack(point: EntryPoint) -> tuple[Rule, ...]:
     """The rules of a pack; raises TypeError where `RULES` is not a tuple of rules."""
     module, _, attribute = point.value.partition(":")
-    found: Any = getattr(importlib.import_module(module.strip()), attribute.strip() or "RULES")
+    return checked(getattr(importlib.import_module(module.strip()), attribute.strip() or "RULES"))
+
+
+def checked(found: Any) -> tuple[Rule, ...]:
+    """What a pack calls its rules, as a tuple; raises TypeError where it holds anything else."""
     if not isinstance(found, (tuple, list)):
         raise TypeError(f"RULES is a {type(found).__name__}, not a tuple of rules")
     for item in found:
@@ -102,8 +120,8 @@ def _faults(rule: Any) -> Iterator[str]:
         yield f"{rule.code}: default is not a bool"
     if rule.fix_safety is not None and not isinstance(rule.fix_safety, Safety):
         yield f"{rule.code}: fix_safety is neither None nor a Safety"
-    if not callable(rule.detect):
-        yield f"{rule.code}: detect cannot be called"
+    if not callable(rule.detect) or not (rule.judge is None or callable(rule.judge)):
+        yield f"{rule.code}: {'judge' if callable(rule.detect) else 'detect'} cannot be called"
     if not isinstance(rule.examples, tuple) or not all(isinstance(example, Example) for example in rule.examples):
         yield f"{rule.code}: examples is not a tuple of Example"
     missing = [heading for heading in HEADINGS if heading not in headings(rule.doc)]
@@ -131,5 +149,7 @@ def _others(faults: list[str]) -> str:
     return f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
+def _fault(error: BaseException) -> str:
+    """An error in one line; where it has no message of ours, with its type."""
+    words = " ".join(str(error).split())[:300]
+    return words if isinstance(error, RuleFileError) else f"{type(error).__name__}: {words}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from transferlint.model import Finding, Safety
+from transferlint.model import Finding, Fix, Safety, Site
 
 if TYPE_CHECKING:
-    from transferlint.flow.facts import FileFacts
+    from transferlint.flow.facts import FileFacts, FunctionFacts
+    from transferlint.syntax.program import Reg
+    from transferlint.syntax.suppressions import Suppression
 
 HEADINGS = ("What it does", "Why", "Example", "Use instead", "When it is fine", "Fix safety")
 CATEGORIES = ("linter", "repeated", "round-trip", "hidden-sync", "wasteful", "mistake")
@@ -30,12 +32,47 @@ class Example:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class CommentFacts:
+    """What a rule may ask that judges the suppressions of a file, once all others have run on it.
+
+    `comments` stand in order; `silenced[i]` are the codes of the findings that `comments[i]` silences, sure or not;
+    `ran` are the codes of the rules that ran to their end on this file, and `usual` those of all installed rules that
+    are on by default. `whole` says that the file was seen within its project, as far as that could be read.
+    """
+
+    path: str
+    text: str
+    comments: tuple[Suppression, ...]
+    silenced: tuple[frozenset[str], ...]
+    ran: frozenset[str]
+    usual: frozenset[str]
+    whole: bool
+
+    def finding(self, start: int, end: int, message: str, help: str = "", fix: Fix | None = None) -> Finding:
+        """A finding at two offsets of the text. Code and name are the rule's to add."""
+        site = Site(self.path, *_position(self.text, start), *_position(self.text, end))
+        return Finding("", "", site, message, help, fix=fix, source=self.text[start:end])
+
+
+def _position(text: str, offset: int) -> tuple[int, int]:
+    """The 1-based line and column of an offset; lines end at \\n, \\r\\n or \\r."""
+    before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
     """One rule: its identity, its explanation and its pure detector.
 
     `code` matches [A-Z]+[0-9]{3}; `name` is the bad pattern in kebab case, so that "allow NAME" reads naturally;
     `default` says whether it runs without being selected; `detect` maps the facts of one file to findings and keeps
-    no state between calls; `doc` is the rule file's docstring under the fixed headings `HEADINGS`.
+    no state between calls; `doc` is the rule file's docstring under the fixed headings `HEADINGS`. `judge` is the
+    detector of a rule about suppressions: it runs after all others, and only a comment that names its code in full
+    silences what it finds.
+
+    `claims` gives the registers of the transfers of one function of which this rule says more than that they repeat:
+    rules that report any repeated read or upload leave those to it where it runs (`FunctionFacts.claimed`). Of two
+    rules that claim the same register the one with the higher code reports it.
     """
 
     code: str
@@ -48,6 +85,8 @@ class Rule:
     examples: tuple[Example, ...]
     detect: Callable[[FileFacts], Iterator[Finding]]
     doc: str
+    judge: Callable[[CommentFacts], Iterator[Finding]] | None = None
+    claims: Callable[[FunctionFacts], Iterable[Reg]] | None = None
 
     def findings(self, facts: FileFacts) -> Iterator[Finding]:
         """What the rule finds in a file, with its code and name on it."""

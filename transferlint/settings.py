@@ -38,8 +38,9 @@ class Settings:
 
     `select` None means every rule that is on by default. Patterns are those of `.gitignore`, relative to `root` (the
     folder of the settings file, else the current one). `test_paths` None means the built-in list. `knowledge` holds the
-    rows of `[tool.transferlint.knowledge]`. `jobs` 0 means one worker a core. `source` names the file they came from,
-    "" for none.
+    rows of `[tool.transferlint.knowledge]`. `rules` are files and folders of rules beside the installed packs,
+    `baseline` is the file of known findings ("" for none); both as seen from the current folder. `jobs` 0 means one
+    worker a core. `source` names the file they came from, "" for none.
     """
 
     select: tuple[str, ...] | None = None
@@ -59,6 +60,8 @@ class Settings:
     jobs: int = 0
     context: str = "project"
     project_root: str = ""
+    rules: tuple[str, ...] = ()
+    baseline: str = ""
     root: str = ""
     source: str = ""
 
@@ -78,6 +81,12 @@ def _flag(value: Any) -> bool:
 def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise TypeError("a whole number, 0 for one worker a core")
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a string")
     return value
 
 
@@ -151,6 +160,8 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "unsafe-fixes": _flag,
     "jobs": _count,
     "context": _context,
+    "rules": _strings,
+    "baseline": _string,
 }
 
 
@@ -196,7 +207,11 @@ def read(path: str) -> Settings:
     base = Settings(root=root, source=path)
     table = _table(path)
     section = " [tool.transferlint]" if os.path.basename(path) == "pyproject.toml" else ""
-    return from_table(table or {}, _relative(path) + section, base)
+    found = from_table(table or {}, _relative(path) + section, base)
+    # Paths in a file are relative to it, wherever a run starts.
+    rules = tuple(_relative(os.path.join(root, rule)) for rule in found.rules)
+    known = _relative(os.path.join(root, found.baseline)) if found.baseline else ""
+    return dataclasses.replace(found, rules=rules, baseline=known)
 
 
 def inline(text: str, base: Settings) -> Settings:

@@ -10,14 +10,19 @@ from __future__ import annotations
 import array
 import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from transferlint import cache
+from transferlint.detecting import detected
 from transferlint.discovery import Target
-from transferlint.pipeline import Checked, Outcome, Plan, detected, facts_of, finished, internal, read_worth, unparsable
+from transferlint.pipeline import facts_of, finished, read_worth, unparsable
+from transferlint.plan import Checked, Outcome, Plan, internal
 from transferlint.syntax import collector
+from transferlint.writing import NO_STAMP, Stamp, stamp_of
 
 if TYPE_CHECKING:
+    from transferlint.cache import Parts
     from transferlint.flow.modules import ModuleIndex
     from transferlint.flow.project import Project
     from transferlint.syntax.program import Program
@@ -29,11 +34,13 @@ if TYPE_CHECKING:
 class Prepared:
     """What the first step made of a file: its frozen program and its suppressions, or (with `outcome`) all there is to
     say already. `source` is kept only of files that are checked, their bytes (`data`) only where they may be fixed;
+    `kept` says that the program lies in the cache, to be read when it is asked for.
     `lines` holds the offsets at which lines begin, `marks` those of comments, starts and ends in turn,
-    `parentheses` what `portable.parenthesised` gives."""
+    `parentheses` what `portable.parenthesised` gives, `stamp` which state of the file was read."""
 
     path: str
     program: Program | None = None
+    kept: bool = False
     comments: tuple[Suppression, ...] = ()
     source: Source | None = None
     data: bytes = b""
@@ -41,6 +48,7 @@ class Prepared:
     marks: array.array[int] = dataclasses.field(default_factory=lambda: array.array("i"))
     parentheses: array.array[int] = dataclasses.field(default_factory=lambda: array.array("i"))
     outcome: Outcome | None = None
+    stamp: Stamp = NO_STAMP
 
     def __reduce__(self) -> tuple[Any, ...]:
         """From a worker to its parent the program goes packed."""
@@ -50,6 +58,7 @@ class Prepared:
         return _restored, (
             packed,
             self.path,
+            self.kept,
             self.comments,
             self.source,
             self.data,
@@ -57,6 +66,7 @@ class Prepared:
             self.marks,
             self.parentheses,
             self.outcome,
+            self.stamp,
         )
 
 
@@ -68,40 +78,53 @@ def _restored(packed: bytes, path: str, *others: Any) -> Prepared:
 
 def prepare(target: Target, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:
     """The first step for a file. One that is not `wanted` is only context: what cannot be parsed is not in it."""
+    stamp = stamp_of(target.path) if plan.changes else NO_STAMP
     data = read_worth(target, always=os.path.basename(target.path) == "__init__.py" and not wanted)
     if isinstance(data, Outcome):
         return Prepared(target.path, outcome=data)
-    return prepare_bytes(target.path, data, plan, ignored, wanted)
+    return dataclasses.replace(prepare_bytes(target.path, data, plan, ignored, wanted), stamp=stamp)
 
 
 def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:
     """`prepare` for a file whose bytes are at hand, whatever is in them."""
     from transferlint.syntax.source import SourceError, decode, parse
 
+    if plan.cache and not wanted and cache.holds(plan.cache, data):
+        return Prepared(path, kept=True)
+    kept = cache.read(plan.cache, path, data) if plan.cache else None
+    source = None
     text = ""
     try:
-        source = decode(path, data)
-        text = source.text
-        tree = parse(source)
+        if wanted or kept is None:
+            source = decode(path, data)
+            text = source.text
+        if kept is None and source is not None:
+            kept = _made(source, parse(source))
+            if plan.cache:
+                cache.write(plan.cache, data, kept)
     except SourceError as error:
-        return Prepared(path, outcome=Outcome(path, findings=unparsable(error, path, plan, ignored), text=text))
+        return Prepared(path, outcome=unparsable(error, text, path, plan, ignored))
     except Exception as error:  # a defect of ours must not end the run
-        return Prepared(path, outcome=Outcome(path, troubles=(internal("the engine", path, error),)))
-    try:
-        from transferlint.syntax import lower, portable, spans, suppressions
+        return Prepared(path, outcome=Outcome(path, troubles=(internal("the front end", path, error),)))
+    assert kept is not None
+    program, comments, lines, marks, parentheses = kept
+    if not wanted:
+        return Prepared(path, kept=True) if plan.cache else Prepared(path, program, lines=lines)
+    return Prepared(path, program, False, comments, source, data if plan.changes else b"", lines, marks, parentheses)
 
-        positions = spans.Spans(tree, text)
-        program = lower.lower(tree, path)
-        parentheses = portable.parenthesised(program, positions) if wanted else array.array("i")
-        portable.freeze(program, positions)
-        lines = array.array("i", positions.line_starts())
-        if not wanted:
-            return Prepared(path, program, lines=lines)
-        comments = tuple(suppressions.find(text, tree, positions))
-        marks = array.array("i", (offset for pair in positions.comments() for offset in pair))
-    except Exception as error:
-        return Prepared(path, outcome=Outcome(path, troubles=(internal("the analysis", path, error),)))
-    return Prepared(path, program, comments, source, data if plan.fix else b"", lines, marks, parentheses)
+
+def _made(source: Source, tree: Any) -> Parts:
+    """What is kept of a file's tree."""
+    from transferlint.syntax import lower, portable, spans, suppressions
+
+    positions = spans.Spans(tree, source.text)
+    program = lower.lower(tree, source.path)
+    parentheses = portable.parenthesised(program, positions)
+    comments = tuple(suppressions.find(source.text, tree, positions))
+    portable.freeze(program, positions)
+    lines = array.array("i", positions.line_starts())
+    marks = array.array("i", (offset for pair in positions.comments() for offset in pair))
+    return program, comments, lines, marks, parentheses
 
 
 def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], project: Project | None) -> Outcome:
@@ -124,14 +147,57 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
         return Outcome(path, troubles=(internal("the engine", path, error),))
 
 
-def linked(prepared: Iterable[Prepared], index: ModuleIndex, plan: Plan) -> Project:
+class _Programs(Mapping[str, "Program"]):
+    """The programs of a project by path; those that are only kept are read when they are asked for."""
+
+    def __init__(self, prepared: Iterable[Prepared], plan: Plan) -> None:
+        self._prepared = {one.path: one for one in prepared if one.program is not None or one.kept}
+        self._plan = plan
+
+    def __getitem__(self, path: str) -> Program:
+        program = self._loaded(path).program
+        assert program is not None
+        return program
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._prepared)
+
+    def __len__(self) -> int:
+        return len(self._prepared)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._prepared
+
+    def lines(self, path: str) -> Sequence[int]:
+        """The offsets at which the lines of a file begin."""
+        return self._loaded(path).lines
+
+    def _loaded(self, path: str) -> Prepared:
+        if self._prepared[path].program is None:
+            self._prepared[path] = self._read(path)
+        return self._prepared[path]
+
+    def _read(self, path: str) -> Prepared:
+        from transferlint.syntax.program import Function, Program
+
+        data = read_worth(Target(path), always=True)
+        if isinstance(data, bytes):
+            found = cache.read(self._plan.cache, path, data)
+            if found is not None:
+                return Prepared(path, found[0], lines=found[2])
+            again = prepare_bytes(path, data, dataclasses.replace(self._plan, cache=""), wanted=False)
+            if again.program is not None:
+                return again
+        return Prepared(path, Program(path, [Function(0, "module", "<module>", "<module>", -1, (0, 0))]))
+
+
+def linked(prepared: Iterable[Prepared], index: ModuleIndex, plan: Plan, entered: Container[str]) -> Project:
     """The project of all programs, put together here so that processes forked from this one share it; `index` has all
-    its modules, also those that were not prepared."""
+    its modules, also those that were not prepared. `entered` are the files whose calls count."""
     from transferlint.flow.project import Project
 
-    whole = [one for one in prepared if one.program is not None]
-    programs = {one.path: one.program for one in whole if one.program is not None}
-    project = Project(programs, index, plan.options, {one.path: one.lines for one in whole})
+    programs = _Programs(prepared, plan)
+    project = Project(programs, index, plan.options, programs.lines, [path for path in programs if path in entered])
     with collector.paused():
         project.link()
     return project

@@ -4,9 +4,12 @@ nothing that the analysis knows."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +17,6 @@ import pytest
 from transferlint import registry
 from transferlint.cli import main
 from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Heat, Level, Safety, Site
-from transferlint.registry import Registry
 from transferlint.rule import HEADINGS, Example, Rule
 
 DOC = "\n\n".join(f"{heading}\n{'-' * len(heading)}\nSome words." for heading in HEADINGS)
@@ -71,6 +73,7 @@ RULES = (
     rule("TST102", "worse-word", _finds("worse", Safety.UNSAFE, Confidence.LIKELY), fix_safety=Safety.UNSAFE),
     rule("TST103", "doubtful-word", _finds("doubtful", Safety.SAFE, Confidence.POSSIBLE)),
     rule("TST201", "quiet-word", _finds("quiet", Safety.SAFE, Confidence.CERTAIN), default=False),
+    rule("TL004", "stale-baseline-entry", lambda facts: iter(())),  # the engine finds for it
     rule("TST901", "crashing-rule", _crashes),
     rule("TST902", "deadly-rule", _dies),
 )
@@ -97,7 +100,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """`run("check", "a.py")`: the command in this process, with the word rules."""
-    monkeypatch.setattr(registry, "load", lambda: Registry(RULES))
+    pack = ModuleType("word_rules")
+    pack.RULES = RULES  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "word_rules", pack)
+    point = SimpleNamespace(name="words", value="word_rules")
+    monkeypatch.setattr(registry, "load", functools.partial(registry.load, points=[point]))
 
     def command(*arguments: str) -> Ran:
         capsys.readouterr()

@@ -119,7 +119,7 @@ def test_fix_writes_and_reports_what_remains(run, write):
     assert "Fixed 1 finding. Found 1 finding" in ran.out
     assert path.read_text() == "import torch\nx = fine\ny = worse\n"
     ran = run("check", "--fix", "--unsafe-fixes")
-    assert (ran.code, ran.out) == (0, "Fixed 1 finding. Nothing found in 1 file.\n")
+    assert (ran.code, ran.out) == (0, "Fixed 1 finding. Nothing found in 1 file.\n  fixed:     TST102 1\n")
     assert path.read_text() == "import torch\nx = fine\ny = fine\n"
 
 
@@ -132,7 +132,8 @@ def test_unsafe_fixes_alone_changes_nothing(run, write):
 def test_fix_only_reports_nothing(run, write):
     path = write("a.py", "x = bad\ny = worse\n")
     ran = run("check", "--fix-only")
-    assert (ran.code, ran.out, ran.err) == (0, "", "Fixed 1 finding in 1 file.\n")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "Fixed 1 finding in 1 file.\n  fixed:     TST101 1\n  remaining: TST102 1\n"
     assert "x = fine" in path.read_text()
 
 
@@ -301,3 +302,43 @@ def test_project_root(run, write, folder: Path):
     other.mkdir()
     (other / "transferlint.toml").write_text('output-format = "concise"\n')
     assert run("check", "deep", "--project-root", str(other)).out.startswith("deep/a.py:2:5 TST101")
+
+
+def test_add_ignore_silences_everything_once(run, write):
+    path = write("a.py", "x = bad  # first\ny = worse\nz = bad, worse\n")
+    ran = run("check", "--add-ignore", "--reason", "known")
+    assert (ran.code, ran.out) == (0, "Suppressed 4 findings. Nothing found in 1 file.\n")
+    assert path.read_text() == (
+        "import torch\n"
+        "x = bad  # first  # transferlint: ignore[TST101] known\n"
+        "y = worse  # transferlint: ignore[TST102] known\n"
+        "z = bad, worse  # transferlint: ignore[TST101, TST102] known\n"
+    )
+    assert run("check", "--add-ignore", "--reason", "other").out == "Nothing found in 1 file.\n"
+    assert "other" not in path.read_text()
+
+
+def test_add_ignore_shows_with_diff_and_takes_standard_input(run, write, monkeypatch):
+    path = write("a.py", "x = bad\n")
+    ran = run("check", "--add-ignore", "--diff")
+    assert (ran.code, ran.err) == (1, "Would suppress 1 finding in 1 file.\n")
+    assert "+x = bad  # transferlint: ignore[TST101]\n" in ran.out
+    assert "ignore" not in path.read_text()
+    _stdin(monkeypatch, "import torch\nx = bad\n")
+    assert run("check", "-", "--add-ignore", "-q").out == "import torch\nx = bad  # transferlint: ignore[TST101]\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--reason", "x"), "--reason: it is given without --add-ignore"),
+        (("--add-ignore", "--reason", "see #1"), "--reason: `#` would end it"),
+        (("--add-ignore", "--fix"), "--add-ignore and --fix exclude each other"),
+    ],
+)
+def test_add_ignore_refuses(run, write, options, message):
+    path = write("a.py", "x = bad\n")
+    ran = run("check", *options)
+    assert ran.code == 2
+    assert message in ran.err
+    assert path.read_text() == "import torch\nx = bad\n"

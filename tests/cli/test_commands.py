@@ -43,8 +43,8 @@ def test_rule_that_is_not_known(run):
 
 def test_rules(run):
     lines = run("rules").out.splitlines()
-    assert lines[0].split() == ["TST101", "bad-word", "on", "safe", "finds", "bad-word"]
-    assert [row["code"] for row in json.loads(run("rules", "--output-format", "json").out)][:2] == ["TST101", "TST102"]
+    assert lines[1].split() == ["TST101", "bad-word", "on", "safe", "finds", "bad-word"]
+    assert [row["code"] for row in json.loads(run("rules", "--output-format", "json").out)][:2] == ["TL004", "TST101"]
 
 
 @pytest.mark.parametrize("stage", ["program", "facts"])

@@ -124,7 +124,7 @@ def test_dtype(explain: Explain):
 
 
 def test_upload_of_a_batch(explain: Explain):
-    found = explain(loop("x = inputs.to(device)  # here"))
+    found = explain(loop("x = inputs[0].to(device)  # here"))
     assert reason(found) == "an upload of what each step brings: new data has to cross once"
     assert found[0]["direction"] == "h2d"
 
@@ -165,7 +165,7 @@ for step in range(1000):
 
 def test_a_cause_is_not_its_effect(explain: Explain):
     """The upload is evidence of the read's finding, and no part of it."""
-    text = loop("x = inputs.to(device)  # here", "total += model(x).sum().item()")
+    text = loop("x = inputs[0].to(device)  # here", "total += model(x).sum().item()")
     assert "TL101" not in reason(explain(text))
 
 

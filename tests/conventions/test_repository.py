@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json", ""}
 # Paths of one machine and words about how this was made say nothing to whoever reads the code.
 FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
+SUPPORT = {"proving.py", "simulated.py", "listening.py", "kineto.py"}  # what tests import
 VAGUE = {"utils", "helpers", "common", "manager", "misc"}
 
 
@@ -82,6 +83,12 @@ def test_the_rule_pages_are_current() -> None:
 
 def test_every_test_file_is_found() -> None:
     tests = [path for path in files() if path.parts[len(ROOT.parts)] == "tests" and path.suffix == ".py"]
-    inner = [path for path in tests if "fixtures" not in path.parts]
-    strays = [path.name for path in inner if path.name not in {"conftest.py", "proving.py", "__init__.py"}]
+    inner = [path for path in tests if not {"fixtures", "programs", "site-packages"} & set(path.parts)]
+    strays = [path.name for path in inner if path.name not in {"conftest.py", "__init__.py", *SUPPORT}]
     assert [name for name in strays if not name.startswith("test_")] == []
+
+
+def test_programs_hold_no_tests() -> None:
+    programs = [path for path in files() if "programs" in path.parts and path.suffix == ".py"]
+    assert len(programs) >= 25
+    assert [path.name for path in programs if path.name.startswith("test_") or path.name == "conftest.py"] == []

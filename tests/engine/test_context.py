@@ -10,7 +10,7 @@ from transferlint import context
 from transferlint.discovery import discover
 from transferlint.settings import Settings
 
-USER = "import lib.model\n"
+USER = "import lib.model\nlib.model.f()\n"
 MODEL = "from lib import base\ndef f(): pass\n"
 
 

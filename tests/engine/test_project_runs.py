@@ -42,7 +42,7 @@ class Heard:
         self.done = 0
 
     def begin(self, total: int) -> None:
-        self.total = total
+        self.total += total
 
     def advance(self, count: int) -> None:
         self.done += count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transferlint.flow.modules import ModuleIndex
-from transferlint.reach import Bounds, Import, imports, reach
+from transferlint.reach import Bounds, Import, Reached, imports, reach
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ FILES = {
     "pkg/nnet/__init__.py": "from .losses import nll\n",
     "pkg/nnet/losses.py": "def nll(): pass\n",
     "pkg/nnet/layers.py": "def layer(): pass\n",
-    "run.py": "from pkg import Boss\nclass Mine(Boss): pass\ndef go(): pass\n",
+    "run.py": "from pkg import Boss, helper\nclass Mine(Boss): pass\ndef go(): helper()\n",
     "whole.py": "import pkg as p\nx = p.nnet.losses.nll()\n",
-    "main.py": "from run import go\nimport extra\n",
-    "outer.py": "import main\n",
+    "main.py": "from run import go\nimport extra\ngo()\n",
+    "outer.py": "import main\nmain.all_of_it()\n",
     "extra.py": "def more(): pass\n",
     "star.py": "from pkg import *\n",
 }
@@ -67,7 +67,10 @@ ALONE = Bounds(users=0, bases=0)
 
 def near(target: str, bounds: Bounds = BOUNDS, files: dict[str, str] = DEFINING) -> set[str]:
     sources = {path: text.encode() for path, text in files.items()}
-    return reach([target], sources, ModuleIndex(files, "."), bounds) - {target}
+    found = reach([target], sources, ModuleIndex(files, "."), bounds)
+    assert target not in found.users | found.used
+    assert not found.users & found.used
+    return set(found.users | found.used)
 
 
 @pytest.mark.parametrize(
@@ -123,11 +126,20 @@ def test_circles_end():
     files = {
         "a/__init__.py": "from .b import x\nfrom . import *\n",
         "a/b.py": "from . import x\nfrom .c import x\ndef f(): pass\n",
-        "a/c.py": "from .b import x\ndef g(): pass\n",
+        "a/c.py": "from .b import x, f\ndef g(): f()\n",
     }
     assert near("a/b.py", files=files) == {"a/__init__.py", "a/c.py"}
 
 
 def test_all_of_a_project_is_all_of_it():
     sources = {path: text.encode() for path, text in FILES.items()}
-    assert reach(FILES, sources, ModuleIndex(FILES, ".")) == set(FILES)
+    assert reach(FILES, sources, ModuleIndex(FILES, ".")) == Reached(frozenset(), frozenset())
+
+
+def test_a_user_that_calls_only_what_is_told_by_name_does_not_matter():
+    files = {
+        "net.py": "class Net:\n    def forward(self, x): pass\n    def mix(self, x): pass\n",
+        "train.py": "from net import Net\nnet = Net()\nnet.forward(1)\n",
+        "eval.py": "from net import Net\nnet = Net()\nnet.mix(1)\n",
+    }
+    assert near("net.py", files=files) == {"eval.py"}

@@ -148,7 +148,7 @@ def test_a_fix_that_breaks_the_text_is_refused_and_the_others_are_applied() -> N
     assert made.text == "a = new\nb = bad\nc = new\n"
     assert [found.code for found in made.remaining] == ["TL666"]
     assert len(made.refused) == 1
-    assert made.refused[0].startswith("TL666 at 2:5 is not fixed: the result does not parse (line ")
+    assert made.refused[0].startswith("TL666 at 2:5 is not fixed: the result is not Python (line ")
     assert "\n" not in made.refused[0]
 
 
@@ -264,3 +264,15 @@ def test_whatever_is_proposed_the_applied_fixes_never_overlap(proposals: list[tu
             apart = one.end <= other.start or other.end <= one.start
             assert apart or (one == other and one.start == one.end)
     assert made.text == apply_edits(text, edits)
+
+
+def test_a_fix_whose_result_parses_and_does_not_compile_is_refused() -> None:
+    made = fix("def f(x):\n    return g(x, a=1, b=2)\n", replacing("b=2", "a=2"))
+    assert made.fixed == ()
+    assert made.refused == (
+        "TL900 at 2:22 is not fixed: the result is not Python (line 2: keyword argument repeated: a)",
+    )
+
+
+def test_what_never_compiled_may_still_be_fixed() -> None:
+    assert fix("return 1 + old\n", replacing("old", "new")).text == "return 1 + new\n"

@@ -282,9 +282,10 @@ def test_negative_numbers_keep_their_value(value: str) -> None:
         "torch.tensor(0.5, **{'device': device})",
     ],
 )
-def test_others_are_left_alone(made: str) -> None:
+def test_others_are_not_filled_in(made: str) -> None:
     text = loop(f"y = {made}\nkept = kept * y[0:0]\n", "from torch import tensor\n")
-    assert fix(text, RULES["TL104"], unsafe=True).text == text
+    assert Safety.SAFE not in findings("TL104", text)
+    assert safely_fixed("TL104", text) == text
 
 
 # TL401
@@ -319,6 +320,15 @@ def made_in_forward(expression: str) -> str:
         ("torch.ones(3).to(device=x.device, dtype=torch.long)", "torch.ones(3, device=x.device, dtype=torch.long)"),
         ("torch.eye(2).to(x.device, dtype=torch.bool)", "torch.eye(2, device=x.device, dtype=torch.bool)"),
         ("(zeros(3)\n            .to(x.device))", "(zeros(3, device=x.device))"),
+        ("(zeros(3)).to(x.device)", "(zeros(3, device=x.device))"),
+        ("torch.full((2,), 0.1).to(x.device, torch.half)", "torch.full((2,), 0.1, device=x.device).to(torch.half)"),
+        ("torch.tensor([0.1]).to(x.device, torch.float64)", "torch.tensor([0.1], device=x.device).to(torch.float64)"),
+        ("torch.arange(3).to(x.device, torch.bool)", "torch.arange(3, device=x.device).to(torch.bool)"),
+        ("torch.zeros(3).long().to(x.device)", "torch.zeros(3, device=x.device).long()"),
+        ("torch.arange(3)[None].repeat(2, 1).to(x.device)", "torch.arange(3, device=x.device)[None].repeat(2, 1)"),
+        ("torch.arange(3)[None, :].float().cuda() / 2", 'torch.arange(3, device="cuda")[None, :].float() / 2'),
+        ("torch.tril(torch.ones(3, 3)).to(x.device)", "torch.tril(torch.ones(3, 3, device=x.device))"),
+        ("(torch.ones(3, 1)\n  .squeeze(1)\n  .to(x.device))", "(torch.ones(3, 1, device=x.device)\n  .squeeze(1))"),
     ],
 )
 def test_constants_are_made_on_the_device(old: str, new: str) -> None:
@@ -356,14 +366,9 @@ def test_what_may_differ_is_not_made_on_the_device_safely(made: str) -> None:
         "torch.zeros(3, pin_memory=True).to(x.device)",
         "torch.randn(3, generator=torch.Generator()).to(x.device)",
         "zeros(3).to(d := x.device)",
-        "(zeros(3)).to(x.device)",
         "zeros(\n            3,  # three\n        ).to(x.device)",
         "zeros(3).to(  # there\n            x.device)",
         "torch.zeros(3).cuda(None)",
-        "torch.zeros(3, dtype=torch.half).to(x.device, torch.float64)",
-        "torch.full((2,), 0.1).to(x.device, torch.float64)",
-        "torch.tensor([0.1]).to(x.device, torch.float64)",
-        "torch.arange(3).to(x.device, torch.bool)",
         "torch.tensor(i for i in range(3)).to(x.device)",
         "torch.ones(3).to(x.device, copy=True)",
         "torch.ones(3).to(x.device, non_blocking=bool(print('asked')))",

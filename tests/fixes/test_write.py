@@ -61,7 +61,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(FixError) as caught:
         write_atomically(tmp_path / "gone.py", b"new", b"old")
-    assert caught.value.message == "not fixed: No such file or directory"
+    assert caught.value.message == "not written: No such file or directory"
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace", "chmod"])
@@ -78,6 +78,6 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
     with pytest.raises(FixError) as caught:
         write_atomically(path, b"new", b"old")
     monkeypatch.undo()
-    assert str(caught.value) == "not fixed: No space left on device"
+    assert str(caught.value) == "not written: No space left on device"
     assert path.read_bytes() == b"old"
     assert only_file(tmp_path) == ["a.py"]

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from transferlint.flow.facts import FileFacts, FunctionFacts, analyse
-from transferlint.flow.heat import Warmth
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import Value
+from transferlint.flow.warmth import Warmth
 from transferlint.syntax import program as p
 from transferlint.syntax.lower import lower
 from transferlint.syntax.source import decode, parse

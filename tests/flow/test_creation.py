@@ -10,6 +10,7 @@ import pytest
 from transferlint.flow.transfers import BUILD
 from transferlint.flow.values import (
     DEVICE,
+    FRESH,
     GIVEN,
     HOST,
     MODULE,
@@ -186,3 +187,30 @@ def test_the_meta_device_holds_no_data(look: LookUp) -> None:
         x
     """)
     assert not found.value("x").on_device
+
+
+def test_what_as_tensor_gets_may_be_a_tensor_already(look: LookUp) -> None:
+    found = look(
+        """
+        import torch
+
+        for x, y in loader:
+            torch.as_tensor(y)
+            torch.tensor(y)
+        """
+    )
+    assert not found.value("torch.as_tensor(y)").flags & FRESH
+    assert found.value("torch.tensor(y)").flags & FRESH
+
+
+@pytest.mark.parametrize(("name", "host"), [("lengths_cpu", True), ("host_mask", True), ("lengths", False)])
+def test_arguments_whose_name_says_host(look: LookUp, name: str, host: bool) -> None:
+    found = look(
+        f"""
+        import torch
+
+        def forward({name}: torch.Tensor):
+            {name}
+        """
+    )
+    assert found.value(name).on_host is host

@@ -217,3 +217,34 @@ def test_the_reason_is_told(look: LookUp, source: str, word: str) -> None:
         f"        {source}\n            seen\n"
     )
     assert word in found.warmth("seen").amortised
+
+
+@pytest.mark.parametrize(
+    "test", ["not state", "len(state) == 0", "'step' not in state", "not self.state[p]"]
+)
+def test_state_that_is_set_up_once(look: LookUp, test: str) -> None:
+    found = look(
+        f"""
+        class Optimizer:
+            def step(self):
+                state = self.state[p]
+                if {test}:
+                    here
+        """
+    )
+    assert found.warmth("here").amortised == "only the first time"
+
+
+def test_an_arm_that_counts_failures_is_an_error_path(look: LookUp) -> None:
+    found = look(
+        """
+        def training_step(self, loss):
+            if loss < self.limit:
+                ordinary
+            else:
+                self.nonfinite_count += 1
+                here
+        """
+    )
+    assert found.warmth("here").amortised == "an error path"
+    assert found.warmth("ordinary").hot

@@ -25,7 +25,7 @@ def linked(files: Mapping[str, str], order: list[str] | None = None) -> dict[str
         spans = Spans(tree, files[path])
         programs[path] = freeze(lower(tree, path), spans)
         lines[path] = spans.line_starts()
-    project = Project(programs, ModuleIndex(list(programs), "."), AnalysisOptions(), lines)
+    project = Project(programs, ModuleIndex(list(programs), "."), AnalysisOptions(), lines.__getitem__)
     return {
         path: analyse(path, files[path], program, FrozenSpans(files[path], lines[path]), project.options, project)
         for path, program in programs.items()

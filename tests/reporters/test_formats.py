@@ -110,6 +110,9 @@ def test_json(report):
     assert shown["errors"][0] == {"path": "gone.py", "message": "no such file or folder"}
     assert shown["summary"] == {
         "files": 3, "findings": 3, "fixed": 0, "fixable": 1, "fixable_unsafely": 1,
+        "fixed_by_code": {},
+        "suppressed": 0,
+        "in_baseline": 0,
         "by_code": {"TL001": 1, "TL101": 1, "TL401": 1},
     }  # fmt: skip
 

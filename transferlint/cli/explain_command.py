@@ -26,6 +26,7 @@ _WIDTH = 11
 @click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 @click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A settings file, or one setting as TOML.")
 @click.option("--project-root", type=click.Path(exists=True, file_okay=False), help="As `check` has it.")
+@click.option("--rules", multiple=True, type=click.Path(), help="As `check` has it.")
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
 def COMMAND(
     place: str,
@@ -34,6 +35,7 @@ def COMMAND(
     isolated: bool,
     config: tuple[str, ...],
     project_root: str | None,
+    rules: tuple[str, ...],
     color: bool | None,
 ) -> int:
     """Explain the line FILE:LINE: for every expression on it that transfers, or looks as if it did, where its value
@@ -46,6 +48,7 @@ def COMMAND(
     forwarded = [*(["--min-confidence", min_confidence] if min_confidence else []), *(["--isolated"] * isolated)]
     forwarded += [part for text in config for part in ("--config", text)]
     forwarded += ["--project-root", project_root] if project_root else []
+    forwarded += [part for rule in rules for part in ("--rules", rule)]
     path, _, number = place.rpartition(":")
     if not path or not number.isdecimal():
         raise click.UsageError(f"{place!r} is not FILE:LINE; write for example train.py:42")
@@ -85,7 +88,7 @@ def _explained(path: str, line: int, settings: Settings) -> tuple[str, tuple[Exp
     from transferlint.syntax.source import SourceError
 
     data = _bytes(path)
-    packs = registry.load()
+    packs = registry.load(paths=settings.rules)
     plan = engine.plan_for(settings, packs)
     try:
         facts, comments = look(path, data, settings, plan)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transferlint import context, pipeline, selection, steps, workers
 from transferlint.discovery import Target
 from transferlint.flow.explain import Belief, beliefs
-from transferlint.model import Confidence, Direction, Evidence, Finding, Heat, Site
+from transferlint.model import AGAIN, Confidence, Direction, Evidence, Finding, Heat, Site
 from transferlint.pipeline import Outcome, Plan
 from transferlint.rule import Rule
 from transferlint.steps import Prepared
@@ -117,7 +117,7 @@ def _part(site: Site, counting: Sequence[Finding]) -> Verdict | None:
     """Where a reported finding speaks for this expression too."""
     for finding in counting:
         for evidence in finding.evidence:
-            if evidence.site == site and evidence.message == "and again here":
+            if evidence.site == site and evidence.message == AGAIN:
                 reason = f"merged into {finding.code} at line {finding.site.line}: one change serves both"
                 return Verdict(False, finding.code, reason)
     for finding in counting:
@@ -168,8 +168,8 @@ def _project(prepared: Prepared, data: bytes, settings: Settings, plan: Plan) ->
     jobs = [workers.Job(index, Target(other), wanted=False) for index, other in enumerate(around.others)]
     task = functools.partial(_prepare, plan=plan)
     others = workers.run(jobs, task, _lost, settings.jobs, lambda _: None)
-    known = [prepared, *(one for one in others if one.program is not None)]
-    return workers.deep(lambda: steps.linked(known, around.index(), plan))
+    known = [prepared, *others]
+    return workers.deep(lambda: steps.linked(known, around.index(), plan, around.users | {path}))
 
 
 def _prepare(job: workers.Job, plan: Plan) -> Prepared:

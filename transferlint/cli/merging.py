@@ -28,6 +28,9 @@ def merged(given: Mapping[str, Any]) -> Settings:
     values["extend_exclude"] = (*found.extend_exclude, *given["extend_exclude"])
     if given["project_root"]:
         values["project_root"] = os.path.abspath(given["project_root"])
+    values["rules"] = (*found.rules, *given["rules"])
+    if given["baseline"]:
+        values["baseline"] = given["baseline"]
     if given["fix_only"] or given["diff"]:
         values["fix"] = True
     return dataclasses.replace(_selected(found, given), **values)

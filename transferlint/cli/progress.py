@@ -38,7 +38,7 @@ class TerminalProgress(NoProgress):
 
     def begin(self, total: int) -> None:
         """So many files will be checked."""
-        self._total = total
+        self._total += total
 
     def advance(self, count: int) -> None:
         """So many more are done."""

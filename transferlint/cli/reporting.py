@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import click
 
-from transferlint import engine, registry
+from transferlint import baseline, cache, engine, registry
 from transferlint.cli import FAILED, FOUND, output, version
 from transferlint.cli.cards import card
 from transferlint.cli.merging import merged
@@ -21,7 +21,7 @@ from transferlint.pipeline import Plan
 from transferlint.registry import Registry
 from transferlint.reporters import concise, github, sarif, statistics, text
 from transferlint.reporters import json as json_reporter
-from transferlint.reporters.report import Problem, Report, count
+from transferlint.reporters.report import Problem, Report, count, tallies
 from transferlint.settings import Settings, SettingsError, as_table
 
 
@@ -40,6 +40,11 @@ class CheckOptions:
     unsafe_fixes: bool | None
     fix_only: bool
     diff: bool
+    add_ignore: bool
+    reason: str | None
+    baseline: str | None
+    write_baseline: bool
+    rules: tuple[str, ...]
     statistics: bool
     exit_zero: bool
     jobs: int | None
@@ -54,14 +59,14 @@ class CheckOptions:
     config: tuple[str, ...]
     project_root: str | None
     context: str | None
+    no_cache: bool
     color: bool | None
     quiet: bool
 
 
 def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
     """Do what the options ask and return the exit code."""
-    if "-" in options.paths and len(options.paths) > 1:
-        raise click.UsageError("`-` reads standard input and stands alone")
+    _refuse_contradictions(options)
     try:
         settings = merged({field.name: getattr(options, field.name) for field in dataclasses.fields(options)})
         if options.show_settings:
@@ -69,10 +74,15 @@ def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
             return 0
         if options.show_files:
             return _show_files(options, settings)
-        packs = registry.load()
+        packs = registry.load(paths=settings.rules)
         if not packs.rules:
             raise SettingsError(" ".join(packs.refused) or "no rule pack is installed: reinstall transferlint")
-        plan = engine.plan_for(settings, packs, diff=options.diff)
+        if options.write_baseline and not settings.baseline:
+            raise SettingsError("--write-baseline: name the file with --baseline FILE, or `baseline` in the settings")
+        known = baseline.read(settings.baseline) if settings.baseline and not options.write_baseline else None
+        silence = (options.reason or "") if options.add_ignore else None
+        kept = "" if options.no_cache else cache.folder(environment)
+        plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
     except SettingsError as error:
         click.echo(f"transferlint: {error}", err=True)
         return FAILED
@@ -80,6 +90,10 @@ def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
         return _check_stdin(options, settings, packs, plan, environment)
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
         result = engine.check_paths(options.paths or (".",), settings, plan, progress)
+    if kept:
+        cache.prune(kept)
+    if options.write_baseline:
+        return _write_baseline(options, settings, packs, result)
     return _report(options, settings, packs, result, environment)
 
 
@@ -89,11 +103,59 @@ def _check_stdin(
     """With --fix standard output is the fixed text, whatever happened, and the report goes to standard error."""
     data = sys.stdin.buffer.read()
     result, outcome = engine.check_stdin(options.stdin_filename or "-", data, settings, plan)
-    fixing = settings.fix and not options.diff
+    fixing = plan.changes and not options.diff
     if fixing:
         sys.stdout.buffer.write(outcome.data or data)
         sys.stdout.flush()
     return _report(options, settings, packs, result, environment, err=fixing)
+
+
+def _refuse_contradictions(options: CheckOptions) -> None:
+    """Raises UsageError for options that cannot be together."""
+    if "-" in options.paths and len(options.paths) > 1:
+        raise click.UsageError("`-` reads standard input and stands alone")
+    if options.write_baseline:
+        others = {"-": options.paths == ("-",), "--fix": bool(options.fix), "--add-ignore": options.add_ignore}
+        others.update({"--fix-only": options.fix_only, "--diff": options.diff})
+        for name in (name for name, given in others.items() if given):
+            raise click.UsageError(f"--write-baseline and {name} exclude each other")
+    if options.add_ignore and (options.fix or options.fix_only):
+        raise click.UsageError("--add-ignore and --fix exclude each other: fix first, then suppress what remains")
+    if options.reason is not None:
+        from transferlint.silencing import reason_fault
+
+        fault = "it is given without --add-ignore" if not options.add_ignore else reason_fault(options.reason)
+        if fault:
+            raise click.UsageError(f"--reason: {fault}")
+
+
+def _write_baseline(options: CheckOptions, settings: Settings, packs: Registry, result: Result) -> int:
+    """Write all that was found; what could not be checked is said, and is not in it."""
+    from transferlint import fixes
+
+    problems = _said(packs, result)
+    path = settings.baseline
+    text = baseline.render(result.findings, path, settings.min_confidence, settings.context)
+    try:
+        fixes.write_atomically(path, text.encode(), None)
+    except fixes.FixError as error:
+        click.echo(f"transferlint: {path}: {error.message}", err=True)
+        return FAILED
+    if not options.quiet:
+        click.echo(f"Wrote {count(len(result.findings), 'finding')} to {path}.")
+    return FAILED if problems else 0
+
+
+def _said(packs: Registry, result: Result) -> list[Problem]:
+    """Print notes and problems to standard error; the problems."""
+    problems = [Problem("", line) for line in packs.refused]
+    problems += [Problem(trouble.path, trouble.message) for trouble in result.troubles]
+    for note in result.notes:
+        click.echo(f"transferlint: {note}", err=True)
+    for problem in problems:
+        place = f"{problem.path}: " if problem.path else ""
+        click.echo(f"transferlint: {place}{problem.message}", err=True)
+    return problems
 
 
 def _show_files(options: CheckOptions, settings: Settings) -> int:
@@ -118,22 +180,18 @@ def _report(
     err: bool = False,
 ) -> int:
     """Write everything where it belongs, and decide the exit code. `err`: the report goes to standard error."""
-    problems = [Problem("", line) for line in packs.refused]
-    problems += [Problem(trouble.path, trouble.message) for trouble in result.troubles]
-    for note in result.notes:
-        click.echo(f"transferlint: {note}", err=True)
-    for problem in problems:
-        place = f"{problem.path}: " if problem.path else ""
-        click.echo(f"transferlint: {place}{problem.message}", err=True)
+    problems = _said(packs, result)
     failed = bool(problems)
     if options.diff:
         failed |= not output.write("".join(result.diffs), options.output_file)
         if not options.quiet:
-            click.echo(f"Would fix {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.", err=True)
+            verb, done = ("suppress", result.silenced) if options.add_ignore else ("fix", result.fixed)
+            click.echo(f"Would {verb} {count(len(done), 'finding')} in {count(result.changed, 'file')}.", err=True)
         found = bool(result.changed)
     elif options.fix_only:
         if not options.quiet:
             click.echo(f"Fixed {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.", err=True)
+            click.echo(tallies(result.fixed, result.findings), nl=False, err=True)
         found = False
     else:
         report = _as_report(result, settings, packs, problems)
@@ -151,6 +209,8 @@ def _as_report(result: Result, settings: Settings, packs: Registry, problems: li
         files=result.files,
         problems=tuple(problems),
         fixed=result.fixed,
+        silenced=result.silenced,
+        known=result.known,
         rules=tuple(card(rule) for rule in packs.rules),
         version=version(),
         unsafe=settings.unsafe_fixes,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from transferlint.cli import FAILED, FOUND, INTERRUPTED, version
+from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, version
 
-_COMMANDS = ("check", "explain", "rule", "rules", "debug")
+_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "debug")
 
 
 class _Stopped(Exception):
@@ -24,15 +24,17 @@ class _Stopped(Exception):
 
 
 class _Commands(click.Group):
-    """A group whose command NAME is `transferlint.cli.NAME_command.COMMAND`, imported when it is used."""
+    """A group whose command NAME is `transferlint.cli.NAME_command.COMMAND`, imported when it is used, or one that
+    another package brings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(dict.fromkeys((*_COMMANDS, *installed.names())))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"transferlint.cli.{cmd_name}_command").COMMAND
+            return installed.load(cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = importlib.import_module(f"transferlint.cli.{name}_command").COMMAND
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -48,9 +50,9 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest command in the message."""
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        if args and not args[0].startswith("-") and args[0] not in (*_COMMANDS, *installed.names()):
             hint = f" To check it: transferlint check {args[0]}" if os.path.exists(args[0]) else ""
-            ctx.fail(f"no such command {args[0]!r}; commands are {', '.join(_COMMANDS)}.{hint}")
+            ctx.fail(f"no such command {args[0]!r}; commands are {', '.join(self.list_commands(ctx))}.{hint}")
         return super().resolve_command(ctx, args)
 
 

@@ -16,12 +16,13 @@ from transferlint.cli import FAILED
 @click.argument("code", required=False)
 @click.option("--all", "everything", is_flag=True, help="Explain every rule.")
 @click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Form of the page.")
-def COMMAND(code: str | None, everything: bool, output_format: str) -> int:
+@click.option("--rules", multiple=True, type=click.Path(), help="A file or folder of rules, beside installed packs.")
+def COMMAND(code: str | None, everything: bool, output_format: str, rules: tuple[str, ...]) -> int:
     """Explain the rule CODE (or the rule of that name): what it does, why, what to write instead."""
     from transferlint import registry
     from transferlint.cli.cards import row
 
-    packs = registry.load()
+    packs = registry.load(paths=rules)
     for line in packs.refused:
         click.echo(f"transferlint: {line}", err=True)
     if everything == bool(code):

@@ -13,12 +13,13 @@ from transferlint.cli import FAILED
 
 @click.command("rules", short_help="List all rules.")
 @click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Form of the list.")
-def COMMAND(output_format: str) -> int:
+@click.option("--rules", multiple=True, type=click.Path(), help="A file or folder of rules, beside installed packs.")
+def COMMAND(output_format: str, rules: tuple[str, ...]) -> int:
     """List all rules: code, name, whether it runs by default, how it is fixed, what it reports."""
     from transferlint import registry
     from transferlint.cli.cards import row
 
-    packs = registry.load()
+    packs = registry.load(paths=rules)
     for line in packs.refused:
         click.echo(f"transferlint: {line}", err=True)
     rows = [row(rule) for rule in packs.rules]

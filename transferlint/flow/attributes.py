@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transferlint.flow.annotated import promised
 from transferlint.flow.devices import DTYPES
 from transferlint.flow.frame import Frame
 from transferlint.flow.values import (
@@ -12,6 +13,7 @@ from transferlint.flow.values import (
     GIVEN,
     HOST,
     HOST_ARRAY,
+    HOST_VALUE,
     LOADER,
     MODULE,
     NAME,
@@ -79,7 +81,17 @@ def read(frame: Frame, reg: Reg, made: Attr) -> Value:
         return PYTHON
     if name == "grad" and base.kinds & UNKNOWN and not base.on_host:
         return Value(TENSOR, base.places & ~ANYWHERE or GIVEN, base.flags | RESIDENT, base.why or (reg,))
+    if base.is_a(MODULE) and name in _MODULE_TENSORS and moves_along(frame, made.object, base):
+        return Value(TENSOR, GIVEN, PARAMETER | RESIDENT, base.why)
     return _by_name(base, name, reg)
+
+
+def moves_along(frame: Frame, reg: Reg, value: Value) -> bool:
+    """True for a module that is an attribute of `self`, itself a module, made on the host: it is where its owner is
+    moved to, and only the constructor sees it before that."""
+    info = frame.file.class_of(frame.function)
+    own = frame.path(reg).startswith("self.")
+    return bool(info is not None and info.module and own and value.on_host and frame.function.name != "__init__")
 
 
 def variable(frame: Frame, name: str) -> Value | None:
@@ -88,7 +100,7 @@ def variable(frame: Frame, name: str) -> Value | None:
     if project is None or name.startswith(("torch.", "numpy.")):
         return None
     found = project.variable(name, frame.file.key)
-    return _elsewhere(found) if found is not None else None
+    return found.foreign() if found is not None else None
 
 
 def _of_name(base: Value, name: str) -> Value:
@@ -115,7 +127,9 @@ def _of_class(frame: Frame, base: Value, name: str) -> Value | None:
             if name.endswith("device"):
                 return Value(DEVICE_NAME, GIVEN)
             returned = placed.returns if placed is not None else None
-            return _elsewhere(returned) if returned is not None else NOTHING
+            if returned is None or returned.is_a(UNKNOWN | HOST_VALUE):
+                returned = promised(method[0], function) or returned
+            return returned.foreign() if returned is not None else NOTHING
         return Value(NAME, HOST, name=info.methods[name])
     if base.kinds & OBJECT:
         stored = frame.file.attribute(info, name)
@@ -126,11 +140,6 @@ def _of_class(frame: Frame, base: Value, name: str) -> Value | None:
         if info.data:
             return Value(UNKNOWN, HOST)
     return None
-
-
-def _elsewhere(value: Value) -> Value:
-    """A value of another function: its registers mean nothing here."""
-    return value.but(why=(), reads=frozenset(), uploads=frozenset())
 
 
 def _by_name(base: Value, name: str, reg: Reg) -> Value:

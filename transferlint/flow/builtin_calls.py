@@ -13,8 +13,10 @@ from transferlint.flow.values import (
     LOADER,
     MAPPING,
     MAY,
+    MODULE,
     NAME,
     NOTHING,
+    OBJECT,
     PYTHON,
     TENSOR,
     UNKNOWN,
@@ -33,6 +35,8 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """The value of a builtin's call."""
     if name == "dict":
         return _dict(frame, made)
+    if name == "super":
+        return _parent(frame)
     if not made.args:
         return Value(CONTAINER, HOST) if name in ("list", "set", "tuple") else PYTHON
     first = frame.values[made.args[0]]
@@ -86,10 +90,16 @@ def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Valu
         if isinstance(attribute, Const) and isinstance(attribute.value, str):
             return frame.state.paths.get(f"{frame.path(made.args[0])}.{attribute.value}", NOTHING)
         return NOTHING
-    if name == "super":
-        info = frame.file.class_of(frame.function)
-        return Value(UNKNOWN, ANYWHERE) if info is None else NOTHING
     return PYTHON
+
+
+def _parent(frame: Frame) -> Value:
+    """`super()`: an instance of the only base class that is of the checked source."""
+    info = frame.file.class_of(frame.function)
+    known = [base for base in info.bases if frame.file.info_of(base) is not None] if info is not None else []
+    if info is None or len(known) != 1:
+        return NOTHING
+    return Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=known[0])
 
 
 def _dict(frame: Frame, made: Call) -> Value:
@@ -119,7 +129,7 @@ def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
         frame.calls[reg] = ident(found[0].key, found[1])
         placed = found[0].place(found[1])
         if placed is not None and placed.returns is not None:
-            returned = placed.returns.but(why=(), reads=frozenset(), uploads=frozenset())
+            returned = placed.returns.foreign()
             return Value(CONTAINER, returned.places, item=returned)
     return Value(CONTAINER, ANYWHERE, item=NOTHING)
 

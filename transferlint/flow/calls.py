@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow import builtin_calls, effects, library_calls, methods
+from transferlint.flow import attributes, builtin_calls, effects, known_calls, library_calls, methods
 from transferlint.flow.frame import Frame
-from transferlint.flow.names import ident
+from transferlint.flow.unknown_calls import arguments, unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
     CONTAINER,
     DATA,
     DEVICE,
+    FRESH,
     FROM_PARAMETER,
     GIVEN,
     HOST,
-    HOST_VALUE,
-    LOADER,
     MODULE,
     NAME,
     NOTHING,
@@ -33,15 +32,17 @@ from transferlint.flow.values import (
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
-from transferlint.knowledge.libraries import HOST_NAMES, MOVERS, READERS
-from transferlint.knowledge.lookup import spellings
-from transferlint.syntax.program import Attr, Call, Function, Reg
+from transferlint.knowledge.lookup import callbacks, spellings
+from transferlint.syntax.program import Attr, Call, Instruction, Reg
 
 if TYPE_CHECKING:
-    from transferlint.flow.placement import FilePlacement
+    pass
 
 _FOREIGN = ("jax.", "tensorflow.", "cupy.", "paddle.", "mxnet.", "cv2.", "PIL.", "sklearn.", "pandas.", "scipy.")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
+# Functions of `torch` with several results, and those that have them along a dimension.
+_SEVERAL = frozenset("topk sort chunk split unbind aminmax var_mean std_mean cummax cummin tensor_split".split())
+_ALONG = frozenset("max min median nanmedian mode kthvalue".split())
 _OBJECT_METHODS = frozenset({"to", "cuda", "cpu"})
 
 
@@ -49,6 +50,7 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
     """The value of a call; records the transfers and syncs it makes."""
     callee = frame.values[made.function]
     instruction = frame.code[made.function]
+    _hand_over(frame, reg, made, callee, instruction)
     if callee.kinds == NAME:
         found = frame.file.located(frame.file.names.resolved(callee.name))
         names: tuple[str, ...] = (callee.name,)
@@ -58,7 +60,7 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
         if told is not None:
             return told
         if found is not None:
-            return _known(frame, reg, made, *found)
+            return known_calls.call(frame, reg, made, *found)
         return _named(frame, reg, made, callee.name)
     if isinstance(instruction, Attr):
         base = frame.values[instruction.object]
@@ -76,21 +78,45 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
     return unknown_call(frame, made, frame.last_name(made.function))
 
 
-def arguments(frame: Frame, made: Call) -> list[Value]:
-    """The values of all arguments, positional first."""
-    return [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
+def _hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:
+    """Note the functions of the checked source that are passed to what will, or may, call them."""
+    for argument in (*made.args, *(r for _, r in made.keywords)):
+        value = frame.values[argument]
+        if value.kinds == NAME and value.name:
+            target = frame.file.names.resolved(value.name)
+            if "#" in target:
+                frame.lent.add((reg, target))
+    if callee.kinds == NAME:
+        names: tuple[str, ...] = (callee.name,)
+        if callee.name.startswith("torch.utils.data."):
+            return  # workers call those, on the host
+    elif isinstance(instruction, Attr) and instruction.name.startswith(("register_", "set_", "saved_", "map_")):
+        names = (f"Module.{instruction.name}", f"Tensor.{instruction.name}")
+    else:
+        return
+    for name in names:
+        for row in callbacks(name):
+            given = effects.keyword(made, row.argument)
+            if given is None and 0 <= row.position < len(made.args):
+                given = made.args[row.position]
+            if given is not None and frame.values[given].kinds == NAME:
+                target = frame.file.names.resolved(frame.values[given].name)
+                if "#" in target:
+                    frame.handed[reg, target] = row.level
 
 
 def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """A call of something known by its qualified name."""
     if name.startswith("builtins."):
         return builtin_calls.call(frame, reg, made, name[9:])
+    if name == "functools.partial" and len(made.args) == 1 and not any(made.stars):
+        return frame.values[made.args[0]]  # keywords alone leave the positions as they were
     effect = effect_table().get(name)
     if effect is not None:
-        return effects.apply(frame, reg, made, effect, name)
+        return _several(frame, made, name, effects.apply(frame, reg, made, effect, name))
     root = name.partition(".")[0]
     if root == "torch":
-        return _torch(frame, reg, made, name)
+        return _several(frame, made, name, _torch(frame, reg, made, name))
     if root == "numpy":
         return _numpy(frame, reg, made)
     if root == "math":
@@ -107,6 +133,18 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     if name.startswith(_FOREIGN):
         return Value(UNKNOWN, HOST, reads=combine(arguments(frame, made))[2])
     return unknown_call(frame, made, name.rpartition(".")[2])
+
+
+def _several(frame: Frame, made: Call, name: str, found: Value) -> Value:
+    """What an operator gives that has several results: a container of them."""
+    head, _, last = name.rpartition(".")
+    if head != "torch" or not found.is_a(TENSOR):
+        return found
+    along = len(made.args) > 1 and not frame.values[made.args[1]].kinds & TENSOR
+    if last in _SEVERAL or (last in _ALONG and (along or any(key == "dim" for key, _ in made.keywords))):
+        flags = found.flags & ~FRESH
+        return Value(CONTAINER, found.places, flags, found.why, found, None, "", found.reads, found.uploads)
+    return found
 
 
 def _torch(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
@@ -193,79 +231,12 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return Value(MODULE, places, why=(reg,), name=name)
 
 
-def _known(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
-    """A function, method or class of the checked source."""
-    function = owner.program.functions[index]
-    if function.kind == "class":
-        return _construct(frame, reg, made, owner, index)
-    frame.calls[reg] = ident(owner.key, index)
-    _tell(frame, made, owner, function)
-    if MOVERS.match(function.name):
-        return unknown_call(frame, made, function.name)
-    placed = owner.place(index)
-    if placed is None or placed.returns is None:
-        return unknown_call(frame, made, function.name)
-    return _returned(frame, reg, made, function, placed.returns)
-
-
-def _tell(frame: Frame, made: Call, owner: FilePlacement, function: Function) -> None:
-    """Let the callee know what its parameters are given here."""
-    if any(made.stars):
-        return
-    taken = [given for given in function.parameters if given.kind == "positional"]
-    callee = frame.code[made.function]
-    if taken and taken[0].name in ("self", "cls") and isinstance(callee, Attr):
-        taken = taken[1:]
-    for given, reg in zip(taken, made.args, strict=False):
-        owner.told(function.index, given.slot, frame.values[reg])
-    by_name = {given.name: given for given in function.parameters}
-    for name, reg in made.keywords:
-        if name in by_name:
-            owner.told(function.index, by_name[name].slot, frame.values[reg])
-
-
-def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: Value) -> Value:
-    """What a function of this file returns, its place taken from these arguments where it is that of a parameter."""
-    values = arguments(frame, made)
-    places = returns.places
-    why: tuple[int, ...] = (reg,)
-    if returns.flags & FROM_PARAMETER:
-        tensors = [
-            v for v in values if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
-        ]
-        given, given_why, *_ = combine(tensors) if tensors else (places, why, None)
-        if tensors and not returns.places & HOST:
-            places = given if given != ANYWHERE or not places & ON_DEVICE else places
-        why = given_why or why
-    return Value(
-        returns.kinds, places, returns.flags & ~FROM_PARAMETER, why if places & ON_DEVICE else (reg,),
-        returns.item.but(why=why, reads=frozenset(), uploads=frozenset()) if returns.item else None,
-        tuple(v.but(why=why, reads=frozenset(), uploads=frozenset()) for v in returns.items) if returns.items else None,
-        returns.name,
-    )  # fmt: skip
-
-
-def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
-    """An instance of a class of the checked source."""
-    info = owner.classes.get(index)
-    if info is None:
-        return NOTHING
-    init = info.methods.get("__init__")
-    if init is not None:
-        frame.calls[reg] = init
-    name = ident(owner.key, index)
-    if info.module:
-        return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=name)
-    if info.data:
-        return Value(OBJECT | UNKNOWN, HOST, name=name)
-    return Value(OBJECT, ANYWHERE, name=name)
-
-
 def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
     """A module applied: what its `forward` returns, where its parameters and inputs are."""
     values = [v for v in arguments(frame, made) if v.kinds & (TENSOR | UNKNOWN | CONTAINER)]
     places, why, reads, uploads, may = combine(values) if values else (0, (), frozenset(), frozenset(), 0)
-    if callee.is_a(MODULE) and callee.places == HOST and not places & ON_DEVICE:
+    along = attributes.moves_along(frame, made.function, callee)
+    if callee.is_a(MODULE) and callee.places == HOST and not along and not places & ON_DEVICE:
         places = HOST
     elif DEVICE in (callee.places, places):
         places = DEVICE
@@ -295,35 +266,3 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
         return Value(CONTAINER, places, may, why, tensor)
     kinds = TENSOR if last == "Sequential" else UNKNOWN
     return Value(kinds, places, may, why, reads=reads, uploads=uploads)
-
-
-def unknown_call(frame: Frame, made: Call, name: str) -> Value:
-    """A call of something unknown: what comes back is on the device where a tensor on the device went in."""
-    values = arguments(frame, made)
-    if MOVERS.match(name):
-        subject = values[0] if values else NOTHING
-        return (
-            subject.but(places=GIVEN, why=(made.function,), flags=subject.flags & ~DATA)
-            if subject is not NOTHING
-            else Value(UNKNOWN, GIVEN, 0, (made.function,))
-        )
-    if READERS.match(name):
-        return Value(ARRAY | HOST_VALUE, HOST)
-    if HOST_NAMES.match(name):
-        return PYTHON
-    tensors = [v for v in values if v.kinds & (TENSOR | CONTAINER | UNKNOWN | MODULE)]
-    if len(values) >= 1 and values[0].kinds & MODULE and not any(v.kinds & TENSOR for v in values):
-        return Value(MODULE | UNKNOWN, values[0].places, why=values[0].why)
-    if values and values[0].kinds & LOADER:
-        return values[0]  # tqdm and the like hand on what they wrap
-    if "loader" in name.lower():
-        return Value(LOADER, HOST)
-    places, why, _, _, may = combine(tensors)
-    reads = combine(values)[2]
-    if any(v.on_device and v.kinds & (TENSOR | CONTAINER | UNKNOWN) for v in tensors):
-        return Value(
-            UNKNOWN, (places & ON_DEVICE) and GIVEN, may | RESIDENT, why, reads=frozenset(), uploads=frozenset()
-        )
-    if tensors and all(v.is_a(TENSOR | CONTAINER) and v.on_host for v in tensors):
-        return Value(UNKNOWN, ANYWHERE, may & DATA, reads=reads)
-    return Value(UNKNOWN, ANYWHERE, 0, reads=reads)

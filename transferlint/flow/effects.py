@@ -43,7 +43,7 @@ from transferlint.flow.values import (
 )
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
-from transferlint.syntax.program import Call, Const, Reg
+from transferlint.syntax.program import Call, Const, Reg, Sequence
 
 _NUMBERS = frozenset({"high", "low", "size", "start", "end", "steps", "n", "m"})
 
@@ -171,12 +171,22 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         frame.record(reg, BUILD, first, source.but(places=HOST), places, name, direction=Direction.H2D)
     elif places & ON_DEVICE and source.is_a(TENSOR):
         frame.record(reg, MOVE, first, source, places, name)
-    flags = (source.flags & LITERAL) | FRESH
+    flags = (source.flags & LITERAL) | FRESH | (BOOLEAN if first is not None and _booleans(frame, first) else 0)
     if source.is_a(ARRAY) or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
         flags &= ~FRESH
+    if name in ("torch.as_tensor", "torch.asarray") and source.kinds & UNKNOWN:
+        flags &= ~FRESH  # what `as_tensor` gets may be a tensor already
     uploads = frozenset({reg}) if places & ON_DEVICE and not shapes_only else frozenset()
     reads = source.reads | ({reg} if scalars is not None else frozenset())
     return Value(TENSOR, places, flags, (reg,), reads=frozenset(sorted(reads)[:4]), uploads=uploads)
+
+
+def _booleans(frame: Frame, reg: Reg) -> bool:
+    """True for `True` and `False`, and for lists of them."""
+    made = frame.code[reg]
+    if isinstance(made, Sequence):
+        return bool(made.items) and all(_booleans(frame, item) for item in made.items)
+    return isinstance(made, Const) and isinstance(made.value, bool)
 
 
 def _nothing_to_move(name: str, source: Value) -> bool:
@@ -223,7 +233,9 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
         value = frame.values[argument]
         if key == "alpha" and value.is_a(TENSOR) and value.on_device:
             frame.record(reg, NUMBER, argument, value, HOST, "alpha=t", explicit=False)
-    return Value(TENSOR, places, may | fresh, why or (reg,), reads=reads, uploads=uploads)
+    item = values[0].item if values and values[0].is_a(CONTAINER) else None  # `torch.cat(masks)` is a mask
+    boolean = item.flags & BOOLEAN if item is not None else 0
+    return Value(TENSOR, places, may | fresh | boolean, why or (reg,), reads=reads, uploads=uploads)
 
 
 def shape(frame: Frame, reg: Reg, subject: Reg | None, api: str) -> Value:
@@ -342,7 +354,7 @@ def _in_place(frame: Frame, subject: Reg, moved: Value) -> None:
         frame.state.paths[path] = moved
         info = frame.file.class_of(frame.function)
         if path.startswith("self.") and path.count(".") == 1 and info is not None:
-            frame.file.attributes[info.index][path[5:]] = moved.but(why=(), reads=frozenset(), uploads=frozenset())
+            frame.file.attributes[info.index][path[5:]] = moved.foreign()
 
 
 def copy_into(frame: Frame, reg: Reg, made: Call, receiver: Reg, value: Value) -> Value:

@@ -10,7 +10,6 @@ import dataclasses
 
 from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.heat import Warmth
 from transferlint.flow.lookalikes import lookalikes, nothing_recorded
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import (
@@ -30,6 +29,7 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
 )
+from transferlint.flow.warmth import Warmth
 from transferlint.model import Confidence, Direction, Evidence, Heat, Level, Place, Site
 from transferlint.syntax.program import Reg
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from transferlint.flow.heat import HeatMap, Warmth
+from transferlint.flow.heat import HeatMap
+from transferlint.flow.names import ident, overrides
 from transferlint.flow.operands import operands, tree
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe
+from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
 from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
 from transferlint.syntax import program as p
@@ -35,12 +37,35 @@ class FunctionFacts:
         self.values: list[Value] = placed.values
         self.transfers: list[Transfer] = placed.transfers
         self.calls: dict[Reg, str] = placed.calls
+        self._wrapped = {(one.transfer.register, one.transfer.kind) for one in placed.passed}
         self.role = placed.role
         self._users: list[list[Reg]] | None = None
+        self._claims: dict[str, frozenset[Reg]] = {}
 
     def warmth(self, reg: Reg) -> Warmth:
         """How often a register runs."""
         return self.file.heat.at(self.index, reg)
+
+    def at_calls(self, transfer: Transfer) -> bool:
+        """True for a transfer that this function only wraps, where a call makes it hot: it counts there."""
+        if (transfer.register, transfer.kind) not in self._wrapped:
+            return False
+        caller = self.warmth(transfer.register).caller
+        if caller is None:
+            return False
+        owner = self.file.placement if caller[0] == self.file.path else self.file.elsewhere(caller[0])
+        calling = owner.placed.get(caller[1]) if owner is not None else None
+        return calling is not None and calling.calls.get(caller[2]) == ident(self.file.path, self.index)
+
+    def wrapped(self, transfer: Transfer) -> tuple[Evidence, ...]:
+        """For a call of what wraps a transfer: the site of the transfer itself."""
+        if transfer.inside is None:
+            return ()
+        key, index, reg = transfer.inside
+        if key == self.file.path:
+            inner = self.file.functions[index]
+            return (Evidence(inner.site(reg), f"made here, in `{inner.function.qualname}`"),)
+        return self.file.project.evidence(key, index, reg) if self.file.project is not None else ()
 
     def region(self, reg: Reg) -> int:
         """The region a register stands in."""
@@ -126,6 +151,17 @@ class FunctionFacts:
         """The evidence that a value is on the device."""
         return device_evidence(self, value)
 
+    def claimed(self, reg: Reg, above: str = "") -> bool:
+        """True where a rule that runs on this file claims a register. `above`: only rules with a higher code than this;
+        a rule that claims names its own, so that no two ask each other."""
+        for code, claims in self.file.claimants:
+            if code > above:
+                if code not in self._claims:
+                    self._claims[code] = frozenset(claims(self))
+                if reg in self._claims[code]:
+                    return True
+        return False
+
 
 class FileFacts:
     """The facts of one file: `functions[i]` are those of `program.functions[i]`."""
@@ -144,16 +180,20 @@ class FileFacts:
         self.program = program
         self.spans = spans
         self.project = project
+        self.claimants: tuple[tuple[str, Callable[[FunctionFacts], Iterable[Reg]]], ...] = ()  # codes and `Rule.claims`
         if project is not None and project.programs.get(path) is program:
             self.placement, placed, self.heat = project.linked(path)
         else:
             self.placement = FilePlacement(program, options, project)
-            self.placement.run()
-            placed = self.placement.again()
-            self.heat = HeatMap(self.placement, placed)
+            placed = self.placement.settle()
+            self.heat = HeatMap(self.placement, placed, overrides([self.placement]))
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
+
+    def elsewhere(self, path: str) -> FilePlacement | None:
+        """The placement of another file of the project."""
+        return self.project.placement(path) if self.project is not None else None
 
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""

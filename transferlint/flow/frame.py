@@ -10,7 +10,7 @@ from transferlint.flow.narrowing import narrowed
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import Usage
 from transferlint.flow.values import NOTHING, ON_DEVICE, Value, join
-from transferlint.model import Direction
+from transferlint.model import Direction, Level
 from transferlint.syntax.program import (
     Attr,
     Call,
@@ -67,7 +67,9 @@ class Frame:
     """The analysis of one function in progress.
 
     `values[r]` is what register r holds, `transfers` what was recorded (by register and kind, so that a second look
-    overwrites the first), `calls` the functions of this file that a register calls.
+    overwrites the first), `calls` the functions of the checked source that a register calls, `handed` those that it
+    hands to what will call them, and how often that does, `lent` those that it passes to anything else,
+    `receivers` the class (ident) of the object whose method a register calls.
     """
 
     def __init__(self, file: FilePlacement, function: Function, usage: Usage) -> None:
@@ -79,6 +81,9 @@ class Frame:
         self.state = State([None] * len(function.slot_names), {})
         self.transfers: dict[tuple[Reg, str], Transfer] = {}
         self.calls: dict[Reg, str] = {}
+        self.handed: dict[tuple[Reg, str], Level] = {}
+        self.lent: set[tuple[Reg, str]] = set()
+        self.receivers: dict[Reg, str] = {}
         self.returns: Value | None = None
         self.stored: dict[int, Value] = {}
         self.region = 0
@@ -150,6 +155,7 @@ class Frame:
         explicit: bool = True,
         non_blocking: bool = False,
         direction: Direction | None = None,
+        inside: tuple[str, int, Reg] | None = None,
     ) -> None:
         """Note a transfer; its direction follows from the places unless given."""
         if direction is None:
@@ -157,7 +163,9 @@ class Frame:
                 direction = Direction.D2D if before.places and not before.places & ~ON_DEVICE else Direction.H2D
             else:
                 direction = Direction.D2H
-        self.transfers[reg, kind] = Transfer(reg, kind, direction, subject, before, places, api, explicit, non_blocking)
+        self.transfers[reg, kind] = Transfer(
+            reg, kind, direction, subject, before, places, api, explicit, non_blocking, inside
+        )
 
     def dotted(self, reg: Reg) -> str:
         """The qualified name an expression stands for, "" where it is none."""

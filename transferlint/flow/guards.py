@@ -23,6 +23,8 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
     """`seen`: the variables that were followed to their only assignment already; each is followed once."""
     instruction = function.code[reg]
     if isinstance(instruction, p.Unary) and instruction.operator == "not":
+        if when and _is_state(function, instruction.operand):
+            return "only the first time"
         return _rare(function, instruction.operand, not when, stores, seen)
     if isinstance(instruction, p.Boolean):
         parts = (_rare(function, r, when, stores, seen) for r in instruction.operands)
@@ -57,7 +59,11 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
             return "only the first time"
         return ""
     words = [w for side in (left, right) for w in identifiers(function, side)]
-    if operator == "not in" and when and any(roles.FIRST_TIME_WORDS.search(w) for w in words):
+    if operator == "not in" and when and (
+        _is_state(function, left) or _is_state(function, right) or any(roles.FIRST_TIME_WORDS.search(w) for w in words)
+    ):
+        return "only the first time"
+    if operator == "==" and when and isinstance(constant, p.Const) and constant.value == 0 and _sized(function, left):
         return "only the first time"
     if (
         operator in ("==", "!=")
@@ -74,9 +80,39 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
         return "only the last time"
     if (operator != "!=") != when:
         return ""
+    if operator == "==" and _turn_of_a_loop(function, test.operands):
+        return "in one turn of the loop only"
     if operator in ("==", "!=", "in") and any(roles.RANK_WORDS.search(w) for w in words) and _constant(constant):
         return "on one process only"
     return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else ""
+
+
+def _turn_of_a_loop(function: Function, operands: tuple[Reg, ...]) -> bool:
+    """True for `step == last`: a counter that a loop binds, against what no loop binds."""
+    targets = {slot for region in function.regions for slot in region.target_slots}
+    made = [function.code[r] for r in operands]
+    bound = [isinstance(one, p.Load) and one.slot in targets for one in made]
+    if sum(bound) != 1:
+        return False
+    counter = made[bound.index(True)]
+    assert isinstance(counter, p.Load)
+    return bool(roles.COUNTER_WORDS.search(function.slot_names[counter.slot]))
+
+
+def _sized(function: Function, reg: Reg) -> bool:
+    """True for `len(state)`."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or not isinstance(function.code[made.function], p.Outer):
+        return False
+    return function.code[made.function].name == "len" and _is_state(function, reg)  # type: ignore[union-attr]
+
+
+def _is_state(function: Function, reg: Reg) -> bool:
+    """True for what an optimizer keeps of a parameter: it is empty only once."""
+    instruction = function.code[reg]
+    if isinstance(instruction, p.Call):
+        return bool(instruction.args) and _is_state(function, instruction.args[0])
+    return next(iter(identifiers(function, reg)), "").endswith("state")
 
 
 def _has_modulo(function: Function, reg: Reg) -> bool:

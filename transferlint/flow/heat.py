@@ -4,44 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any
 
 from transferlint.flow import guards, loops
-from transferlint.flow.names import split
+from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
+from transferlint.flow.warmth import Warmth, rank
+from transferlint.knowledge import roles
 from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region, Slot
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Warmth:
-    """The heat of a place in a function, before it is put in words. `loop` is the region of the loop that made it hot
-    (-1: none), `caller` the (file, function, register) of the call that did (None: none). `weak`: nothing but its
-    arguments says that the function runs repeatedly, or a loop over elements in a function of which nothing is known.
-    `unsure`: the function itself is so, whatever loop the place stands in."""
-
-    level: Level
-    seen: bool
-    amortised: str = ""
-    cold: str = ""
-    reason: str = ""
-    loop: int = -1
-    caller: tuple[str, int, Reg] | None = None
-    weak: bool = False
-    unsure: bool = False
-
-    @property
-    def hot(self) -> bool:
-        """Runs at least once a step, unguarded."""
-        return self.level >= Level.PER_STEP and not self.amortised and not self.cold
-
-    @property
-    def once(self) -> bool:
-        """Known to run a handful of times: the code of a script outside its loops, setup, or behind a guard."""
-        return bool(self.cold or self.amortised) or (self.seen and self.level <= Level.PER_EPOCH)
-
+# Names of what holds the loop of a program; the second, of what nothing else is called.
+_DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
+_LOOPING = frozenset({"main", "fit", "main_worker", "run_training"})
 
 # The heat of a region, and that of the places outside of the loops around it, innermost first.
 _Outside = tuple[Warmth, Any]
@@ -51,41 +29,64 @@ _Around = tuple[Warmth, "_Outside | None"]
 class HeatMap:
     """The heat of every place of a file.
 
-    `outgoing` are the calls that leave the file: caller, register, the callee's file and index.
+    `outgoing` are the calls that leave the file: caller, register, the callee's file and index. `handed` are the
+    functions (idents) that are passed to what calls them, and how often that does. `overriding` names for methods
+    (idents) those that override them: a call of the one may be one of the others, and is as hot.
 
     First what each function is by itself (its role, what it drives, what it takes); then two fixed points over the
     calls in the file: private functions that only cold code calls are cold, and what hot code calls is hot.
     """
 
-    def __init__(self, file: FilePlacement, placed: list[Placed]) -> None:
+    def __init__(
+        self, file: FilePlacement, placed: list[Placed], overriding: Overriding | None = None
+    ) -> None:
         self._file = file
         self._placed = placed
         self._made = made_functions(file.program)
         self._calls: list[tuple[int, Reg, int]] = []
+        self._lent: list[tuple[int, Reg, int]] = []  # may be called there, or later: tells of heat and not of coolness
         self.outgoing: list[tuple[int, Reg, str, int]] = []
         for one in placed:
             for reg, name in sorted(one.calls.items()):
-                place = split(name)
-                if place is not None and place[0] == file.key:
-                    self._calls.append((one.function.index, reg, place[1]))
-                elif place is not None:
-                    self.outgoing.append((one.function.index, reg, *place))
+                self._edge(one.function.index, reg, name, self._calls)
+                receiver = one.receivers.get(reg, "")
+                for target, family in (overriding or {}).get(name, ()):
+                    if receiver in family:
+                        self._edge(one.function.index, reg, target, self._calls)
+            for reg, name in sorted(one.lent):
+                self._edge(one.function.index, reg, name, self._lent)
         self._regions: dict[tuple[int, int], _Around] = {}
         self._raising: dict[int, frozenset[Reg]] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
         self._starts: dict[int, list[int]] = {}
+        self._failures: dict[int, frozenset[int]] = {}
         self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
         self._cool()
         self._bases = [w if w.cold else self._alone(i, w) for i, w in enumerate(self._bases)]
         self._warm()
         self._regions.clear()
+        self.handed = [
+            (target, Warmth(level, True, caller=(file.key, one.function.index, reg)))
+            for one in placed
+            for (reg, target), level in one.handed.items()
+        ]
+        for target, warmth in self.handed:
+            self.attach(target, warmth)
+        self.spread()
+
+    def _edge(self, caller: int, reg: Reg, name: str, own: list[tuple[int, Reg, int]]) -> None:
+        place = split(name)
+        if place is not None and place[0] == self._file.key:
+            own.append((caller, reg, place[1]))
+        elif place is not None:
+            self.outgoing.append((caller, reg, *place))
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
         function = self._file.program.functions[index]
         if function.kind == "lambda" and index in self._made:
             owner, reg = self._made[index]
-            return max(self.at(owner.index, reg), self._bases[index], key=_rank)
+            return max(self.at(owner.index, reg), self._bases[index], key=rank)
         return self._bases[index]
 
     def at(self, function: int, reg: Reg) -> Warmth:
@@ -131,16 +132,18 @@ class HeatMap:
                 before = dataclasses.replace(before, amortised=before.amortised or "only when the loop is left")
             return before, around[1]
         if warmth.level >= Level.PER_STEP and not warmth.amortised:
-            guard = self._guard(function, region)
+            guard = self._guard(function, index, region)
             if guard:
                 warmth = dataclasses.replace(warmth, amortised=guard)
         return warmth, outside
 
-    def _guard(self, function: Function, region: Region) -> str:
+    def _guard(self, function: Function, index: int, region: Region) -> str:
         """Why the code of a region runs rarely within hot code, "" where it does not."""
         if region.kind in ("handler", "message") or region.leaves == "raise":
             return "an error path"
         if region.kind in ("then", "else") and region.test is not None:
+            if index in self._failing(function):
+                return "an error path"
             if region.implied and region.test in self._validations(function):
                 return ""  # what follows a validated argument is the ordinary path
             stores = self._stores.get(function.index)
@@ -148,6 +151,17 @@ class HeatMap:
                 stores = self._stores[function.index] = guards.single_stores(function)
             return guards.rare(function, region.test, region.kind == "then", stores)
         return ""
+
+    def _failing(self, function: Function) -> frozenset[int]:
+        """The regions that count what went wrong: `nonfinite_count += 1`."""
+        known = self._failures.get(function.index)
+        if known is None:
+            known = self._failures[function.index] = frozenset(
+                block.region
+                for block in function.blocks
+                if any(_counts_failure(function, made) for made in function.code[block.start : block.end])
+            )
+        return known
 
     def _validations(self, function: Function) -> frozenset[Reg]:
         """The tests whose arm raises."""
@@ -185,7 +199,21 @@ class HeatMap:
 
     def _kind(self, function: Function, region: Region) -> str:
         value = self._placed[function.index].values[region.test] if region.test is not None else None
-        return loops.classify(function, region, value)
+        kind = loops.classify(function, region, value)
+        if kind == "element" and region.kind == "for" and self._holds_loader_loop(function, region):
+            return "epoch"
+        return kind
+
+    def _holds_loader_loop(self, function: Function, region: Region) -> bool:
+        """True where a loop over a loader stands in the region: what is around it is as rare as an epoch."""
+        values = self._placed[function.index].values
+        return any(
+            inner.kind == "for"
+            and inner.test is not None
+            and bool(values[inner.test].kinds & LOADER)
+            and any(around is region for around in function.ancestors(inner.parent))
+            for inner in function.regions
+        )
 
     def _own(self, function: Function) -> Warmth:
         """What a function's role says alone."""
@@ -224,7 +252,7 @@ class HeatMap:
             for callee, sites in callers.items():
                 if not self._bases[callee].unsure or not self._private(callee):
                     continue
-                reasons = [self._coldness(*site) for site in sites]
+                reasons = [self.coldness(*site) for site in sites]
                 if all(reasons):
                     self._bases[callee] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({reasons[0]})")
                     self._regions.clear()
@@ -234,14 +262,10 @@ class HeatMap:
         function = self._file.program.functions[index]
         return function.name.startswith("_") or self._file.program.functions[function.parent].kind == "function"
 
-    def _coldness(self, caller: int, reg: Reg) -> str:
-        found = self.at(caller, reg)
-        return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
-
     def _warm(self) -> None:
         """Pass heat on along calls until nothing gets hotter; a call counts as often as the place it stands in."""
         by_caller: dict[int, list[tuple[Reg, int]]] = {}
-        for caller, reg, callee in self._calls:
+        for caller, reg, callee in (*self._calls, *self._lent):
             if caller != callee:
                 by_caller.setdefault(caller, []).append((reg, callee))
         work = sorted(by_caller)
@@ -257,12 +281,45 @@ class HeatMap:
     def receive(self, callee: int, found: Warmth, where: tuple[str, int, Reg]) -> bool:
         """Note a call that stands in a hotter place than was known; True where it does."""
         known = self._bases[callee]
-        if known.cold or self._file.roles[callee].hot:
+        if known.cold or self._file.roles[callee].hot or self._loops_itself(self._file.program.functions[callee]):
             return False
-        if not found.hot or _rank(found) <= _rank(known):
+        if not found.hot or rank(found) <= rank(known):
             return False
         self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason="")
         return True
+
+    def attach(self, target: str, warmth: Warmth) -> None:
+        """Note that a function was handed to what calls it that often; idents of other files count for nothing."""
+        place = split(target)
+        if place is None or place[0] != self._file.key:
+            return
+        if warmth.hot and warmth.caller is not None:
+            self.receive(place[1], warmth, warmth.caller)
+        elif self._bases[place[1]].unsure:
+            self._bases[place[1]] = warmth
+
+    def cool(self, index: int, reason: str) -> None:
+        """Note that all that calls a function is cold."""
+        why = reason.removeprefix("called only from cold code (").removesuffix(")")
+        self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
+        self._regions.clear()
+
+    def assumed(self, index: int) -> bool:
+        """True for a function whose heat is only assumed, from its name or arguments, or not known at all."""
+        known = self._bases[index]
+        return not known.seen and not known.cold and not roles.certain(self._file.program.functions[index].name)
+
+    def edges(self) -> Iterator[tuple[int, Reg, str, int]]:
+        """The calls of this file: caller, register, the callee's file and index."""
+        yield from ((caller, reg, self._file.key, callee) for caller, reg, callee in self._calls)
+        yield from self.outgoing
+
+    def coldness(self, caller: int, reg: Reg) -> str:
+        """Why a place runs rarely, "" where it may not."""
+        found = self.at(caller, reg)
+        if found.seen and found.level <= Level.PER_EPOCH and not found.cold:
+            return "it runs once"
+        return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
 
     def spread(self) -> None:
         """Pass on within the file what calls from others have heated."""
@@ -280,18 +337,12 @@ class HeatMap:
 
     def _drives(self, function: Function) -> bool:
         """True for what holds the training or evaluation loop itself: it runs once."""
-        if function.name in (
-            "main",
-            "run",
-            "train",
-            "fit",
-            "evaluate",
-            "validate",
-            "test",
-            "worker",
-            "main_worker",
-            "run_training",
-        ):
+        return function.name in _DRIVERS or self._loops_itself(function)
+
+    def _loops_itself(self, function: Function) -> bool:
+        """True where a function has a loop over a loader or over epochs: the steps are its own, however often it is
+        called."""
+        if function.name in _LOOPING:
             return True
         for region in function.regions:
             if region.kind == "for" and self._kind(function, region) in ("epoch", "step"):
@@ -324,6 +375,9 @@ class HeatMap:
         )
 
 
-def _rank(warmth: Warmth) -> tuple[bool, bool, bool, int]:
-    """What makes one reason for heat better than another: hot at all, not merely assumed, how often."""
-    return warmth.hot, not warmth.unsure, not warmth.weak, int(warmth.level)
+def _counts_failure(function: Function, made: p.Instruction) -> bool:
+    if not isinstance(made, p.Store | p.SetAttr):
+        return False
+    name = function.slot_names[made.slot] if isinstance(made, p.Store) else made.name
+    added = function.code[made.value]
+    return bool(roles.FAILURES.search(name)) and isinstance(added, p.Binary) and added.operator == "+"

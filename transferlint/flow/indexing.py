@@ -78,13 +78,19 @@ def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
     indices = parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (at,)
     for position in indices:
         value = frame.values[position]
-        if is_mask(frame, position, value):
+        if is_mask(frame, position, value) and not value.on_host:
             frame.record(reg, SHAPE, at, base, base.places, "x[mask]", explicit=False, direction=Direction.NONE)
-        elif isinstance(frame.code[position], Sequence) and value.is_a(CONTAINER) and not value.on_device:
-            if value.item is None or value.item.is_a(HOST_VALUE):
-                frame.record(reg, HOST_INDEX, position, value, base.places, "x[[...]]", explicit=False)
-        elif value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR:
-            frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
+        else:
+            _uploaded(frame, reg, position, value, base)
+
+
+def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) -> None:
+    """An index on the host is uploaded to where what it indexes is."""
+    if isinstance(frame.code[position], Sequence) and value.is_a(CONTAINER) and not value.on_device:
+        if value.item is not None and value.item.is_a(HOST_VALUE):
+            frame.record(reg, HOST_INDEX, position, value, base.places, "x[[...]]", explicit=False)
+    elif value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR:
+        frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
 
 
 def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
@@ -98,12 +104,15 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
     """`object[index] = value`: a masked write syncs unless what is written is a number; a host tensor is uploaded."""
     base, index, value = frame.values[made.object], frame.values[made.index], frame.values[made.value]
     if base.is_a(TENSOR) and base.on_device:
-        if is_mask(frame, made.index, index) and value.is_a(TENSOR):
+        if is_mask(frame, made.index, index) and not index.on_host and value.is_a(TENSOR):
             frame.record(
                 reg, SHAPE, made.index, base, base.places, "x[mask] = ...", explicit=False, direction=Direction.NONE
             )
         elif value.is_a(TENSOR) and value.on_host:
             frame.record(reg, COPY_INTO, made.value, value, base.places, "x[i] = host tensor", explicit=False)
+        parts = frame.code[made.index]
+        for part in parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (made.index,):
+            _uploaded(frame, reg, part, frame.values[part], base)
     elif base.is_a(TENSOR) and base.on_host and value.is_a(TENSOR) and value.on_device:
         frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)

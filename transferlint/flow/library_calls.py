@@ -65,7 +65,7 @@ def by_method(
         return None
     owners = [base.name] if base.name and base.kinds & (OBJECT | MODULE | OPTIMIZER) else []
     owners += bases
-    if not owners and base.kinds & (UNKNOWN | OBJECT | DEVICE_NAME):  # `accelerator` reads like a place, too
+    if not owners and base.kinds & (UNKNOWN | OBJECT | DEVICE_NAME | LOADER):  # `accelerator` reads like a place, too
         owners = [receivers.owner_of(frame.last_name(attribute.object))]
     given = frozenset(key for key, r in made.keywords if effects.truthy(frame, r))
     for owner in filter(None, owners):

@@ -9,13 +9,14 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
 _FEW = 4
+_REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
 _STRIDED = 3  # range(start, stop, size): batches of something
 
 
 def classify(function: Function, region: Region, value: Value | None) -> str:
     """What the loop of a region goes over, "few", "epoch", "step" or "element"; `value` is what its iterable holds."""
     if region.test is None:
-        return "step"
+        return "epoch" if region.kind == "while" and _awaits(function, region) else "step"
     words = [function.slot_names[s] for s in region.target_slots]
     spelled = _spelled(function, region.test)
     if region.kind == "while":
@@ -39,6 +40,20 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
     if region.kind == "for" and any(roles.STEP_WORDS.search(w) for w in words + spelled):
         return "step"
     return "element"
+
+
+def _awaits(function: Function, region: Region) -> bool:
+    """True for a loop that waits for requests: each turn is a run of its own."""
+    at = next(number for number, one in enumerate(function.regions) if one is region)
+    for block in function.blocks:
+        if block.region != at:
+            continue
+        for made in function.code[block.start : block.end]:
+            if isinstance(made, p.Call):
+                callee = function.code[made.function]
+                if isinstance(callee, p.Attr | p.Outer) and callee.name in _REQUESTS:
+                    return True
+    return False
 
 
 def _spelled(function: Function, reg: Reg) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transferlint.flow import devices, effects, indexing
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
-from transferlint.flow.transfers import DOWNLOAD, NUMBER, SHAPE, SYNCHRONIZE
+from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SHAPE, SYNCHRONIZE
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -53,6 +53,7 @@ _LEGACY = frozenset(
 )
 _INTEGERS = frozenset({"long", "int", "short", "byte", "char"})
 _FLOATS = frozenset({"float", "half", "double", "bfloat16"})
+_COUNTS = frozenset({"cumsum", "sum", "cumprod", "prod", "count_nonzero"})  # of booleans: whole numbers
 _DICT_VIEWS = frozenset({"items", "values", "keys", "copy", "get", "pop", "setdefault", "popitem", "popleft"})
 _MODULE_ITERATORS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
 _PREPARERS = frozenset({"prepare", "setup", "setup_module", "prepare_model"})
@@ -81,6 +82,8 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
             direction=Direction.NONE,
         )
         return PYTHON
+    if name == "format" and base.is_a(HOST_VALUE):
+        return _formatted(frame, made)
     if name in _LEGACY and base.kinds & (UNKNOWN | OBJECT):
         return effects.data(frame, reg, made, f"torch.cuda.{name}")
     if base.kinds & TENSOR or (base.is_a(UNKNOWN) and (base.on_device or name in TENSOR_ONLY)):
@@ -94,6 +97,15 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
         if found is not None:
             return found
     return _object(frame, reg, made, subject, base, name)
+
+
+def _formatted(frame: Frame, made: Call) -> Value:
+    """`"{}".format(t)` puts its arguments into words."""
+    for argument in (*made.args, *(r for _, r in made.keywords)):
+        value = frame.values[argument]
+        if value.is_a(TENSOR) and value.on_device:
+            frame.record(argument, FORMAT, argument, value, HOST, '"{}".format(t)', explicit=False)
+    return PYTHON
 
 
 def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value:
@@ -190,6 +202,8 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     must = fresh | (tensor.flags & (INTEGER | BOOLEAN | PINNED) if effect is Effect.KEEP and name not in _FLOATS else 0)
     if effect is Effect.KEEP_BOOLEAN:
         must |= BOOLEAN
+    if name in _COUNTS and must & BOOLEAN:
+        must = (must & ~BOOLEAN) | INTEGER
     if name in _INTEGERS or name in ("argmax", "argmin", "argsort"):
         must = (must & ~BOOLEAN) | INTEGER
     if effect is Effect.REDUCE and not made.args and not made.keywords:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from transferlint.knowledge import roles
 from transferlint.syntax.program import Attr, Function, Import, Load, Make, Outer, Program, Reg, Store
 
 if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
     from transferlint.flow.project import Project
 
 
@@ -21,7 +23,7 @@ def ident(key: str, index: int) -> str:
 def split(name: str) -> tuple[str, int] | None:
     """Path and index of an `ident`, None for any other name."""
     key, mark, index = name.rpartition("#")
-    return (key, int(index)) if mark else None
+    return (key, int(index)) if mark and index.isdigit() else None
 
 
 @dataclasses.dataclass(slots=True)
@@ -128,6 +130,15 @@ class Names:
         return head + tail if head else ""
 
 
+    def spelled(self, function: Function, text: str) -> str:
+        """The qualified name that `text`, a name with attributes in an annotation of `function`, stands for, as
+        `dotted`."""
+        first, dot, rest = text.partition(".")
+        bound = find(self.program, function, first)
+        head = self._bindings[bound[0]].get(bound[1], "") if bound else "builtins." + first
+        return head + dot + rest if head else ""
+
+
 def classes(names: Names) -> dict[int, ClassInfo]:
     """Every class of the file by the index of its body, with inheritance within the file resolved."""
     program = names.program
@@ -146,11 +157,50 @@ def classes(names: Names) -> dict[int, ClassInfo]:
         methods = {
             f.name: ident(key, f.index)
             for f in program.functions
-            if f.parent == function.index and f.kind == "function"
+            if f.parent == function.index and f.kind == "function" and not _writes_property(f)
         }
         found[function.index] = ClassInfo(key, function.index, function.name, methods, bases, False, False)
     for info in found.values():
         _settle(info, names, found, set())
+    return found
+
+
+def _writes_property(function: Function) -> bool:
+    """True for the setter or deleter of a property, which has the name of its getter."""
+    return any(d.endswith((".setter", ".deleter")) for d in function.decorators)
+
+
+# For a method (ident): those that override it, each with the class (ident) of its own and all of that class's bases.
+Overriding = dict[str, list[tuple[str, frozenset[str]]]]
+
+
+def overrides(files: Iterable[FilePlacement]) -> Overriding:
+    """What overrides the methods of these files' classes, in order."""
+    found: Overriding = {}
+    for file in files:
+        for info in file.classes.values():
+            above = _above(file, info)
+            family = frozenset({ident(file.key, info.index), *above})
+            for method in file.program.functions:
+                if method.parent != info.index or method.kind != "function":
+                    continue
+                own = ident(file.key, method.index)
+                known = {parent.methods.get(method.name, own) for parent in above.values()}
+                for base in known - {own}:
+                    found.setdefault(base, []).append((own, family))
+    return {name: sorted(methods, key=lambda one: one[0]) for name, methods in found.items()}
+
+
+def _above(file: FilePlacement, info: ClassInfo) -> dict[str, ClassInfo]:
+    """All classes of the checked source that a class derives from."""
+    found: dict[str, ClassInfo] = {}
+    pending = list(info.bases)
+    while pending:
+        base = pending.pop()
+        parent = file.info_of(base) if base not in found else None
+        if parent is not None:
+            found[base] = parent
+            pending.extend(parent.bases)
     return found
 
 

@@ -67,10 +67,7 @@ def outer(frame: Frame, reg: Reg, made: p.Outer) -> Value:
     found = frame.state.paths.get("^" + made.name)
     if found is not None:
         return found
-    value = frame.file.outer(frame.function, made.name)
-    if value.why or value.reads or value.uploads:
-        value = value.but(why=(), reads=frozenset(), uploads=frozenset())
-    return value
+    return frame.file.outer(frame.function, made.name).foreign()
 
 
 def store(frame: Frame, reg: Reg, made: p.Store) -> Value:

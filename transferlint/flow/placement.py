@@ -12,15 +12,18 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from transferlint.flow import operations, start
+from transferlint.flow.annotated import annotated
 from transferlint.flow.frame import Frame, State
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
 from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.passing import Passed, passed
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import usage
 from transferlint.flow.values import (
     ANYWHERE,
     HOST,
+    HOST_VALUE,
     MODULE,
     NAME,
     NOTHING,
@@ -32,6 +35,7 @@ from transferlint.flow.values import (
     Value,
     join,
 )
+from transferlint.model import Level
 from transferlint.syntax.program import Function, Make, Program, Reg, Slot
 
 if TYPE_CHECKING:
@@ -40,12 +44,15 @@ if TYPE_CHECKING:
 _ROUNDS = 12
 _NEST = 24
 _BASES = 12
+TURNS = 4  # calls in a row along which what is known of arguments is passed on
 
 
 @dataclasses.dataclass(slots=True)
 class Placed:
-    """One function, placed: values by register, transfers in order, what it returns, which functions of the file it
-    calls (idents, by the register of the call)."""
+    """One function, placed: values by register, transfers in order, what it returns, which functions of the checked
+    source it calls (idents, by the register of the call), which it hands to what calls them, and how often, which it
+    lends to anything else, the classes (idents) of the objects whose methods it calls, and which of the transfers it
+    only wraps."""
 
     function: Function
     role: Role
@@ -53,6 +60,10 @@ class Placed:
     transfers: list[Transfer]
     returns: Value | None
     calls: dict[Reg, str]
+    handed: dict[tuple[Reg, str], Level]
+    lent: frozenset[tuple[Reg, str]]
+    receivers: dict[Reg, str]
+    passed: tuple[Passed, ...]
 
 
 class FilePlacement:
@@ -75,8 +86,9 @@ class FilePlacement:
         self._frames: dict[int, Frame] = {}
         self._depth = project.depth if project is not None else [0]
         self._changed: set[int] = set()
+        self._told = False
 
-    def run(self) -> list[Placed]:
+    def run(self) -> None:
         """Place every function: the module, then constructors, then the rest; methods whose class learnt more of its
         attributes after they were placed are placed again."""
         functions = self.program.functions
@@ -90,16 +102,28 @@ class FilePlacement:
             for function in stale:
                 self.place(function.index)
             self._changed.clear()
-        return [self.placed[f.index] for f in functions]
 
-    def again(self) -> list[Placed]:
+    def again(self) -> bool:
         """Place those functions again whose callers, placed by now, say what the arguments are that nothing here
-        tells."""
+        tells; False where there are none."""
+        self._told = True
         stale = [i for i, given in sorted(self.arguments.items()) if i in self.placed and self._learns(i, given)]
         for index in stale:
             self.placed.pop(index, None)
         for index in stale:
             self.place(index)
+        return bool(stale)
+
+    def settle(self) -> list[Placed]:
+        """Every function placed, as far as what the callers in this file say goes."""
+        self.run()
+        for _ in range(TURNS):
+            if not self.again():
+                break
+        return self.all()
+
+    def all(self) -> list[Placed]:
+        """Every function as it is placed by now."""
         return [self.placed[f.index] for f in self.program.functions]
 
     def _learns(self, index: int, given: dict[Slot, Value]) -> bool:
@@ -108,9 +132,13 @@ class FilePlacement:
 
     def told(self, index: int, slot: Slot, value: Value) -> None:
         """Note what a call gives for a parameter; its registers mean nothing here."""
-        clean = value.but(why=(), reads=frozenset(), uploads=frozenset(), flags=value.flags & RESIDENT)
+        clean = value.foreign().but(flags=value.flags & RESIDENT)
         known = self.arguments.setdefault(index, {})
         known[slot] = join(known.get(slot), clean) or clean
+
+    def told_by_callers(self, index: int, slot: Slot) -> Value | None:
+        """What all callers that are placed give for a parameter; None before all were placed once."""
+        return self.arguments.get(index, {}).get(slot) if self._told else None
 
     def place(self, index: int) -> Placed | None:
         """The function placed, now if it was not yet; None while it is being placed (recursion) or too deep."""
@@ -126,7 +154,12 @@ class FilePlacement:
             _fixed_point(frame)
             self._bound[index] = frame.stored
             transfers = sorted(frame.transfers.values(), key=lambda t: t.register)
-            done = Placed(function, self.roles[index], frame.values, transfers, frame.returns, frame.calls)
+            role = self.roles[index]
+            wrapped = passed(frame, role, transfers)
+            done = Placed(
+                function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed,
+                frozenset(frame.lent), frame.receivers, wrapped,
+            )  # fmt: skip
             self.placed[index] = done
         finally:
             self._running.pop()
@@ -205,16 +238,26 @@ class FilePlacement:
         if slot is not None and name not in info.methods:
             owner[0].place(info.index)
             value = join(value, owner[0]._bound.get(info.index, {}).get(slot))
+        if slot is not None and (value is None or value.is_a(UNKNOWN | HOST_VALUE)):
+            body = owner[0].program.functions[info.index]
+            value = self._declared(owner[0], body, slot) or value
         for base in info.bases:
             parent = self.info_of(base)
             if parent is not None and (parent.key, parent.index) != (info.key, info.index) and depth < _BASES:
                 value = join(value, self.attribute(parent, name, depth + 1))
         return value
 
+    @staticmethod
+    def _declared(owner: FilePlacement, body: Function, slot: Slot) -> Value | None:
+        """What the annotation of a class's attribute says, where that is more than that it is a plain value."""
+        text = body.annotations.get(slot, "")
+        found = annotated(owner, body, text, Value(TENSOR, ANYWHERE)) if text else None
+        return found if found is not None and not found.is_a(HOST_VALUE) else None
+
     def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """Note that a method stores a value in `self.name`."""
         known = self.attributes[info.index].get(name)
-        clean = Value(value.kinds, value.places, value.flags, (), value.item, value.items, value.name)
+        clean = value.foreign()
         if info.module and clean.is_a(TENSOR) and clean.on_host:
             clean = clean.but(flags=clean.flags | PLAIN)
         both = join(known, clean)
@@ -229,7 +272,7 @@ def _enter(frame: Frame, role: Role) -> None:
     info = frame.file.class_of(function)
     for number, given in enumerate(function.parameters):
         value = start.parameter(frame, given, role.host_side, role.tensors_in)
-        told = frame.file.arguments.get(function.index, {}).get(given.slot)
+        told = frame.file.told_by_callers(function.index, given.slot)
         if told is not None:
             value = start.learnt(value, told) or value
         if number == 0 and info is not None and function.parent == info.index and function.kind == "function":

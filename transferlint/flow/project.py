@@ -7,32 +7,37 @@ read. Names that cannot be resolved stay unknown; none is guessed.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
-from transferlint.flow.names import ClassInfo, split
+from transferlint.flow.names import ClassInfo, overrides, split
 from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.values import Value
+from transferlint.model import Evidence
+from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Program
 
 _HOPS = 8  # re-exports that are followed
 
 
 class Project:
-    """The programs of a project by path, the index of its modules, and (for words) the offsets at which lines begin.
-    `depth` counts functions being placed."""
+    """The programs of a project by path, the index of its modules, and (for words) what says at which offsets the lines
+    of a file begin. `entered` are the files whose calls count (None: all); of the others only that is placed which
+    these need. `depth` counts functions being placed."""
 
     def __init__(
         self,
         programs: Mapping[str, Program],
         index: ModuleIndex,
         options: AnalysisOptions,
-        lines: Mapping[str, Sequence[int]] | None = None,
+        lines: Callable[[str], Sequence[int]] | None = None,
+        entered: Iterable[str] | None = None,
     ) -> None:
         self.programs = programs
-        self.lines = lines or {}
+        self.lines = lines
+        self.entered = sorted(programs if entered is None else entered)
         self.index = index
         self.options = options
         self.depth = [0]
@@ -49,16 +54,27 @@ class Project:
         return self._linked[key]
 
     def link(self) -> None:
-        """Place every file, then pass heat along the calls between files until nothing gets hotter."""
+        """Place every file that is entered, then pass heat along the calls between files until nothing gets hotter."""
         linked: dict[str, tuple[FilePlacement, list[Placed], HeatMap]] = {}
-        for key in sorted(self.programs):
+        self.entered = sorted(self._with_bases())
+        for key in self.entered:
             owner = self.placement(key)
             assert owner is not None
             owner.run()
-        for key in sorted(self.programs):
+        for _ in range(TURNS):
+            if not sum(self._placements[key].again() for key in self.entered):
+                break
+        overriding = overrides(self._placements[key] for key in self.entered)
+        for key in self.entered:
             owner = self._placements[key]
-            placed = owner.again()
-            linked[key] = owner, placed, HeatMap(owner, placed)
+            placed = owner.all()
+            linked[key] = owner, placed, HeatMap(owner, placed, overriding)
+        for key in sorted(linked):
+            for handed, warmth in linked[key][2].handed:
+                place = split(handed)
+                if place is not None and place[0] in linked and place[0] != key:
+                    linked[place[0]][2].attach(handed, warmth)
+                    linked[place[0]][2].spread()
         work = sorted(linked)
         while work:
             following: set[str] = set()
@@ -70,14 +86,60 @@ class Project:
             work = sorted(following)
             for key in work:
                 linked[key][2].spread()
+        self._cool(linked)
         self._linked = linked
+
+    @staticmethod
+    def _cool(linked: Mapping[str, tuple[FilePlacement, list[Placed], HeatMap]]) -> None:
+        """What is called, and from cold places alone, is cold, unless it is known to be hot; until no more is found."""
+        callers: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
+        for key in sorted(linked):
+            for caller, reg, target, index in linked[key][2].edges():
+                if (target, index) != (key, caller) and target in linked:
+                    callers.setdefault((target, index), []).append((key, caller, reg))
+        waiting = dict(callers)
+        changed = True
+        while changed:
+            changed = False
+            for (target, index), sites in list(waiting.items()):
+                heat = linked[target][2]
+                if not heat.assumed(index):
+                    del waiting[target, index]
+                    continue
+                reasons = [linked[key][2].coldness(caller, reg) for key, caller, reg in sites]
+                if all(reasons):
+                    heat.cool(index, reasons[0])
+                    del waiting[target, index]
+                    changed = True
+
+    def _with_bases(self) -> set[str]:
+        """The files that are entered, and those in which base classes of theirs stand."""
+        found: set[str] = set()
+        pending = list(self.entered)
+        while pending:
+            key = pending.pop()
+            owner = self.placement(key) if key not in found else None
+            if owner is not None:
+                found.add(key)
+                places = (split(base) for info in owner.classes.values() for base in info.bases)
+                pending.extend(place[0] for place in places if place is not None)
+        return found
 
     def describe(self, key: str, function: int, reg: int) -> str:
         """A place of another file in words: "`Trainer.step` (train.py:88)"."""
         owner = self.programs[key].functions[function]
-        node, lines = owner.nodes[reg], self.lines.get(key)
+        node, lines = owner.nodes[reg], self.lines(key) if self.lines is not None else ()
         line = f":{bisect_right(lines, node[0])}" if lines and isinstance(node, tuple) else ""
         return f"`{owner.qualname}` ({key}{line})"
+
+    def evidence(self, key: str, function: int, reg: int) -> tuple[Evidence, ...]:
+        """The site of an expression of another file, as evidence of a call of its function."""
+        owner = self.programs[key].functions[function]
+        node = owner.nodes[reg]
+        if self.lines is None or not isinstance(node, tuple):
+            return ()
+        site = FrozenSpans("", self.lines(key)).site(key, *node)
+        return (Evidence(site, f"made here, in `{owner.qualname}`"),)
 
     def placement(self, key: str) -> FilePlacement | None:
         """The placement of a file of the project; None for files that are not in it, and while it is being set up."""

@@ -10,7 +10,8 @@ import pathspec
 
 from transferlint.flow.options import AnalysisOptions
 from transferlint.knowledge import roles as knowledge
-from transferlint.knowledge.lookup import heat_of
+from transferlint.knowledge.lookup import event, heat_of
+from transferlint.model import Level
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(skip=True)
     if _is_test(file.program.path, options.test_paths):
         return Role(cold="test or benchmark code")
+    if _spec(knowledge.OFFLINE_PATHS).match_file(file.program.path):
+        return Role(cold="export, conversion or preparation of data")
     if function.kind in ("module", "class"):
         return Role()
     info = file.class_of(function)
@@ -69,12 +72,21 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(cold=cold)
     if hot:
         return Role(hot=hot, tensors_in=is_method)
+    for decorator in function.decorators:
+        attached = event(decorator)
+        if attached is not None:
+            level, amortised = attached
+            if level >= Level.PER_STEP and not amortised:
+                return Role(hot=f"`{name}` handles an event of every step")
+            return Role(cold=f"`{name}` handles an event {amortised or 'of an epoch or a run'}")
     if knowledge.EPOCH_HOOKS.match(name):
         return Role(cold=f"`{name}` runs once an epoch")
     plain = name.lstrip("_") if not name.endswith("__") else name
     reason = knowledge.HOT_METHODS.get(plain)
     if reason and (is_method or plain not in ("step", "update", "loss", "backward")):
         return Role(hot=f"`{name}` runs for every batch", tensors_in=plain != "step")
+    if is_method and info is not None and name in knowledge.METER_METHODS and knowledge.METERS.search(info.name):
+        return Role(hot=f"`{info.name}.{name}` takes what every batch gives")
     if knowledge.DATA_PATTERN.match(name) and not module:
         return Role(cold=f"`{name}` is host-side data code", host_side=True)
     if name in knowledge.COLD_EXACT or knowledge.COLD_PATTERN.match(name):

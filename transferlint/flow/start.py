@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from transferlint.flow.annotated import annotated
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.values import (
@@ -17,8 +18,8 @@ from transferlint.flow.values import (
     HOST,
     HOST_ARRAY,
     LOADER,
-    MAPPING,
     MODULE,
+    NAME,
     OBJECT,
     ON_DEVICE,
     OPTIMIZER,
@@ -31,33 +32,17 @@ from transferlint.flow.values import (
 from transferlint.knowledge import roles
 from transferlint.syntax.program import Parameter
 
-_TENSOR_NAMES = re.compile(r"\b(torch\.)?(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|TensorType)\b")
-_CONTAINERS = re.compile(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
-_PYTHON = re.compile(
-    r"^(Optional\[)?(int|float|bool|str|bytes|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
-    r"DictConfig|logging\.Logger|Logger|List\[(int|float|str|bool)\]|list\[(int|float|str|bool)\]|"
-    r"Tuple\[(int|float|str|bool)\b.*\]|tuple\[(int|float|str|bool)\b.*\]|Sequence\[(int|float|str)\]|"
-    r"Dict\[str, (int|float|str|bool|Any)\]|dict\[str, (int|float|str|bool|Any)\]|Literal\[.*)"
-    r"(\])?(\s*\|\s*(int|float|str|None|bool))*$"
-)
-
-
-_OF_PYTHON = re.compile(
-    r"^(typing\.|t\.)?(List|list|Tuple|tuple|Sequence|Iterable|Set|set|Dict|dict|Mapping)\[((List|list|Tuple|tuple)\[|[\s,.\]]|"
-    r"\b(int|float|str|bool|Any|Path)\b)+$"
-)
-
 
 def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Value:
     """The value of a parameter on entry. `host_side`: the function belongs to the data pipeline, its tensors are on
     the host; elsewhere a tensor argument is taken to be on the device whenever the program is given one. `hot`: it is
     a `forward` or the like, whose arguments are taken for tensors on the device unless something says otherwise."""
+    host_side = host_side or bool(roles.HOST_WORDS.search(given.name))
     places = HOST if host_side else GIVEN
     why = (-1 - given.slot,)
     tensor = Value(TENSOR, places, FROM_PARAMETER | (0 if host_side else RESIDENT), why)
-    annotation = given.annotation.strip("\"'")
-    if annotation:
-        found = _annotated(annotation, tensor)
+    if given.annotation:
+        found = annotated(frame.file, frame.function, given.annotation, tensor)
         if found is not None:
             return found
     name = given.name
@@ -77,42 +62,12 @@ def learnt(known: Value, told: Value) -> Value | None:
     """A parameter of which nothing is known, with the place of what all its known callers give for it; None where they
     add nothing. There may be other callers, so its kind stays unknown: reads that the source names count, hidden ones
     do not."""
+    if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
+        return told
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE or not told.on_device:
         return None
     if told.is_a(UNKNOWN | TENSOR):
         return Value(UNKNOWN, told.places & ON_DEVICE, FROM_PARAMETER | RESIDENT, known.why)
-    return None
-
-
-def _annotated(annotation: str, tensor: Value) -> Value | None:
-    plain = re.sub(r"^(typing\.)?Optional\[(.*)\]$", r"\2", annotation)
-    plain = re.sub(r"\s*\|\s*None$", "", plain)
-    if _PYTHON.match(annotation) or _PYTHON.match(plain):
-        return PYTHON
-    if _OF_PYTHON.match(plain):
-        return Value(CONTAINER, HOST, item=PYTHON)
-    if _CONTAINERS.match(plain):
-        item = tensor if _TENSOR_NAMES.search(plain) else None
-        if item is None and "Module" in plain:
-            item = Value(MODULE, ANYWHERE)
-        if item is None:
-            return None
-        mapping = MAPPING if re.match(r"^(typing\.|t\.)?(Dict|dict|Mapping|OrderedDict)\b", plain) else 0
-        return Value(CONTAINER, item.places, tensor.flags | mapping, tensor.why, item=item)
-    if _TENSOR_NAMES.search(plain):
-        return tensor
-    if re.search(r"(nn\.Module|\bModule|PreTrainedModel|LightningModule)\b", plain):
-        return Value(MODULE, ANYWHERE)
-    if plain in ("torch.device", "device") or plain.endswith("Device"):
-        return Value(DEVICE_NAME, GIVEN)
-    if "ndarray" in plain or "ArrayLike" in plain or "Image" in plain:
-        return HOST_ARRAY if "Tensor" not in plain else None
-    if plain.endswith("dtype"):
-        return DTYPE_VALUE
-    if "DataLoader" in plain:
-        return Value(LOADER, HOST)
-    if "Optimizer" in plain:
-        return Value(OPTIMIZER, ANYWHERE)
     return None
 
 

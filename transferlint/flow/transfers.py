@@ -27,7 +27,8 @@ ARRAY = "array"  # np.asarray(t), t.numpy() on a device tensor
 class Transfer:
     """One (possible) transfer or sync. `register` is the expression that makes it, `subject` the one whose value
     crosses (None for device-wide syncs), `before` what was known of the subject, `places` where it is afterwards
-    (bits of `values`), `api` how the source spells it (".item()"), `explicit` whether the source names the transfer."""
+    (bits of `values`), `api` how the source spells it (".item()"), `explicit` whether the source names the transfer.
+    `inside` is (file, function, register) of the expression itself where the register is a call of what wraps it."""
 
     register: Reg
     kind: str
@@ -38,3 +39,4 @@ class Transfer:
     api: str
     explicit: bool
     non_blocking: bool = False
+    inside: tuple[str, int, Reg] | None = None

@@ -13,7 +13,7 @@ from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
 from transferlint.knowledge.torch import ARRAY_ONLY, TENSOR_ONLY
-from transferlint.syntax.program import Attr, Call, Discard, Function, Instruction, Load, Reg, Slot
+from transferlint.syntax.program import Attr, Call, Discard, Function, Instruction, Load, Reg, Slot, Subscript
 
 _DATA_EFFECTS = frozenset({Effect.DATA, Effect.ARRAY, Effect.HOST, Effect.NOTHING, Effect.FILL, Effect.MODULE})
 # Operators whose second operand is a tensor too; the others take numbers and sizes there.
@@ -54,7 +54,14 @@ _TWO_TENSORS = frozenset(
         "addmm",
     ]
 )
+# Functions of `torch` itself that take no tensor first.
+_NOT_OPERATORS = frozenset(
+    "load save autocast device compile dtype Generator Size set_default_device set_default_dtype set_num_threads"
+    " manual_seed get_device_module typename export vmap set_grad_enabled set_float32_matmul_precision".split()
+)
 _OF_MODULES_TOO = frozenset({"cuda", "cpu", "float", "half", "double", "requires_grad_"})
+# What arrays have too: evidence of a tensor where a function works on tensors and knows nothing of numpy.
+_ARRAYS_TOO = frozenset({"shape", "ndim"})
 _SELVES = frozenset({"self", "cls", "ctx", "accelerator", "fabric", "args", "config", "cfg"})
 
 
@@ -72,6 +79,8 @@ def usage(names: Names, function: Function) -> Usage:
     tensors: set[Slot] = set()
     arrays: set[Slot] = set()
     called: set[Slot] = set()
+    shared: set[Slot] = set()
+    numpy = False
     code = function.code
     table = effects()
     dropped = {
@@ -87,6 +96,10 @@ def usage(names: Names, function: Function) -> Usage:
                     tensors.add(base.slot)
                 elif instruction.name in ARRAY_ONLY:
                     arrays.add(base.slot)
+                elif instruction.name in _ARRAYS_TOO:
+                    shared.add(base.slot)
+            elif isinstance(base, Subscript) and instruction.name == "item":
+                _add(code, base.object, shared)
         elif isinstance(instruction, Call):
             callee = code[instruction.function]
             if isinstance(callee, Load):
@@ -107,12 +120,18 @@ def usage(names: Names, function: Function) -> Usage:
                     if effect is Effect.ARRAY:
                         _add(code, instruction.args[0], arrays)
                     continue
+                if name.removeprefix("torch.") in _NOT_OPERATORS:
+                    continue
                 if name.count(".") == 1 or name.startswith("torch.nn.functional."):
                     count = 2 if name.rpartition(".")[2] in _TWO_TENSORS else 1
                     for argument in instruction.args[:count]:
                         _add(code, argument, tensors)
-            elif name.startswith("numpy.") and instruction.args:
-                _add(code, instruction.args[0], arrays)
+            elif name.startswith("numpy."):
+                numpy = True
+                for argument in instruction.args[:1]:
+                    _add(code, argument, arrays)
+    if tensors and not numpy and not arrays:
+        tensors |= shared & {given.slot for given in function.parameters}
     both = tensors & arrays
     both |= {
         slot

@@ -117,6 +117,14 @@ class Value:
             self.uploads if uploads is None else uploads,
         )
 
+    def foreign(self) -> Value:
+        """The same value for another function, to which registers of this one mean nothing."""
+        if not (self.why or self.reads or self.uploads or self.depth):
+            return self
+        items = None if self.items is None else tuple(value.foreign() for value in self.items)
+        item = None if self.item is None else self.item.foreign()
+        return Value(self.kinds, self.places, self.flags, (), item, items, self.name)
+
     def is_a(self, kinds: int) -> bool:
         """True where it is one of the kinds on every path."""
         return bool(self.kinds) and not self.kinds & ~kinds

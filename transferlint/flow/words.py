@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow.heat import Warmth
 from transferlint.flow.values import Value
+from transferlint.flow.warmth import Warmth
 from transferlint.model import Evidence, Level
 from transferlint.syntax import program as p
 

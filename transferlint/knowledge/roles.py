@@ -44,7 +44,8 @@ HOT_METHODS: dict[str, str] = {
 HOT_PATTERN = re.compile(
     r"^_*(forward|fwd|training_step|train_step|train_batch|train_on_batch|forward_backward|compute_.*loss|decode|decode_.*|"
     r".*_loss|loss_.*|.*_forward|forward_.*|fwd_.*|.*_fwd|.*loss_func|.*loss_fn|get_.*_norm|.*grad_norm.*|"
-    r"sample|sample_.*|denoise.*)$"
+    r"sample|sample_.*|denoise.*|get_(global|total|grad|param\w*|weight)_\w*norm\w*|\w+_(iter|iteration|batch|step)_callback|"
+    r"(finalize|reduce|allreduce|all_reduce|sync|synchronize|average|scale|unscale|accumulate)_(model_|all_)?grad(s|ients?)?(_func)?)$"
 )
 
 COLD_PATTERN = re.compile(
@@ -55,7 +56,8 @@ COLD_PATTERN = re.compile(
     r"print_|log_model|get_args|get_parser|add_.*_args|make_parser|on_load|on_save|upgrade_|migrate|benchmark|profile|"
     r"reduce_ex|deepcopy|del|enter|exit|close|teardown|cleanup|shutdown|prepare_data|train_dataloader|"
     r"val_dataloader|test_dataloader|set_up|reload|load_state|tie_weights|unload|get_extra_state|"
-    r"set_extra_state|pickle|unpickle|apply_to_model|post_init|test)(_|$)"
+    r"set_extra_state|pickle|unpickle|apply_to_model|post_init|test|cache_(data|manifest|file)\w*|input_example|dummy_inputs?|example_inputs?|"
+    r"calib|calibration|get_calib|sanity)(_|$)|\w+_for_export$"
     r"|^_*(build|convert|make|create|get)_?(\w*_)?(model|models|optimizer|scheduler|dataset|datasets|dataloader|loader|network|parser|config|"
     r"tokenizer|transform|transforms|vocab|checkpoint|ckpt|state_dict|weights|hf|pretrained|keys|onnx|backbone|layer|layers)$"
     r"|^_*(build|convert)$|^convert_(checkpoint|state_dict|weights|model|hf|ckpt|keys|to_hf|to_onnx)\w*$|^_*build_(model|dataset|optimizer)\w*$"
@@ -94,6 +96,9 @@ COLD_EXACT: frozenset[str] = frozenset(
         "pin_memory",
     ]
 )
+# Running statistics, fed with every batch (torchnet.meter, catalyst, timm's `AverageMeter`).
+METERS = re.compile(r"(Meter|Metric|Metrics|MeterGroup)$")
+METER_METHODS = frozenset({"add", "append", "accumulate", "add_batch"})
 # Called once an epoch or once a run (lightning.Callback, transformers.TrainerCallback, by name).
 EPOCH_HOOKS = re.compile(
     r"^_?(on_\w*epoch_(end|start|begin)|\w+_epoch_end|on_(fit|train|test|validation|predict)_(end|start|begin))$"
@@ -151,11 +156,13 @@ RANK_WORDS = re.compile(
     r"(^|_|get_)(rank|local_rank|global_rank|world_rank|process_index|local_process_index)$", re.IGNORECASE
 )
 COUNTER_WORDS = re.compile(
-    r"(step|iter|epoch|batch|idx|index|count|counter|update|episode|tick|frame|^[ijkntx]$|^it$|^ep$|_i$|_it$|seen|round|^bi$|^num$)",
+    r"(step|iter|epoch|batch|idx|index|count|counter|update|episode|tick|frame|^[eijkntx]$|^it$|^ep$|_i$|_it$|seen|round|^bi$|^num$|(^|_)calls?$)",
     re.IGNORECASE,
 )
 FIRST_TIME_WORDS = re.compile(r"(cache|initiali[sz]ed|initted|is_init|built|loaded|ready|warm|created)", re.IGNORECASE)
 
+# Names of tensors that are on the host by everybody's convention: `cu_seqlens_cpu`, `host_mask`.
+HOST_WORDS = re.compile(r"(^|_)(cpu|host)(_|$)")
 DEVICE_WORDS = re.compile(
     r"(^|_)(device|devices|dev|gpu|cuda|ctx|local_rank|gpu_id|device_id|execution_device|accelerator)(_?\d*|_id|s)?$",
     re.IGNORECASE,
@@ -171,7 +178,31 @@ MODEL_WORDS = re.compile(
 CONFIG_WORDS = re.compile(
     r"^(args|arg|cfg|config|conf|opt|opts|options|hparams|params_?cfg|flags|FLAGS|settings|hp|self_?args|kwargs)$"
 )
+# Counters of what went wrong.
+FAILURES = re.compile(r"(^|_)(non_?finite|nans?|skipped|bad|failed|failures?|errors?|overflows?)(_|$)")
+# Where what is converted, exported or prepared once has its place.
+OFFLINE_PATHS: tuple[str, ...] = (
+    "**/export/**", "**/exporters/**", "**/export_*.py", "**/convert_*.py", "**/*_converter.py", "**/conversion/**",
+    "**/checkpoint_converters/**", "**/dataset_processing/**", "**/data_preparation/**", "**/prepare_*.py",
+    "**/*_prepare.py", "**/preprocess_*.py",
+)  # fmt: skip
 TEST_PATHS: tuple[str, ...] = (
     "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",
     "**/benchmarks/**", "**/benchmark/**", "**/bench_*.py", "**/benchmark_*.py", "**/unit_tests/**", "**/test_utils/**",
 )  # fmt: skip
+
+
+def certain(name: str) -> bool:
+    """True where a library calls a function of this name for every step, whoever else does."""
+    return name.lstrip("_") in HOT_METHODS or name.startswith("__")
+
+
+def told_by_name(name: str) -> bool:
+    """True where a function's name alone says how often it runs, so that its callers do not matter."""
+    plain = name.lstrip("_")
+    return bool(
+        plain in HOT_METHODS
+        or name in COLD_EXACT
+        or (name.startswith("__") and name != "__call__")
+        or any(pattern.match(name) for pattern in (HOT_PATTERN, COLD_PATTERN, EPOCH_HOOKS, DATA_PATTERN))
+    )

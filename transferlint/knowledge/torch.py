@@ -23,7 +23,7 @@ TABLE: tuple[Api, ...] = (
         _torch(
             "zeros ones empty full rand randn randint randperm arange range linspace logspace eye scalar_tensor"
             " empty_strided tril_indices triu_indices hann_window hamming_window bartlett_window blackman_window"
-            " kaiser_window complex polar sparse_coo_tensor"
+            " kaiser_window"
         ),
         Effect.FILL,
         _CREATION,

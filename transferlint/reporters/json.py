@@ -23,6 +23,9 @@ def render(report: Report) -> str:
             "fixed": len(report.fixed),
             "fixable": options.count("--fix"),
             "fixable_unsafely": options.count("--unsafe-fixes"),
+            "fixed_by_code": dict(sorted(collections.Counter(finding.code for finding in report.fixed).items())),
+            "suppressed": len(report.silenced),
+            "in_baseline": report.known,
             "by_code": dict(sorted(collections.Counter(finding.code for finding in report.findings).items())),
         },
     }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import dataclasses
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from transferlint.model import Finding, Safety
 
@@ -37,7 +38,8 @@ class Problem:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
     """The result of a run. `texts` maps a path to the text that its findings' lines and offsets refer to; `unsafe`
-    says that unsafe fixes are allowed; `root` is the absolute folder that paths are relative to."""
+    says that unsafe fixes are allowed; `root` is the absolute folder that paths are relative to; for the `silenced`
+    suppressions were added, and as many more as `known` says stand in the baseline."""
 
     findings: tuple[Finding, ...]
     texts: Mapping[str, str]
@@ -48,6 +50,8 @@ class Report:
     version: str = ""
     unsafe: bool = False
     root: str = ""
+    silenced: tuple[Finding, ...] = ()
+    known: int = 0
 
 
 def lines_of(text: str) -> list[str]:
@@ -90,12 +94,26 @@ def summary(report: Report) -> str:
     """One line: what was found, what can be fixed, what was, in how many files."""
     where = f"in {count(report.files, 'file')}"
     done = f"Fixed {count(len(report.fixed), 'finding')}. " if report.fixed else ""
+    done += f"Suppressed {count(len(report.silenced), 'finding')}. " if report.silenced else ""
+    known = f" {count(report.known, 'finding')} of the baseline not shown." if report.known else ""
     if not report.findings:
-        return f"{done}Nothing found {where}."
+        return f"{done}Nothing found {where}.{known}"
     options = [fixable(finding, report.unsafe) for finding in report.findings]
     safe, unsafe = options.count("--fix"), options.count("--unsafe-fixes")
     parts = [f"{safe} fixable with --fix"] if safe else []
     if unsafe:
         parts.append(f"{unsafe} with --unsafe-fixes" if safe else f"{unsafe} fixable with --fix --unsafe-fixes")
     fixes = f" ({', '.join(parts)})" if parts else ""
-    return f"{done}Found {count(len(report.findings), 'finding')}{fixes} {where}."
+    return f"{done}Found {count(len(report.findings), 'finding')}{fixes} {where}.{known}"
+
+
+def tallies(fixed: Iterable[Finding], remaining: Iterable[Finding]) -> str:
+    """What was fixed and what remains, by rule, a line each; "" where nothing was fixed."""
+    parts = [_tally("fixed", fixed), _tally("remaining", remaining)]
+    return "".join(part for part in parts if part) if parts[0] else ""
+
+
+def _tally(label: str, findings: Iterable[Finding]) -> str:
+    counts = collections.Counter(finding.code for finding in findings)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return f"  {label + ':':<10} " + ", ".join(f"{code} {number}" for code, number in ordered) + "\n" if ordered else ""

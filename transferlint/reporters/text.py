@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from transferlint.model import Finding, Heat
-from transferlint.reporters import excerpt
+from transferlint.reporters import excerpt, preview
 from transferlint.reporters.excerpt import Row
-from transferlint.reporters.report import Report, fixable, lines_of, summary
+from transferlint.reporters.report import Report, fixable, lines_of, summary, tallies
 
 _STYLES = {
     "dim": "dim",
@@ -29,9 +29,11 @@ def render(report: Report, color: bool = False, quiet: bool = False) -> str:
         if path not in texts:
             texts = {path: lines_of(report.texts.get(path, ""))}  # findings come file by file
         rows.extend(_finding(finding, texts[path], report.unsafe))
+        rows.extend(preview.rows(finding, report.texts.get(path, "")))
         rows.append([])
     if not quiet:
         rows.append([("label", summary(report))])
+        rows += [[("", line)] for line in tallies(report.fixed, report.findings).splitlines()]
     return _coloured(rows) if color else "".join("".join(text for _, text in row).rstrip() + "\n" for row in rows)
 
 

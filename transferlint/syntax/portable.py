@@ -4,8 +4,8 @@ A *frozen* program has offsets `(start, end)` where a program has tree nodes (`n
 `Function.node`); `FrozenSpans` answers for them what `Spans` answers for nodes. Offsets are those of `Spans.of`:
 0-based code points, ends exclusive.
 
-`pack` and `unpack` are for processes of one run, which have the same Python and the same transferlint: the bytes hold
-no version and are not meant to be kept. `marshal` makes and reads plain tuples several times as fast as `pickle` makes
+`pack` and `unpack` are for the same Python and the same transferlint: the bytes hold no version (who keeps them, as
+`cache.py` does, sees to that). `marshal` makes and reads plain tuples several times as fast as `pickle` makes
 and reads objects (docs.python.org, library/marshal).
 """
 
@@ -128,11 +128,12 @@ def pack(program: Program) -> bytes:
     return marshal.dumps((program.path, [_packed(function) for function in program.functions]))
 
 
-def unpack(data: bytes) -> Program:
-    """The program that `pack` made these bytes of, equal to it."""
+def unpack(data: bytes, path: str = "") -> Program:
+    """The program that `pack` made these bytes of, equal to it but for the path where one is given. Raises ValueError,
+    EOFError and TypeError for other bytes."""
     with collector.paused():
-        path, functions = marshal.loads(data)
-        return Program(path, [_unpacked(row) for row in functions])
+        own, functions = marshal.loads(data)
+        return Program(path or own, [_unpacked(row) for row in functions])
 
 
 def _packed(function: Function) -> tuple[Any, ...]:

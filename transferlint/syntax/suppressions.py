@@ -68,18 +68,18 @@ def find(text: str, tree: cst.Module, spans: Spans | None = None) -> list[Suppre
 
     positions = spans or spans_.Spans(tree, text)
     found: list[Suppression] = []
-    lines: _Lines | None = None
+    lines: Lines | None = None
     for start, end in positions.comments():
         comment = text[start:end]
         if "transferlint" not in comment.lower() and "noqa" not in comment.lower():
             continue
         if lines is None:
-            lines = _Lines(tree, positions)
+            lines = Lines(tree, positions)
         found.extend(_of_comment(comment, start, text, lines))
     return found
 
 
-def _of_comment(comment: str, start: int, text: str, lines: _Lines) -> Iterator[Suppression]:
+def _of_comment(comment: str, start: int, text: str, lines: Lines) -> Iterator[Suppression]:
     line, column = lines.spans.position(start)
     end = start + len(comment)
     ours = OURS.search(comment)
@@ -94,10 +94,11 @@ def _of_comment(comment: str, start: int, text: str, lines: _Lines) -> Iterator[
             first, last, kind = lines.covered(line)
             if kind == "block":
                 first = last = line
-            yield Suppression(of_ours, comment[noqa.end() :].strip(), first, last, line, start, end, "noqa")
+            reason = comment[noqa.end() :].partition("#")[0].strip().lstrip(":-").strip()
+            yield Suppression(of_ours, reason, first, last, line, start, end, "noqa")
 
 
-def _ours(match: re.Match[str], lines: _Lines, line: int, span: tuple[int, int], alone: bool) -> Suppression:
+def _ours(match: re.Match[str], lines: Lines, line: int, span: tuple[int, int], alone: bool) -> Suppression:
     """One comment addressed to us."""
     form = match["form"].lower()
     codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
@@ -116,7 +117,7 @@ def _ours(match: re.Match[str], lines: _Lines, line: int, span: tuple[int, int],
     return Suppression(codes, reason, first, last, line, *span, kind)
 
 
-class _Lines:
+class Lines:
     """Which lines a comment on a line speaks for."""
 
     def __init__(self, tree: cst.Module, spans: Spans) -> None:
@@ -126,15 +127,25 @@ class _Lines:
 
     def covered(self, line: int) -> tuple[int, int, str]:
         """The first and last line that a comment on this line covers, and "line" or "block"."""
+        first, _, covered, kind = self._entry(line)
+        return first, max(covered, line), kind
+
+    def statement(self, line: int) -> tuple[int, int, str]:
+        """The first and last line of the innermost statement on this line (of a compound one, of its header), and
+        "line" or "block" as in `covered`."""
+        first, last, _, kind = self._entry(line)
+        return first, last, kind
+
+    def _entry(self, line: int) -> tuple[int, int, int, str]:
         at = bisect.bisect_right(self._entries, (line, float("inf"))) - 1
         while at >= 0:
-            first, last, covered, kind = self._entries[at]
-            if line <= last:
-                return first, max(covered, line), kind
-            if at and self._entries[at - 1][0] != first:
+            entry = self._entries[at]
+            if line <= entry[1]:
+                return entry
+            if at and self._entries[at - 1][0] != entry[0]:
                 break
             at -= 1
-        return line, line, "line"
+        return line, line, line, "line"
 
     def _walk(self, tree: cst.Module) -> Iterator[tuple[int, int, int, str]]:
         import libcst

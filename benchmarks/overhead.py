@@ -1,0 +1,199 @@
+"""What recording costs: training steps that keep the host busy, plain and recorded, alternately, in one process.
+
+    python benchmarks/overhead.py [--steps 144e-6 1e-3] [--rounds 15] [--json FILE]
+
+A step uploads a batch, computes on the device (the simulated one where there is no other), and reads the loss: one
+transfer each way, which is much for a step so short; `--events 1` leaves out the upload. How much it computes is
+chosen so that the plain step takes the asked seconds. Printed are the medians of the processor's time per step and
+their ratios to plain. The simulated device's operators cost more than launches on a GPU, so that a step holds fewer of
+them: there the costs of a dispatch mode are higher than here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Step = Callable[[], None]
+SHORT = 20  # operators of the longest step without a backward pass
+
+
+def main() -> None:
+    """Measure, print, and leave without the interpreter's teardown."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=float, nargs="+", default=[144e-6, 1e-3], metavar="SECONDS")
+    parser.add_argument("--events", type=int, choices=(1, 2), default=2, help="transfers in a step")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", default="", help="write the numbers here")
+    options = parser.parse_args()
+    from runtime_check import simulate
+
+    simulation = None if simulate.refusal() else simulate.start()
+    import torch
+
+    torch.set_num_threads(1)
+    if not torch.cuda.is_available():
+        sys.exit("no CUDA device, and none can be simulated: " + simulate.refusal())
+    if simulation is None and options.steps:  # the device's clocks rise
+        run(program(4), 200)
+    results = [measure(seconds, options.rounds, options.events == 2) for seconds in options.steps]
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, Python {sys.version.split()[0]}")
+    for result in results:
+        show(result)
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.flush()
+    if simulation is not None:
+        simulation.leave(0)
+
+
+def measure(seconds: float, rounds: int, upload: bool) -> dict[str, Any]:
+    """Times per step of each way to run one, in microseconds, and their ratios to plain."""
+    step, layers = sized(seconds, upload)
+    count = max(20, int(0.02 / seconds))
+    times: dict[str, list[float]] = {name: [] for name in WAYS}
+    for _ in range(rounds):
+        for name, way in WAYS.items():
+            with way():
+                run(step, 3)
+                times[name].append(run(step, count))
+    plain = statistics.median(times["plain"])
+    rows = {
+        name: {
+            "us": statistics.median(found) * 1e6,
+            "ratio": statistics.median(found) / plain,
+            "spread": spread([one / base for one, base in zip(found, times["plain"], strict=True)]),
+        }
+        for name, found in times.items()
+    }
+    asked = {"asked_us": seconds * 1e6, "events": 1 + upload, "layers": layers, "rounds": rounds, "steps": count}
+    return {**asked, "ways": rows}
+
+
+def spread(ratios: list[float]) -> list[float]:
+    """The quartiles of the ratios of neighbouring rounds."""
+    first, _, third = statistics.quantiles(ratios, n=4)
+    return [first, third]
+
+
+def sized(seconds: float, upload: bool) -> tuple[Step, int]:
+    """A step that takes about so long, and how many layers it has."""
+    layers, step = -SHORT, program(-SHORT, upload)
+    while True:
+        run(step, 20)
+        if statistics.median(run(step, 10) for _ in range(7)) >= seconds:
+            return step, layers
+        layers += 1
+        step = program(layers, upload)
+
+
+def program(size: int, upload: bool = True) -> Step:
+    """One step on a small batch: so many layers and, from one on, a backward pass; below, `size` is minus the number
+    of operators that are left out of a short chain."""
+    import torch
+
+    host, there = torch.ones(4, 8), torch.ones(4, 8, device="cuda")
+    weights = [torch.full((8, 8), 0.1, device="cuda", requires_grad=True) for _ in range(size)]
+
+    def short() -> None:
+        x = host.to("cuda") if upload else there
+        for _ in range(SHORT + size):
+            x = x + x
+        x.sum().item()
+
+    def whole() -> None:
+        x = host.to("cuda") if upload else there
+        for weight in weights:
+            x = torch.relu(x @ weight)
+        loss = x.sum()
+        loss.backward()
+        for weight in weights:
+            weight.grad = None
+        loss.item()
+
+    return whole if size > 0 else short
+
+
+def run(step: Step, count: int) -> float:
+    """Seconds of processor time for one step, all threads together."""
+    started = time.process_time()
+    for _ in range(count):
+        step()
+    return (time.process_time() - started) / count
+
+
+@contextlib.contextmanager
+def recorded(trace: bool) -> Any:
+    """As `verify` records."""
+    from runtime_check.collect import Collector
+    from runtime_check.provenance import Provenance
+    from runtime_check.session import Session
+
+    collector = Collector(provenance=Provenance(lifetimes=True, reads=True) if trace else None)
+    with Session(collector, trace=trace):
+        yield
+
+
+def watched() -> Any:
+    """As in a test."""
+    import runtime_check
+
+    return runtime_check.watch()
+
+
+def profiled() -> Any:
+    """torch.profiler, with its events on the host."""
+    import torch
+
+    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], with_stack=False)
+
+
+def bare_mode() -> Any:
+    """The least that a dispatch mode costs."""
+    from torch.utils import _python_dispatch
+
+    modes: Any = _python_dispatch
+
+    class Bare(modes.TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    return Bare()
+
+
+WAYS: dict[str, Callable[[], Any]] = {
+    "plain": contextlib.nullcontext,
+    "guard": lambda: recorded(False),
+    "watch()": watched,
+    "bare dispatch mode": bare_mode,
+    "trace": lambda: recorded(True),
+    "torch.profiler": profiled,
+}
+
+
+def show(result: dict[str, Any]) -> None:
+    """A table."""
+    events = result["events"]
+    print(
+        f"\nsteps of {result['asked_us']:.0f} us with {events} transfer{'s' * (events > 1)} "
+        f"({shape(result['layers'])}; {result['rounds']} rounds)"
+    )
+    for name, row in result["ways"].items():
+        low, high = row["spread"]
+        print(f"  {name:20} {row['us']:8.1f} us  {row['ratio']:5.2f}x  ({low:.2f} to {high:.2f})")
+
+
+def shape(size: int) -> str:
+    """What `program` makes of a size."""
+    return f"{size} layers, forward and backward" if size > 0 else f"{SHORT + size + 1} operators"
+
+
+if __name__ == "__main__":
+    main()

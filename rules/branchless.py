@@ -1,0 +1,225 @@
+"""The fixes of a branch on a device value: a check that does not wait, a mask in place of the branch, fewer checks."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import ON_DEVICE, TENSOR
+from transferlint.model import Edit, Fix, Safety
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called
+from .creating import outer
+from .importing import torch_name
+from .statement_text import if_statement, line_end, offset, parsed
+
+_INTERVAL = 16
+_BY_ELEMENT = frozenset(
+    "to float double half bfloat16 int long bool clamp abs neg exp log sqrt detach clone zeros_like ones_like full_like"
+    " sum mean max min masked_fill nan_to_num type_as view minimum maximum where square new_zeros".split()
+)
+_PLAIN = (
+    ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.Constant, ast.operator, ast.unaryop, ast.expr_context,
+    ast.Call, ast.keyword,
+)  # fmt: skip
+
+
+def without_waiting(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """The best that can be written for a truth test; None where nothing concrete is sure to mean the same."""
+    for reg, made in enumerate(function.code):
+        if not isinstance(made, p.Test) or not function.has_text(reg):
+            continue
+        if transfer.register in (reg, *function.expression(made.value)):
+            break
+    else:
+        return None
+    if made.kind == "assert":
+        return _asserted(function, made.value)
+    if made.kind != "if":
+        return None
+    found = if_statement(function, made.value)
+    if found is None:
+        return None
+    start, text, tree = found
+    return (
+        _raised(function, made.value, start, text, tree)
+        or _unguarded(function, made.value, start, text, tree)
+        or _chosen(function, made.value, start, text, tree)
+        or _seldom(function, made.value, tree)
+    )
+
+
+def _tensor(function: FunctionFacts, reg: Reg, torch: str) -> str:
+    """A condition as one tensor, on the device; "" for what is none."""
+    made = function.code[reg]
+    if isinstance(made, p.Unary) and made.operator == "not":
+        inner = _tensor(function, made.operand, torch)
+        return inner and f"{torch}.logical_not({inner})"
+    if isinstance(made, p.Boolean):
+        parts = [_tensor(function, r, torch) for r in made.operands]
+        while len(parts) > 1 and all(parts):
+            parts[:2] = [f"{torch}.logical_{made.operator}({parts[0]}, {parts[1]})"]
+        return parts[0] if all(parts) else ""
+    if not function.has_text(reg):
+        return ""
+    if called(function, reg) == "torch.equal" and isinstance(made, p.Call) and len(made.args) == 2:
+        one, other = (outer(function, r) for r in made.args)
+        return f"(({one}) == ({other})).all()"
+    value = function.values[reg]
+    return function.text(reg) if value.kinds == TENSOR and value.places & ON_DEVICE else ""
+
+
+def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
+    """`assert t, "words"` to `torch._assert_async(t, "words")`."""
+    text = function.file.text
+    first = function.file.spans.outer(function.function.nodes[value])[0]
+    start = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
+    start += len(text[start:first]) - len(text[start:first].lstrip())
+    if not re.match(r"assert\b", text[start:]):
+        return None
+    end = start
+    for _ in range(40):
+        end = line_end(text, end + 1)
+        made = parsed(text[start:end])
+        if made is not None:
+            break
+    else:
+        return None
+    node = made[0]
+    if not isinstance(node, ast.Assert) or len(made) > 1:
+        return None
+    last = node.msg or node.test
+    stop = start + offset(text[start:end], last.end_lineno or 1, last.end_col_offset or 0)
+    close = re.match(r"[\s)]*", text[stop:end])
+    assert close is not None
+    stop += len(close[0].rstrip())
+    words = ""
+    if node.msg is not None:
+        words = ast.get_source_segment(text[start:end], node.msg) or ""
+    return _checked(function, value, start, stop, node.msg, words, negate=False)
+
+
+def _raised(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
+    """`if t: raise E("words")` to `torch._assert_async(torch.logical_not(t), "words")`."""
+    body = tree.body[0]
+    if len(tree.body) > 1 or tree.orelse or not isinstance(body, ast.Raise) or not isinstance(body.exc, ast.Call):
+        return None
+    args = body.exc.args
+    words = ast.get_source_segment(text, args[0]) or "" if len(args) == 1 else ""
+    return _checked(function, value, start, start + len(text), args[0] if args else None, words, negate=True)
+
+
+def _checked(
+    function: FunctionFacts, value: Reg, start: int, end: int, message: ast.expr | None, words: str, negate: bool
+) -> Fix | None:
+    torch, edits = torch_name(function, value)
+    form = torch and _tensor(function, value, torch)
+    if not form or any(s < end and e > start for s, e in function.file.spans.comments()):
+        return None
+    constant = isinstance(message, ast.Constant) and isinstance(message.value, str)
+    condition = f"{torch}.logical_not({form})" if negate else form
+    said = f", {words}" if constant else ""
+    line = f"{torch}._assert_async({condition}{said})"
+    if parsed(line) is None:
+        return None
+    # Words that are computed would make the host wait again; without them somebody has to look.
+    safety = Safety.UNSAFE if message is None or constant else Safety.DISPLAY
+    return Fix("check it on the device", safety, (*edits, Edit(start, end, line)))
+
+
+def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
+    """`if mask.any(): x[mask] = v` without the branch: where the mask is empty nothing is set."""
+    body, test = tree.body[0], tree.test
+    if len(tree.body) > 1 or tree.orelse or not isinstance(test, ast.Call) or not isinstance(test.func, ast.Attribute):
+        return None
+    if test.func.attr != "any" or test.keywords:
+        return None
+    mask = test.args[0] if len(test.args) == 1 else test.func.value if not test.args else None
+    target = body.targets[0] if isinstance(body, ast.Assign) and len(body.targets) == 1 else None
+    if isinstance(body, ast.AugAssign):
+        target = body.target
+    if mask is None or not isinstance(target, ast.Subscript) or ast.dump(target.slice) != ast.dump(mask):
+        return None
+    inner = start + offset(text, body.lineno, body.col_offset)
+    if any(s < inner and e > start for s, e in function.file.spans.comments()):
+        return None
+    return Fix("leave out the branch: an empty mask sets nothing", Safety.UNSAFE, (Edit(start, inner, ""),))
+
+
+def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
+    """`if t: x = f(x)` to `x = torch.where(t, f(x), x)`, where both are tensors of one shape as far as can be seen."""
+    one, other = _assigned(tree.body, text), _assigned(tree.orelse, text)
+    if (
+        one is None
+        or (tree.orelse and (other is None or other[0] != one[0]))
+        or not _is_tensor(function, value, one[0])
+    ):
+        return None
+    torch, edits = torch_name(function, value)
+    form = torch and _tensor(function, value, torch)
+    if not form or any(s < start + len(text) and e > start for s, e in function.file.spans.comments()):
+        return None
+    line = f"{one[0]} = {torch}.where({form}, {one[1]}, {one[0] if other is None else other[1]})"
+    if parsed(line) is None:
+        return None
+    return Fix("choose on the device", Safety.DISPLAY, (*edits, Edit(start, start + len(text), line)))
+
+
+def _assigned(body: list[ast.stmt], text: str) -> tuple[str, str] | None:
+    """The name and the text of the value where a suite is one assignment of what is computed by element."""
+    node = body[0] if len(body) == 1 else None
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        operator = re.search(r"(\S+)=\s*\(*$", text[: offset(text, node.value.lineno, node.value.col_offset)])
+        words = ast.get_source_segment(text, node.value)
+        if operator is None or not words or not _by_element(node.value):
+            return None
+        return node.target.id, f"{node.target.id} {operator[1]} ({words})"
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    words = ast.get_source_segment(text, node.value)
+    return (node.targets[0].id, words) if words and _by_element(node.value) else None
+
+
+def _by_element(node: ast.expr) -> bool:
+    for one in ast.walk(node):
+        if not isinstance(one, _PLAIN):
+            return False
+        if isinstance(one, ast.Call):
+            name = one.func.attr if isinstance(one.func, ast.Attribute) else ""
+            if name not in _BY_ELEMENT:
+                return False
+    return True
+
+
+def _is_tensor(function: FunctionFacts, test: Reg, name: str) -> bool:
+    """True where the branches of a test bind the variable to tensors alone, as it was before."""
+    slot = function.function.slots.get(name)
+    if slot is None:
+        return False
+    stores = [one for r in function.stores(slot) if isinstance(one := function.code[r], p.Store)]
+    return bool(stores) and all(function.values[store.value].kinds == TENSOR for store in stores)
+
+
+def _seldom(function: FunctionFacts, value: Reg, tree: ast.If) -> Fix | None:
+    """`if t: break` to a check of every 16th turn, in a loop that counts its turns."""
+    if len(tree.body) > 1 or tree.orelse or not isinstance(tree.body[0], ast.Break | ast.Return):
+        return None
+    loops = function.loops(value)
+    loop = function.function.regions[loops[0]] if loops else None
+    if loop is None or loop.kind != "for" or loop.test is None or not loop.target_slots:
+        return None
+    name = called(function, loop.test)
+    counts = name == "builtins.range" and len(loop.target_slots) == 1
+    if not counts and name != "builtins.enumerate":
+        return None
+    turn = function.function.slot_names[loop.target_slots[0]]
+    start, end = function.file.spans.outer(function.function.nodes[value])
+    text = function.file.text[start:end]
+    simple = isinstance(function.code[value], p.Load | p.Call | p.Attr | p.Compare | p.Unary)
+    condition = text if simple or text.startswith("(") else f"({text})"
+    line = f"{turn} % {_INTERVAL} == {_INTERVAL - 1} and {condition}"
+    return Fix(f"ask every {_INTERVAL}th turn", Safety.DISPLAY, (Edit(start, end, line),))

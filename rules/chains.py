@@ -1,0 +1,91 @@
+"""What becomes of a value: the calls upon it, the variable it is kept in, the statement it stands in."""
+
+from __future__ import annotations
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.names import find
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+_ENDS = (p.Store, p.SetAttr, p.SetItem, p.StoreOuter, p.Discard, p.Return)
+_APART = (p.Collect, p.Choice, p.Boolean, p.Make, p.Next, p.Yield, p.Await)  # run later, again, or not at all
+
+
+def called(function: FunctionFacts, reg: Reg) -> str:
+    """The qualified name of what a call calls; "" for methods and for what is no call."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call):
+        return ""
+    return function.file.placement.names.dotted(function.function, made.function)
+
+
+def method(function: FunctionFacts, reg: Reg) -> str:
+    """The name of the method that a call calls; "" for functions and for what is no call."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or called(function, reg):
+        return ""
+    callee = function.code[made.function]
+    return callee.name if isinstance(callee, p.Attr) else ""
+
+
+def receiver(function: FunctionFacts, reg: Reg) -> Reg | None:
+    """What the method of a call belongs to: `x` of `x.sum()`."""
+    made = function.code[reg]
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    return callee.object if isinstance(callee, p.Attr) else None
+
+
+def user(function: FunctionFacts, reg: Reg) -> Reg | None:
+    """What is computed from a register where that is one thing: of `x.sum()` the call, not the attribute."""
+    users = function.users(reg)
+    if len(users) != 1:
+        return None
+    made = function.code[users[0]]
+    if isinstance(made, p.Attr):
+        calls = function.users(users[0])
+        if len(calls) == 1:
+            call = function.code[calls[0]]
+            if isinstance(call, p.Call) and call.function == users[0]:
+                return calls[0]
+    return users[0]
+
+
+def captured(function: FunctionFacts, slot: int) -> bool:
+    """True for a variable that functions within this one read or bind."""
+    program = function.file.program
+    return any(
+        isinstance(made, p.Outer | p.StoreOuter) and find(program, inner, made.name) == (function.index, slot)
+        for inner in program.functions
+        if inner.parent >= 0 and inner.index != function.index
+        for made in inner.code
+    )
+
+
+def origin(function: FunctionFacts, reg: Reg) -> Reg:
+    """What a variable was bound to, through assignments that are its only ones; the register itself for others."""
+    for _ in range(8):
+        made = function.code[reg]
+        if not isinstance(made, p.Load) or any(q.slot == made.slot for q in function.function.parameters):
+            return reg
+        stores = [function.code[r] for r in function.stores(made.slot)]
+        if len(stores) != 1 or not isinstance(stores[0], p.Store):
+            return reg
+        reg = stores[0].value
+    return reg
+
+
+def statement(function: FunctionFacts, reg: Reg) -> tuple[Reg, int] | None:
+    """The register that ends the simple statement a register is computed in, and the offset at which the statement's
+    first line begins. None where that line holds more, or where the register may be left out or computed again."""
+    at = reg
+    first = function.span(reg)[0]
+    while not isinstance(function.code[at], _ENDS):
+        users = function.users(at)
+        if not users or isinstance(function.code[at], _APART) or function.region(users[0]) != function.region(reg):
+            return None
+        at = users[0]
+    if isinstance(function.code[at], p.Store | p.SetAttr | p.SetItem | p.StoreOuter | p.Discard | p.Return):
+        first = min(first, function.span(at)[0]) if function.has_text(at) else first
+    text = function.file.text
+    begin = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
+    return None if text[begin:first].strip() else (at, begin)

@@ -1,0 +1,287 @@
+"""Fixes that keep on the device what a loop adds up or collects, and read it once after the loop."""
+
+from __future__ import annotations
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
+from transferlint.flow.values import HOST_VALUE, INTEGER, SCALAR, TENSOR
+from transferlint.model import Edit, Fix, Safety
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, captured, method, receiver, user
+from .importing import torch_name
+from .rewriting import after, after_loop, operand, within
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
+_DETACHES = frozenset({"detach", "detach_"})
+_CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
+# How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
+_JOINS = {
+    "torch.cat": "cat", "torch.concat": "cat", "torch.stack": "stack", "torch.vstack": "vstack",
+    "torch.hstack": "hstack", "numpy.concatenate": "cat", "numpy.stack": "stack", "numpy.vstack": "vstack",
+    "numpy.hstack": "hstack",
+}  # fmt: skip
+
+
+def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """The fix for a read that is added to a number or appended to a list which nobody looks at before the loop ends;
+    None for others."""
+    if transfer.inside is not None or transfer.subject is None or not transfer.before.is_a(TENSOR):
+        return None
+    if function.function.kind == "class":
+        return None
+    if transfer.kind == DOWNLOAD:
+        return _joined(function, transfer)
+    return _added(function, transfer) or _listed(function, transfer)
+
+
+def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) -> Edit | None:
+    """The edit that leaves a tensor where its number is read: `x.detach()` for `x.item()` and `float(x)`. `snapshot`:
+    it must not change when `x` does. None where the read does more than that."""
+    reg, subject = transfer.register, transfer.subject
+    if subject is None or transfer.inside is not None or not function.has_text(subject):
+        return None
+    wanted = "" if _detached(function, subject) else ".detach()"
+    wanted += ".clone()" if snapshot and not _fresh(function, subject) else ""
+    if method(function, reg) == "item" and receiver(function, reg) == subject:
+        cut = after(function, reg, subject)
+        return None if cut is None else Edit(cut.start, cut.end, wanted)
+    name = called(function, reg)
+    if name == "builtins.float" or (name == "builtins.int" and transfer.before.flags & INTEGER):
+        made = function.code[reg]
+        text = operand(function, subject)
+        if isinstance(made, p.Call) and made.args == (subject,) and not made.keywords and text:
+            return Edit(*function.span(reg), f"{text}{wanted}")
+    return None
+
+
+def _detached(function: FunctionFacts, subject: Reg) -> bool:
+    made = function.code[subject]
+    return method(function, subject) in _DETACHES or (isinstance(made, p.Attr) and made.name == "data")
+
+
+def _fresh(function: FunctionFacts, subject: Reg) -> bool:
+    """True for what this turn of the loop computed and nothing in the function changes in place."""
+    while method(function, subject) == "detach" and (inner := receiver(function, subject)) is not None:
+        subject = inner
+    made = function.code[subject]
+    if isinstance(made, p.Call | p.Binary):
+        return True
+    if not isinstance(made, p.Load):
+        return False
+    stores = [s for r in function.stores(made.slot) if isinstance(s := function.code[r], p.Store)]
+    turn = function.loops(subject)[:1]
+    bound = [function.code[s.value] for s in stores if function.loops(s.value)[:1] == turn]
+    if not stores or len(bound) < len(stores) or not all(isinstance(b, p.Call | p.Binary) for b in bound):
+        return False
+    return not any(isinstance(b, p.Binary) and b.inplace for b in bound) and not _changed(function, made.slot)
+
+
+def _changed(function: FunctionFacts, slot: int) -> bool:
+    """True where a tensor in a variable is written in place by its name."""
+    for made in function.code:
+        target = None
+        named = isinstance(made, p.Attr) and made.name.endswith("_") and not made.name.startswith("_")
+        if isinstance(made, p.SetItem) or (named and isinstance(made, p.Attr)):
+            target = made.object
+        if target is not None and isinstance(load := function.code[target], p.Load) and load.slot == slot:
+            return True
+    return False
+
+
+def _loads(function: FunctionFacts, slot: int) -> list[Reg]:
+    return [r for r, made in enumerate(function.code) if isinstance(made, p.Load) and made.slot == slot]
+
+
+def _held(function: FunctionFacts, slot: int) -> bool:
+    """True for a variable of this function alone."""
+    if any(q.slot == slot for q in function.function.parameters) or captured(function, slot):
+        return False
+    return not any(isinstance(made, p.Delete) and made.slot == slot for made in function.code)
+
+
+def _loop(function: FunctionFacts, reg: Reg, slot: int, own: set[Reg]) -> int | None:
+    """The outermost loop around a register in which nobody but the registers `own` reads or binds the variable."""
+    found = None
+    for region in function.loops(reg):
+        if function.function.regions[region].kind == "comprehension":
+            return None
+        touched = {*_loads(function, slot), *function.stores(slot)} - own
+        if any(within(function, r, region) for r in touched):
+            break
+        found = region
+    return found
+
+
+def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`total += loss.item()`, with `total` a number before the loop and read after it."""
+    sums = _sum(function, transfer.register)
+    edit = kept(function, transfer)
+    if sums is None or edit is None:
+        return None
+    slot, own = sums
+    region = _loop(function, transfer.register, slot, own)
+    if region is None or not _held(function, slot):
+        return None
+    others = [function.code[r] for r in function.stores(slot) if r not in own]
+    starts = [function.code[s.value] for s in others if isinstance(s, p.Store)]
+    numbers = [b.value for b in starts if isinstance(b, p.Const) and type(b.value) in (int, float)]
+    if not numbers or len(starts) < len(others) or not all(_number(function, s) for s in others):
+        return None
+    name = function.function.slot_names[slot]
+    imports: tuple[Edit, ...] = ()
+    if all(type(number) is float for number in numbers):
+        line = f"{name} = float({name})"
+    elif transfer.before.flags & INTEGER:
+        line = f"{name} = int({name})"
+    else:
+        torch, imports = torch_name(function, transfer.register)
+        line = f"{name} = {torch}.as_tensor({name}).item()" if torch else ""
+    lines = after_loop(function, region, line) if line else None
+    if lines is None:
+        return None
+    return Fix("add up on the device, read once after the loop", Safety.UNSAFE, (*imports, edit, *lines))
+
+
+def _number(function: FunctionFacts, made: p.Instruction) -> bool:
+    """True for an assignment of a number: a constant, or what was read after the loop."""
+    if not isinstance(made, p.Store):
+        return False
+    value = function.code[made.value]
+    if isinstance(value, p.Const):
+        return type(value.value) in (int, float)
+    reads = called(function, made.value) in ("builtins.float", "builtins.int") or method(function, made.value) == "item"
+    return isinstance(value, p.Call) and reads
+
+
+def _sum(function: FunctionFacts, reg: Reg) -> tuple[int, set[Reg]] | None:
+    """The variable that a number is added to, and the registers that read and bind it in doing so (also those of other
+    additions); None where it is not added."""
+    at = reg
+    while True:
+        users = function.users(at)
+        made = function.code[users[0]] if len(users) == 1 else None
+        if isinstance(made, p.Binary) and made.inplace:
+            break
+        if isinstance(made, p.Binary) and made.operator in _ARITHMETIC:
+            other = made.right if made.left == at else made.left
+            if not function.values[other].is_a(HOST_VALUE) or function.values[other].reads:
+                return None
+        elif not (isinstance(made, p.Unary) and made.operator in "+-"):
+            return None
+        at = users[0]
+    left = function.code[made.left]
+    if made.operator not in ("+", "-") or made.right != at or not isinstance(left, p.Load):
+        return None
+    own: set[Reg] = set()
+    for number, one in enumerate(function.code):
+        if isinstance(one, p.Binary) and one.inplace and one.operator in ("+", "-"):
+            load, uses = function.code[one.left], function.users(number)
+            if isinstance(load, p.Load) and load.slot == left.slot and len(uses) == 1:
+                own |= {one.left, uses[0]}
+    stores = set(function.stores(left.slot))
+    return (left.slot, own) if function.users(users[0])[0] in stores else None
+
+
+def _appended(function: FunctionFacts, reg: Reg) -> tuple[int, int] | None:
+    """The variable of the list that a value is appended to, and the loop after which the list is first looked at."""
+    users = function.users(reg)
+    made = function.code[users[0]] if len(users) == 1 else None
+    if not isinstance(made, p.Call) or method(function, users[0]) != "append" or made.args != (reg,):
+        return None
+    target = receiver(function, users[0])
+    held = function.code[target] if target is not None else None
+    ends = [function.code[r] for r in function.users(users[0])]
+    if target is None or not isinstance(held, p.Load) or len(ends) != 1 or not isinstance(ends[0], p.Discard):
+        return None
+    region = _loop(function, reg, held.slot, {target})
+    if region is None or not _held(function, held.slot):
+        return None
+    for store in function.stores(held.slot):
+        stored = function.code[store]
+        value = function.code[stored.value] if isinstance(stored, p.Store) else None
+        if not isinstance(value, p.Sequence) or value.kind != "list" or value.items:
+            return None
+    start = function.file.spans.of(function.function.regions[region].node)[0]
+    loads = [r for r in _loads(function, held.slot) if r != target]
+    return None if any(function.span(r)[0] < start for r in loads) else (held.slot, region)
+
+
+def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`values.append(x.item())`, with `values` an empty list before the loop and read after it."""
+    if transfer.kind not in (SCALAR_READ, NUMBER):
+        return None
+    found = _appended(function, transfer.register)
+    edit = kept(function, transfer, snapshot=True)
+    torch, imports = torch_name(function, transfer.register)
+    if found is None or edit is None or not torch or called(function, transfer.register) == "builtins.int":
+        return None
+    if called(function, transfer.register) == "builtins.float" and transfer.before.flags & INTEGER:
+        return None
+    name = function.function.slot_names[found[0]]
+    flat = "" if transfer.before.flags & SCALAR else ".flatten()"
+    lines = after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
+    if lines is None:
+        return None
+    return Fix("collect on the device, read once after the loop", Safety.UNSAFE, (*imports, edit, *lines))
+
+
+def bare(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Edit, bool] | None:
+    """For `x.detach().cpu().numpy()`: the register at its end, the edit that leaves the tensor on the device, and
+    whether an array was made."""
+    at, subject = transfer.register, transfer.subject
+    if subject is None or transfer.inside is not None or not function.has_text(subject):
+        return None
+    first = method(function, at)
+    made = function.code[at]
+    if first not in _CHAIN or receiver(function, at) != subject or not isinstance(made, p.Call):
+        return None
+    given = [*made.args, *(value for _, value in made.keywords)]
+    if first == "to" and (len(given) != 1 or getattr(function.code[given[0]], "value", None) != "cpu"):
+        return None
+    if first != "to" and given:
+        return None
+    wanted, array = "", first == "numpy"
+    while (above := user(function, at)) is not None and method(function, above) in ("detach", "numpy", "cpu"):
+        call = function.code[above]
+        if receiver(function, above) != at or not isinstance(call, p.Call) or call.args or call.keywords:
+            break
+        wanted = ".detach()" if method(function, above) == "detach" else wanted
+        array |= method(function, above) == "numpy"
+        at = above
+    wanted = "" if _detached(function, subject) else wanted
+    cut = after(function, at, subject)
+    return None if cut is None else (at, Edit(cut.start, cut.end, wanted), array)
+
+
+def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`parts.append(x.cpu())`, with `parts` an empty list before the loop and joined once after it."""
+    chain = bare(function, transfer)
+    found = _appended(function, chain[0]) if chain is not None else None
+    if chain is None or found is None or transfer.subject is None:
+        return None
+    _, edit, array = chain
+    joins = [r for r in _loads(function, found[0]) if not within(function, r, found[1])]
+    users = function.users(joins[0]) if len(joins) == 1 else []
+    join = function.code[users[0]] if len(users) == 1 else None
+    name = called(function, users[0]) if users else ""
+    if not isinstance(join, p.Call) or join.args[:1] != (joins[0],) or name not in _JOINS or any(join.stars):
+        return None
+    torch, imports = torch_name(function, transfer.register)
+    if not torch or {key for key, _ in join.keywords} - {"axis", "dim"} or array != name.startswith("numpy."):
+        return None
+    edits = [*imports, Edit(edit.start, edit.end, edit.text + _snapshot(function, transfer.subject))]
+    start, stop = function.span(join.function)
+    if array:
+        edits.append(Edit(start, stop, f"{torch}.{_JOINS[name]}"))
+        for key, value in join.keywords:
+            at = function.file.text.rfind(key, stop, function.span(value)[0])
+            edits.append(Edit(at, at + len(key), "dim"))
+    whole = function.span(users[0])[1]
+    edits.append(Edit(whole, whole, ".cpu().numpy()" if array else ".cpu()"))
+    return Fix("collect on the device, copy once after the loop", Safety.UNSAFE, tuple(edits))
+
+
+def _snapshot(function: FunctionFacts, subject: Reg) -> str:
+    return "" if _fresh(function, subject) else ".clone()"

@@ -1,0 +1,77 @@
+"""The fix that finds the largest or smallest of tensors on the device."""
+
+from __future__ import annotations
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import CONTAINER, HOST_VALUE, ON_DEVICE, SCALAR, TENSOR
+from transferlint.model import Edit, Fix, Safety
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called
+from .importing import torch_name
+from .rewriting import operand, outer
+
+_NAMES = ("builtins.max", "builtins.min")
+
+
+def extreme(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`torch.stack([...]).max()` for `max(tensors)`, `t.max()` for `max(t)`, `torch.clamp(t, min=0)` for `max(t, 0)`;
+    None for other reads."""
+    reg = transfer.register
+    made = function.code[reg]
+    if transfer.inside is not None or called(function, reg) not in _NAMES or not isinstance(made, p.Call):
+        return None
+    if any(made.stars) or made.keywords or not all(function.has_text(r) for r in made.args):
+        return None
+    name = called(function, reg).rpartition(".")[2]
+    torch, imports = torch_name(function, reg)
+    if len(made.args) == 1:
+        new, safety = _of_all(function, made.args[0], name, torch)
+    elif len(made.args) == 2:
+        new, safety = _of_two(function, made, name, torch)
+    else:
+        new, safety = "", Safety.DISPLAY
+    if not new or ("torch" not in new.partition("(")[0] and imports) or "#" in function.text(reg):
+        return None
+    edit = Edit(*function.span(reg), new)
+    return Fix("compare on the device", safety, (*imports, edit) if f"{torch}." in new else (edit,))
+
+
+def _of_all(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[str, Safety]:
+    value = function.values[reg]
+    if value.is_a(TENSOR):
+        text = operand(function, reg)
+        return (f"{text}.{name}()" if text else ""), Safety.UNSAFE
+    made = function.code[reg]
+    start, end = outer(function, reg)
+    text = function.file.text[start:end]
+    item = value.item
+    if not torch or item is None or not item.is_a(TENSOR):
+        return "", Safety.DISPLAY
+    if isinstance(made, p.Collect) and made.kind in ("generator", "list"):
+        bare = text.removeprefix("(").removesuffix(")") if text.startswith("(") and made.kind == "generator" else text
+        listed = bare if bare.startswith("[") else f"[{bare}]"
+        return f"{torch}.stack({listed}).{name}()", Safety.UNSAFE
+    if value.is_a(CONTAINER) and isinstance(made, p.Load | p.Outer | p.Attr):
+        return f"{torch}.stack(list({text})).{name}()", Safety.UNSAFE
+    return "", Safety.DISPLAY
+
+
+def _of_two(function: FunctionFacts, made: p.Call, name: str, torch: str) -> tuple[str, Safety]:
+    """Of a tensor and a number, or of two tensors."""
+    tensors = [r for r in made.args if function.values[r].is_a(TENSOR) and function.values[r].places & ON_DEVICE]
+    if not tensors or not torch:
+        return "", Safety.DISPLAY
+    texts = [function.file.text[slice(*outer(function, r))] for r in made.args]
+    values = [function.values[r] for r in made.args]
+    if all(v.is_a(TENSOR) for v in values):
+        both = all(v.flags & SCALAR and v.places & ON_DEVICE for v in values)
+        safety = Safety.UNSAFE if both else Safety.DISPLAY
+        return f"{torch}.{name}imum({', '.join(texts)})", safety
+    number = next(r for r in made.args if r not in tensors)
+    bound = "min" if name == "max" else "max"
+    sure = function.values[number].is_a(HOST_VALUE) and not function.values[number].reads
+    ordered = (texts[made.args.index(tensors[0])], f"{bound}={texts[made.args.index(number)]}")
+    return f"{torch}.clamp({', '.join(ordered)})", Safety.UNSAFE if sure else Safety.DISPLAY

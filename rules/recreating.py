@@ -1,0 +1,268 @@
+"""The fix that makes a tensor on the device where views, casts or a variable stand between its creation and its move,
+or where one of the old constructors makes it (`torch.LongTensor`)."""
+
+from __future__ import annotations
+
+import re
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.sharing import path
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, HOST_VALUE, TENSOR, UNKNOWN
+from transferlint.model import Edit, Fix, Safety
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, captured
+from .creating import MAKERS, added_device, binds, exact, integer, outer, parses, plain, quiet
+
+# docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
+# default one, which a program may change).
+LEGACY = {
+    "LongTensor": "long", "IntTensor": "int", "ShortTensor": "short", "CharTensor": "int8", "ByteTensor": "uint8",
+    "BoolTensor": "bool", "HalfTensor": "half", "FloatTensor": "float", "DoubleTensor": "double", "Tensor": "float",
+}  # fmt: skip
+_SAME_VALUES = frozenset(
+    "unsqueeze squeeze view reshape expand repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
+    " long int short byte bool half bfloat16 float double char tril triu flip roll".split()
+)
+_ARITHMETIC = frozenset("mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
+_FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
+_OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+_TYPES = frozenset({"int", "float", "bool"})
+_SIZES = frozenset({"shape", "size", "dim", "numel", "ndim", "dtype"})
+
+
+def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`torch.arange(n)[None].to(d)` to `torch.arange(n, device=d)[None]`; None where the text does not allow it, or
+    where a tensor of the host takes part on the way."""
+    move = function.code[transfer.register]
+    if transfer.subject is None or not isinstance(move, p.Call) or not function.has_text(transfer.subject):
+        return None
+    way = _way(function, transfer.subject)
+    target = _target(function, move)
+    if way is None or target is None or binds(function, transfer.subject, transfer.register):
+        return None
+    made, safety, variable = way
+    device, stays = target
+    if variable and not _known_before(function, move, made):
+        return None
+    created = _created(function, made, device)
+    if created is None:
+        return None
+    edits, makes = created
+    if not all(plain(function, r) for r in (*move.args, *(r for _, r in move.keywords))):
+        safety = min(safety, Safety.UNSAFE)
+    if stays is not None and not variable:
+        cut = _cut(function, transfer, stays)
+        if cut is None:
+            return None
+        edits = (*edits, cut)
+    return Fix("make it on the device", min(safety, makes), edits)
+
+
+def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
+    """The creation that a moved tensor comes from, how safe it is that what stands between computes the same on the
+    device, and whether a variable is among it; None where that cannot be said."""
+    safety, variable = Safety.SAFE, False
+    for _ in range(16):
+        root, _, last = called(function, reg).rpartition(".")
+        if root in ("torch", "torch.cuda") and last in MAKERS | LEGACY.keys():
+            return reg, safety, variable
+        found = _step(function, reg)
+        if found is None:
+            return None
+        reg, least = found
+        safety = min(safety, least)
+        if isinstance(store := function.code[reg], p.Store):
+            reg, variable = store.value, True
+    return None
+
+
+def _step(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety] | None:
+    """What a register was computed from on the way to the creation, and how safe that is."""
+    at = function.code[reg]
+    if isinstance(at, p.Call):
+        return _call(function, reg, at)
+    if isinstance(at, p.Attr):
+        return (at.object, Safety.SAFE) if at.name in ("T", "mT") else None
+    if isinstance(at, p.Subscript):
+        inner = [r for r in function.expression(at.index)]
+        return None if any(function.values[r].kinds & (TENSOR | ARRAY) for r in inner) else (at.object, Safety.SAFE)
+    if isinstance(at, p.Binary) and not at.inplace and at.operator in _OPERATORS:
+        left = function.values[at.left].is_a(TENSOR)
+        other = function.values[at.right if left else at.left].kinds
+        if other & (TENSOR | ARRAY | CONTAINER):
+            return None
+        return (at.left if left else at.right), (Safety.UNSAFE if other == HOST_VALUE else Safety.DISPLAY)
+    if isinstance(at, p.Load):
+        store = _kept(function, reg, at.slot)
+        return None if store is None else (store, Safety.UNSAFE)
+    return None
+
+
+def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety] | None:
+    callee = function.code[made.function]
+    name = called(function, reg)
+    keywords = [r for _, r in made.keywords]
+    if any(made.stars) and (name or not isinstance(callee, p.Attr)):
+        return None
+    if name:
+        root, _, last = name.rpartition(".")
+        rest = [*made.args[1:], *keywords]
+        if root != "torch" or last not in _FUNCTIONS or not made.args:
+            return None
+        subject, safety = made.args[0], Safety.SAFE if last in _SAME_VALUES else Safety.UNSAFE
+    elif isinstance(callee, p.Attr):
+        rest = [*made.args, *keywords]
+        subject, safety = callee.object, Safety.SAFE if callee.name in _SAME_VALUES else Safety.UNSAFE
+        if callee.name in ("to", "type"):
+            if len(rest) != 1 or not (function.values[rest[0]].kinds == DTYPE or function.text(rest[0]) in _TYPES):
+                return None
+            safety = Safety.SAFE if callee.name == "to" else Safety.UNSAFE
+        elif callee.name not in _SAME_VALUES | _ARITHMETIC:
+            return None
+    else:
+        return None
+    return None if any(function.values[r].kinds & (TENSOR | ARRAY) for r in rest) else (subject, safety)
+
+
+def _kept(function: FunctionFacts, reg: Reg, slot: int) -> Reg | None:
+    """Where the variable was bound that is moved, if nobody else reads the tensor on the host before or after."""
+    if any(q.slot == slot for q in function.function.parameters) or captured(function, slot):
+        return None
+    stores = function.stores(slot)
+    before = [r for r in stores if r < reg]
+    after = min((r for r in stores if r > reg), default=len(function.code))
+    if len(before) != 1 or function.loops(before[0]) != function.loops(reg) or not function.has_text(before[0]):
+        return None
+    if function.function.kind in ("module", "class"):
+        return None
+    for other, load in enumerate(function.code):
+        if not isinstance(load, p.Load) or load.slot != slot or other == reg or other > after:
+            continue
+        if other < before[0] or other > reg or not all(_harmless(function, other, u) for u in function.users(other)):
+            return None
+    return before[0]
+
+
+def _harmless(function: FunctionFacts, load: Reg, user: Reg) -> bool:
+    """True for a use that is the same on the device: asking for the size, setting numbers."""
+    made = function.code[user]
+    if isinstance(made, p.Attr):
+        return made.name in _SIZES
+    if not isinstance(made, p.SetItem) or made.object != load or function.values[made.value].kinds != HOST_VALUE:
+        return False
+    return not any(function.values[r].kinds & (TENSOR | ARRAY) for r in function.expression(made.index))
+
+
+def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str | None] | None:
+    """The text of the device, and what stays of the move: "" for nothing, None for all of it."""
+    callee = function.code[move.function]
+    given, rest = dict(move.keywords), list(move.args)
+    if any(move.stars) or not isinstance(callee, p.Attr) or not quiet(function, given.pop("non_blocking", None)):
+        return None
+    if given.keys() - {"device", "dtype"} or callee.name not in ("to", "cuda"):
+        return None
+    device, dtype = given.get("device"), given.get("dtype")
+    for reg in rest:
+        if function.values[reg].kinds == DTYPE and dtype is None:
+            dtype = reg
+        elif device is None and not (isinstance(made := function.code[reg], p.Const) and type(made.value) is bool):
+            device = reg
+        elif not quiet(function, reg):
+            return None
+    if device is None:
+        return ('"cuda"', "") if callee.name == "cuda" and dtype is None else None
+    made = function.code[device]
+    if isinstance(made, p.Const) and made.value is None:
+        return None
+    text = outer(function, device)
+    if re.search(r"[\n\r#]", text):
+        return None
+    if function.values[device].kinds & TENSOR:
+        return (f"{text}.device", None) if path(function, device) is not None else None
+    return text, "" if dtype is None else f".to({outer(function, dtype)})"
+
+
+def _known_before(function: FunctionFacts, move: p.Call, made: Reg) -> bool:
+    """True where the device has the same name when the tensor is made."""
+    for target in (*move.args, *(r for _, r in move.keywords)):
+        for reg in function.expression(target):
+            at = function.code[reg]
+            if isinstance(at, p.Call | p.Subscript):
+                return False
+            if isinstance(at, p.Load):
+                given = any(q.slot == at.slot for q in function.function.parameters)
+                stores = function.stores(at.slot)
+                early = [r for r in stores if r < made and function.region(r) in (0, function.region(made))]
+                if len(stores) != len(early) or not (given or stores):
+                    return False
+    return True
+
+
+def _created(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[Edit, ...], Safety] | None:
+    """The edits that make the tensor on a device, and how sure it is that its values stay the same."""
+    create = function.code[made]
+    assert isinstance(create, p.Call)
+    edit = added_device(function, made, device)
+    if edit is None:
+        return modernised(function, made, device)
+    keywords = dict(create.keywords)
+    same = exact(function, create) and "requires_grad" not in keywords and "layout" not in keywords
+    return (edit,), Safety.SAFE if same else Safety.UNSAFE
+
+
+def modernised(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[Edit, ...], Safety] | None:
+    """`torch.LongTensor([n])` to `torch.tensor([n], dtype=torch.long, device=d)`, and `torch.LongTensor(n, m)`, whose
+    values are what was in memory, to `torch.empty(n, m, dtype=torch.long, device=d)`."""
+    create = function.code[made]
+    assert isinstance(create, p.Call)
+    root, _, last = called(function, made).rpartition(".")
+    given = [*create.args, *(r for _, r in create.keywords)]
+    if root not in ("torch", "torch.cuda") or last not in LEGACY or not given or any(create.stars):
+        return None
+    if any(key != "data" for key, _ in create.keywords) or (create.keywords and create.args):
+        return None
+    head, end = function.text(create.function), function.span(made)[1]
+    text = function.file.text
+    prefix = head.removesuffix(f"{'cuda.' if root == 'torch.cuda' else ''}{last}")
+    inner = text[: end - 1].rstrip()
+    if not re.fullmatch(r"\w+\.", prefix) or text[end - 1] != ")":
+        return None
+    if any(e >= len(inner) and s < end for s, e in function.file.spans.comments()):
+        return None
+    maker, safety = _maker(function, given)
+    comma = " " if inner.endswith(",") else ", "
+    added = f"{comma}dtype={prefix}{LEGACY[last]}, device={device}"
+    begin, head_end = function.span(create.function)
+    if not maker or not parses(f"{prefix}{maker}{text[head_end : len(inner)]}{added})"):
+        return None
+    return (Edit(begin, head_end, f"{prefix}{maker}"), Edit(len(inner), end - 1, added)), safety
+
+
+def _maker(function: FunctionFacts, given: list[Reg]) -> tuple[str, Safety]:
+    """The function that makes what an old constructor makes of its arguments: data, or sizes."""
+    value, made = function.values[given[0]], function.code[given[0]]
+    items = function.code[made.left] if isinstance(made, p.Binary) and made.operator == "*" else made
+    listed = isinstance(items, p.Sequence | p.Collect) or (value.kinds and not value.kinds & ~(CONTAINER | ARRAY))
+    if listed and len(given) == 1:
+        return "tensor", Safety.UNSAFE
+    if len(given) > 1 or integer(function, given[0]):
+        sizes = not any(function.values[r].kinds & (TENSOR | ARRAY | CONTAINER) for r in given)
+        return ("empty" if sizes else "", Safety.UNSAFE)
+    if value.kinds & (TENSOR | HOST_VALUE) and not value.kinds & UNKNOWN:
+        return "", Safety.SAFE
+    return "tensor", Safety.DISPLAY
+
+
+def _cut(function: FunctionFacts, transfer: Transfer, stays: str) -> Edit | None:
+    """The edit that takes the move away, or leaves its cast."""
+    assert transfer.subject is not None
+    start = function.file.spans.outer(function.function.nodes[transfer.subject])[1]
+    end = function.span(transfer.register)[1]
+    if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", function.file.text[start:end]):
+        return None
+    if any(e > start and s < end for s, e in function.file.spans.comments()):
+        return None
+    return Edit(start, end, stays)

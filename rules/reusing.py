@@ -1,0 +1,105 @@
+"""The fix that writes the result of one move where the same data is moved again."""
+
+from __future__ import annotations
+
+import re
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.sharing import path
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import DEVICE_NAME, DTYPE, TENSOR
+from transferlint.flow.writes import Writes
+from transferlint.model import Edit, Fix, Safety
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import captured, statement
+from .memory import RESULT, WORLD, Memory
+
+
+def reuse(function: FunctionFacts, first: Transfer, second: Transfer) -> Fix | None:
+    """Write the first's name for the second; give it a name where it has none."""
+    title = "use the first copy again"
+    safety = Safety.SAFE if _only_read(function, first, second) else Safety.UNSAFE
+    start, end = function.span(second.register)
+    users = function.users(first.register)
+    kept = function.code[users[0]] if len(users) == 1 else None
+    if isinstance(kept, p.Store):
+        bound = [r for r in function.stores(kept.slot) if users[0] < r < second.register]
+        if not bound and len(function.stores(kept.slot)) == 1 and not captured(function, kept.slot):
+            return Fix(title, safety, (Edit(start, end, function.function.slot_names[kept.slot]),))
+        return None
+    home = statement(function, first.register)
+    text = function.file.text
+    one = slice(*function.span(first.register))
+    if home is None or re.search(r"[\n\r#]", text[one]) or not _settled(function, home[1], first):
+        return None
+    name = _fresh(function, first)
+    indent = re.match(r"[ \t]*", text[home[1] :])
+    newline = "\r\n" if "\r\n" in text else "\n"
+    assert indent is not None
+    line = f"{indent[0]}{name} = {text[one]}{newline}"
+    edits = (Edit(home[1], home[1], line), Edit(one.start, one.stop, name), Edit(start, end, name))
+    return Fix(title, safety, edits)
+
+
+def _settled(function: FunctionFacts, begin: int, first: Transfer) -> bool:
+    """True where the statement computes nothing before the first move that could change what is moved."""
+    before = [r for r in range(first.register) if function.has_text(r) and function.span(r)[0] >= begin]
+    writes = Writes(function, before)
+    named = [path(function, r) for r in names(function, first.register)]
+    return not any(name is None or writes.changed(name) for name in named)
+
+
+def _fresh(function: FunctionFacts, first: Transfer) -> str:
+    """A name nobody uses in the file: `labels_on_device` for `labels.to(device)`."""
+    assert first.subject is not None
+    words = re.findall(r"[A-Za-z_]\w*", function.text(first.subject))
+    base = f"{words[-1] if words else 'value'}_on_device"
+    taken = set(re.findall(r"\w+", function.file.text))
+    number, name = 2, base
+    while name in taken:
+        name, number = f"{base}_{number}", number + 1
+    return name
+
+
+def _only_read(function: FunctionFacts, *moves: Transfer) -> bool:
+    """True where it is proven that nobody writes to any of the copies or keeps one."""
+    for move in moves:
+        if move.before.kinds != TENSOR:
+            return False
+        memory = Memory(function, move.register)
+        result = memory.of(RESULT)
+        if result == memory.of(WORLD) or result in memory.written(range(len(function.code))):
+            return False
+    plain = DEVICE_NAME | DTYPE | TENSOR
+    return all(function.values[r].is_a(plain) for move in moves for r in names(function, move.register))
+
+
+def names(function: FunctionFacts, reg: Reg) -> list[Reg]:
+    """The names and paths in a move, but for functions and methods; [] where anything else is computed in it."""
+    found: list[Reg] = []
+    pending = [reg]
+    while pending:
+        at = pending.pop()
+        made = function.code[at]
+        if isinstance(made, p.Call) and at == reg:
+            callee = function.code[made.function]
+            assert isinstance(callee, p.Attr)
+            if made.stars:
+                return []
+            pending += [callee.object, *made.args, *(r for _, r in made.keywords)]
+        elif isinstance(made, p.Const) or function.values[at].is_a(DTYPE):
+            continue
+        elif path(function, at) is not None:
+            found.append(at)
+            pending += [r for r in function.expression(at) if _is_index(function, at, r)]
+        else:
+            return []
+    return found
+
+
+def _is_index(function: FunctionFacts, whole: Reg, reg: Reg) -> bool:
+    """True for a name within the brackets of a path: `i` of `x[i]`."""
+    made = function.code[reg]
+    return reg != whole and isinstance(made, p.Load) and path(function, reg) != (path(function, whole) or ())[:1]

@@ -1,0 +1,126 @@
+"""What fixes that rewrite whole statements share: names nobody uses, texts, the lines before and after a loop."""
+
+from __future__ import annotations
+
+import re
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.model import Edit
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+_ODD = re.compile(r"[\n\r#]|:=|\bawait\b|\byield\b")
+_REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
+
+
+def fresh(function: FunctionFacts, base: str) -> str:
+    """A name that nobody uses in the file."""
+    base = re.sub(r"\W", "_", base)
+    taken = set(re.findall(r"\w+", function.file.text))
+    number, name = 2, base
+    while name in taken:
+        name, number = f"{base}_{number}", number + 1
+    return name
+
+
+def newline(function: FunctionFacts) -> str:
+    """How lines of the file end."""
+    return "\r\n" if "\r\n" in function.file.text else "\n"
+
+
+def outer(function: FunctionFacts, reg: Reg) -> tuple[int, int]:
+    """The offsets of an expression with its own parentheses."""
+    return function.file.spans.outer(function.function.nodes[reg])
+
+
+def operand(function: FunctionFacts, reg: Reg) -> str:
+    """The text of an expression as something that a method can be called on; "" where it does not fit on a line."""
+    start, end = outer(function, reg)
+    text = function.file.text[start:end]
+    if _ODD.search(text):
+        return ""
+    simple = p.Load | p.Outer | p.Attr | p.Subscript | p.Call
+    return text if isinstance(function.code[reg], simple) or text.startswith("(") else f"({text})"
+
+
+def after(function: FunctionFacts, reg: Reg, inner: Reg) -> Edit | None:
+    """The edit that leaves `inner` of `inner.method()...`; None where a comment stands between."""
+    start, end = outer(function, inner)[1], function.span(reg)[1]
+    text = function.file.text[start:end]
+    return Edit(start, end, "") if start < end and "#" not in text and "\\" not in text else None
+
+
+def indent_of(function: FunctionFacts, region: int) -> str | None:
+    """The blanks before a loop statement; None for what is no statement at the beginning of a line."""
+    loop = function.function.regions[region]
+    if loop.node is None or loop.kind not in ("for", "while"):
+        return None
+    text = function.file.text
+    start, _ = function.file.spans.of(loop.node)
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    return None if text[line:start].strip() else text[line:start]
+
+
+def before_loop(function: FunctionFacts, region: int, line: str) -> Edit | None:
+    """The insertion of a line before a loop."""
+    indent = indent_of(function, region)
+    if indent is None:
+        return None
+    start = function.file.spans.of(function.function.regions[region].node)[0] - len(indent)
+    return Edit(start, start, f"{indent}{line}{newline(function)}")
+
+
+def after_loop(function: FunctionFacts, region: int, *lines: str) -> tuple[Edit, ...] | None:
+    """The insertion of lines after a loop, deeper ones indented by a tab; none where they stand there already."""
+    indent = indent_of(function, region)
+    if indent is None:
+        return None
+    text = function.file.text
+    end = function.file.spans.of(function.function.regions[region].node)[1]
+    rest = _REST.match(text, end)
+    if rest is None:
+        return None
+    unit = "\t" if "\t" in indent else "    "
+    own = newline(function)
+    block = "".join(indent + line.replace("\t", unit) + own for line in lines)
+    if text.startswith(block, rest.end()):
+        return ()
+    return (Edit(rest.end(), rest.end(), block if rest[1] else own + block),)
+
+
+def within(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True where a register's text, or what it is computed in, belongs to a loop statement, its `else` included."""
+    node = function.function.regions[region].node
+    if function.inside(reg, region) or node is None:
+        return True
+    if not function.has_text(reg):
+        return False
+    start, end = function.file.spans.of(node)
+    return start <= function.span(reg)[0] < end
+
+
+def remove(function: FunctionFacts, reg: Reg) -> Edit | None:
+    """The edit that takes away the statement that a register is; `pass` where the suite would be empty, or where its
+    line holds more. `reg` is the register of an expression statement's value."""
+    text = function.file.text
+    start, end = outer(function, reg)
+    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    rest = _REST.match(text, end)
+    if text[begin:start].strip() or rest is None or "#" in rest[0] or _alone(function, begin, rest.end()):
+        return Edit(start, end, "pass")
+    return Edit(begin, rest.end(), "")
+
+
+def _alone(function: FunctionFacts, begin: int, end: int) -> bool:
+    """True where the lines between two offsets are all of a suite."""
+    text = function.file.text
+    comments = function.file.spans.comments()
+    for start, stop in reversed(comments):
+        if stop <= begin or start >= end:
+            text = text[:start] + " " * (stop - start) + text[stop:]
+    above = text[:begin].rstrip()
+    if not above.endswith(":"):
+        return False
+    own = len(re.match(r"[ \t]*", text[begin:])[0].expandtabs())  # type: ignore[index]
+    follow = re.search(r"^([ \t]*)\S", text[end:], re.M)
+    return follow is None or len(follow[1].expandtabs()) < own

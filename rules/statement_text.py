@@ -1,0 +1,86 @@
+"""Statements as text: where one begins and ends, and its tree, with columns as in the file."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.syntax.program import Reg
+
+_LONGEST = 60  # lines
+
+
+def if_statement(function: FunctionFacts, value: Reg) -> tuple[int, str, ast.If] | None:
+    """The `if` statement of a condition: its offset, its text and its tree. None for an `elif`, for one that does not
+    begin its line, and for what is longer than anybody would rewrite."""
+    first = function.file.spans.outer(function.function.nodes[value])[0]
+    text = function.file.text
+    line = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
+    blanks = re.match(r"[ \t]*", text[line:])
+    assert blanks is not None
+    start = line + blanks.end()
+    return _trimmed(text, start, blanks[0]) if re.match(r"if\b", text[start:first]) else None
+
+
+def _trimmed(text: str, start: int, blanks: str) -> tuple[int, str, ast.If] | None:
+    """The statement at an offset, parsed where it stands: columns count from the beginning of its line."""
+    lines = text[start:].splitlines(keepends=True)
+    for number in range(1, min(len(lines), _LONGEST) + 1):
+        if number < len(lines) and (not _code(lines[number]) or _deeper(lines[number], blanks)):
+            continue
+        while number > 1 and not _code(lines[number - 1]):
+            number -= 1
+        source = "".join(lines[:number]).rstrip()
+        made = parsed(f"if 1:\n{blanks}{source}\n" if blanks else source)
+        if made is None:
+            continue
+        if blanks and isinstance(made[0], ast.If):
+            made = made[0].body
+        inner = made[0] if len(made) == 1 else None
+        return (start, source, _moved(inner, len(blanks))) if isinstance(inner, ast.If) else None
+    return None
+
+
+def _moved(node: ast.If, columns: int) -> ast.If:
+    """A tree with positions in the text of the statement, which begins behind the blanks of its line."""
+    if not columns:
+        return node
+    moved = ast.increment_lineno(node, -1)
+    for one in ast.walk(moved):
+        if isinstance(one, ast.expr | ast.stmt | ast.keyword) and one.lineno == 1:
+            one.col_offset -= columns
+            if one.end_lineno == 1 and one.end_col_offset is not None:
+                one.end_col_offset -= columns
+    return moved
+
+
+def _code(line: str) -> bool:
+    """True for a line that is neither blank nor a comment alone."""
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _deeper(line: str, blanks: str) -> bool:
+    own = line[: len(line) - len(line.lstrip())]
+    rest = line[len(own) :]
+    return len(own) > len(blanks) or (own == blanks and bool(re.match(r"(?:else|elif)\b|[)\]}]", rest)))
+
+
+def line_end(text: str, at: int) -> int:
+    """The offset of the next end of a line, or of the text."""
+    found = text.find("\n", at)
+    return len(text) if found < 0 else found
+
+
+def offset(text: str, line: int, column: int) -> int:
+    """The offset of a line and a column in bytes, as the compiler counts them."""
+    lines = text.splitlines(keepends=True)
+    return sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode())
+
+
+def parsed(text: str) -> list[ast.stmt] | None:
+    """The statements of a text, None where it does not parse."""
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,235 @@
+"""Several device values are read one after the other, where one read would do.
+
+What it does
+------------
+Reports three or more scalar reads (`.item()`, `float(t)`, `int(t)`) of different tensors that stand side by side in hot
+code, and a comprehension or loop that reads every tensor of a list or dictionary. One finding for all of them.
+
+Why
+---
+Each read is a copy of its own, for which the host waits. Stacked on the device, all values come over in one copy, and
+the host waits once.
+
+Example
+-------
+    logs = {"loss": loss.item(), "accuracy": accuracy.item(), "norm": norm.item()}
+
+Use instead
+-----------
+    names = ("loss", "accuracy", "norm")
+    logs = dict(zip(names, torch.stack([loss, accuracy, norm]).tolist()))
+
+or keep them on the device and read them together at log time.
+
+When it is fine
+---------------
+Behind an interval, once an epoch, or on the host. None of these is reported, nor are two reads.
+
+Fix safety
+----------
+Unsafe: `torch.stack` takes tensors of one shape and one device, and gives all numbers one type, so that integers among
+floats become floats (large ones lose digits).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
+from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR
+from transferlint.model import Finding, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method
+from .detection import brief, clusters, hot, likely, others, sure
+from .round_trips import told
+from .stacking import NUMBERS, stack
+
+_SEVERAL = 3
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Groups of reads, at the first of each."""
+    for function in facts.functions:
+        for group in _groups(function):
+            first = group[0]
+            many = len(group) if len(group) > 1 else "all"
+            what = "values" if len(group) > 1 else f"values of `{brief(_gone_over(function, first), 32)}`"
+            yield function.finding(
+                first.register,
+                f"`{brief(function.text(first.register))}`: {many} {what} are read one by one"
+                f" {function.warmth(first.register).level.words}, and the host waits for each",
+                "read them in one copy, `torch.stack([...]).tolist()`, or keep them on the device until then",
+                (*function.why(first.before), *others(function, group)),
+                sure(function, first),
+                stack(function, group),
+            )
+
+
+def claims(function: FunctionFacts) -> Iterator[Reg]:
+    """The reads that are reported here, and those of the same values among them."""
+    for group in _groups(function):
+        yield from (transfer.register for transfer in group)
+
+
+def _groups(function: FunctionFacts) -> Iterator[list[Transfer]]:
+    """Reads that one copy can replace: of different tensors, in the same region, none of which rests on another."""
+    apart: dict[int, list[Transfer]] = {}
+    for one, transfer in hot(function.file, SCALAR_READ, NUMBER):
+        if one is not function or not _scalar(function, transfer) or not likely(function, transfer):
+            continue
+        if function.claimed(transfer.register, above="TL106") or told(function, transfer):
+            continue
+        if _of_collection(function, transfer):
+            yield [transfer]
+        else:
+            apart.setdefault(function.region(transfer.register), []).append(transfer)
+    for found in apart.values():
+        for _, group in clusters((function, transfer) for transfer in found):
+            if len({_normal(function.text(t.subject)) for t in group if t.subject is not None}) < _SEVERAL:
+                continue
+            if not _rests_on(function, group):
+                yield group
+
+
+def _scalar(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for `.item()`, `float(t)` and `int(t)` of what is a tensor."""
+    if transfer.subject is None or not function.has_text(transfer.subject):
+        return False
+    reg = transfer.register
+    return transfer.before.is_a(TENSOR) and (method(function, reg) == "item" or called(function, reg) in NUMBERS)
+
+
+def _rests_on(function: FunctionFacts, group: list[Transfer]) -> bool:
+    """True where what is read last was computed with what was read first."""
+    regs = {t.register for t in group}
+    return any(t.before.reads & regs for t in group)
+
+
+def _normal(text: str) -> str:
+    return re.sub(r"\s", "", text.replace(".detach()", ""))
+
+
+def _of_collection(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the read of an element of a list or dictionary in a loop over it."""
+    return bool(_gone_over(function, transfer))
+
+
+def _gone_over(function: FunctionFacts, transfer: Transfer) -> str:
+    """The text of the list or dictionary of device tensors over which a loop goes that reads each; "" for others."""
+    loops = function.loops(transfer.register)
+    if not loops or transfer.subject is None:
+        return ""
+    loop = function.function.regions[loops[0]]
+    if loop.kind == "while" or loop.test is None or not function.has_text(loop.test):
+        return ""
+    subject = transfer.subject
+    while method(function, subject) in ("detach", "mean", "sum"):
+        subject = function.code[function.code[subject].function].object  # type: ignore[union-attr]
+    element = function.code[subject]
+    if not isinstance(element, p.Load) or element.slot not in loop.target_slots:
+        return ""
+    over = function.values[loop.test]
+    item = over.item
+    if item is not None and item.is_a(CONTAINER) and item.items is not None and len(item.items) == 2:
+        item = item.items[1]
+    if not over.is_a(CONTAINER) or item is None or not item.is_a(TENSOR) or not item.places & ON_DEVICE:
+        return ""
+    return function.text(loop.test)
+
+
+RULE = Rule(
+    code="TL106",
+    name="scattered-reads",
+    summary="several device values are read one after the other, where one read would do",
+    category="repeated",
+    default=True,
+    fix_safety=Safety.UNSAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+
+
+def train(model, loader, criterion, device, logger):
+    for inputs, labels in loader:
+        scores = model(inputs.to(device))
+        labels = labels.to(device)
+        loss = criterion(scores, labels)
+        accuracy = (scores.argmax(1) == labels).float().mean()
+        loss.backward()
+        logger.log({"loss": loss.item(), "accuracy": accuracy.item(), "scale": scores.norm().item()})  # expect: TL106
+""",
+            good="""\
+import torch
+
+
+def train(model, loader, criterion, device, logger):
+    names = ("loss", "accuracy", "scale")
+    for inputs, labels in loader:
+        scores = model(inputs.to(device))
+        labels = labels.to(device)
+        loss = criterion(scores, labels)
+        accuracy = (scores.argmax(1) == labels).float().mean()
+        loss.backward()
+        logger.log(dict(zip(names, torch.stack([loss, accuracy, scores.norm()]).tolist())))
+""",
+            fixed="""\
+import torch
+
+
+def train(model, loader, criterion, device, logger):
+    for inputs, labels in loader:
+        scores = model(inputs.to(device))
+        labels = labels.to(device)
+        loss = criterion(scores, labels)
+        accuracy = (scores.argmax(1) == labels).float().mean()
+        loss.backward()
+        values = torch.stack([loss, accuracy, scores.norm()]).tolist()
+        logger.log({"loss": values[0], "accuracy": values[1], "scale": values[2]})
+""",
+            unsafe=True,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+class Heads(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        losses = [head(x).mean() for head in self.heads]
+        self.last = [loss.item() for loss in losses]  # expect: TL106
+        return sum(losses)
+""",
+            good="""\
+import torch
+
+
+class Heads(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        losses = torch.stack([head(x).mean() for head in self.heads])
+        self.last = losses.tolist()
+        return losses.sum()
+""",
+            fixed="""\
+import torch
+
+
+class Heads(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        losses = [head(x).mean() for head in self.heads]
+        self.last = torch.stack(losses).tolist()
+        return sum(losses)
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    claims=claims,
+    doc=__doc__,
+)

@@ -1,0 +1,297 @@
+"""The same host data is uploaded twice.
+
+What it does
+------------
+Reports a move to the device of what has been moved there a few lines before and has not changed since, and the upload
+of a copy that was downloaded from a tensor that is there still.
+
+Why
+---
+The same bytes cross again, into memory of their own, and unless the source is pinned the host waits for the copy again.
+
+Example
+-------
+    loss = criterion(model(inputs.to(device)), labels.to(device))
+    correct += (predicted == labels.to(device)).sum()
+
+Use instead
+-----------
+    labels = labels.to(device)
+    loss = criterion(model(inputs.to(device)), labels)
+    correct += (predicted == labels).sum()
+
+When it is fine
+---------------
+Where the source has changed in between, or two copies are wanted because one is written to. What may be on the device
+already is not reported, as moving it again costs nothing.
+
+Fix safety
+----------
+The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that
+neither copy is written to or handed on; unsafe otherwise, since the two copies become one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.sharing import path
+from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.values import FRESH, HOST, ON_DEVICE, PLAIN, TENSOR, UNKNOWN
+from transferlint.flow.writes import Writes
+from transferlint.model import Confidence, Evidence, Finding, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import captured, method, receiver
+from .detection import brief, each
+from .reusing import names, reuse
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Moves that another move has made needless."""
+    for function, transfer in each(facts, MOVE):
+        first = _before(function, transfer)
+        if first is not None:
+            yield function.finding(
+                transfer.register,
+                f"`{brief(function.text(transfer.register))}` uploads again what was uploaded at line"
+                f" {function.site(first.register).line}",
+                "keep the first copy under a name and use it again",
+                (Evidence(function.site(first.register), "the same data is moved here, and not changed in between"),),
+                Confidence.LIKELY if transfer.places & ~HOST else Confidence.POSSIBLE,
+                reuse(function, first, transfer),
+            )
+            continue
+        source = _still_there(function, transfer)
+        if source is not None:
+            yield function.finding(
+                transfer.register,
+                f"`{brief(function.text(transfer.register))}` uploads the copy of a tensor that is on the device still",
+                f"use `{brief(function.text(source), 32)}`",
+                (Evidence(function.site(source), "this is the same data"),),
+                Confidence.LIKELY,
+            )
+
+
+def claims(function: FunctionFacts) -> Iterator[Reg]:
+    """The uploads that are reported here."""
+    for transfer in function.transfers:
+        if _before(function, transfer) is not None or _still_there(function, transfer) is not None:
+            yield transfer.register
+
+
+def _upload(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a move of host data, in code that may run often, by `.to` or `.cuda` on a name."""
+    before, reg = transfer.before, transfer.register
+    return (
+        transfer.kind == MOVE
+        and transfer.subject is not None
+        and before.places == HOST
+        and before.is_a(TENSOR | UNKNOWN)
+        and not before.flags & (FRESH | PLAIN)
+        and bool(transfer.places & ON_DEVICE)
+        and function.has_text(reg)
+        and method(function, reg) in ("to", "cuda")
+        and not function.warmth(reg).once
+        and not function.warmth(reg).weak
+    )
+
+
+def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
+    """An earlier move of the same data to the same place that has happened whenever this one does."""
+    if not _upload(function, transfer):
+        return None
+    reg, subject = transfer.register, transfer.subject
+    assert subject is not None
+    at = path(function, subject)
+    if at is None or not _indexed_alike(function, subject) or _constant(function, reg, subject):
+        return None
+    around = _around(function, reg)
+    for first in function.transfers:
+        if first.register >= reg or not _upload(function, first) or function.region(first.register) not in around:
+            continue
+        assert first.subject is not None
+        if function.loops(first.register) != function.loops(reg) or not _same(function, first.register, reg):
+            continue
+        writes = Writes(function, range(first.register + 1, reg))
+        named = [path(function, r) for r in names(function, first.register)]
+        if not any(name is None or writes.changed(name) for name in named):
+            return first
+    return None
+
+
+def _around(function: FunctionFacts, reg: Reg) -> set[int]:
+    """The regions around a register: what stands in them has run before it."""
+    found, at = {0}, function.region(reg)
+    while at > 0:
+        found.add(at)
+        at = function.function.regions[at].parent
+    return found
+
+
+def _same(function: FunctionFacts, one: Reg, other: Reg) -> bool:
+    texts = [re.sub(r"\s", "", function.text(r)) for r in (one, other)]
+    return texts[0] == texts[1] and bool(names(function, one))
+
+
+def _indexed_alike(function: FunctionFacts, subject: Reg) -> bool:
+    """True where the subject's brackets hold names and constants alone."""
+    kinds = p.Load | p.Outer | p.Attr | p.Subscript | p.Const | p.Slice | p.Sequence
+    return all(isinstance(function.code[r], kinds) for r in function.expression(subject))
+
+
+def _constant(function: FunctionFacts, reg: Reg, subject: Reg) -> bool:
+    """True where the loop around does not change what is moved, or it is kept on an object: an invariant transfer."""
+    loops = function.loops(reg)
+    at = path(function, subject)
+    if isinstance(function.code[subject], p.Attr):
+        return True
+    if not loops or at is None:
+        return False
+    inside = [r for r in range(len(function.code)) if function.inside(r, loops[0])]
+    return not Writes(function, inside).changed(at)
+
+
+def _still_there(function: FunctionFacts, transfer: Transfer) -> Reg | None:
+    """The device tensor of which the moved value is a copy, where neither has changed and the copy is used otherwise
+    too; None for other moves."""
+    reg, subject = transfer.register, transfer.subject
+    made = function.code[subject] if subject is not None else None
+    if not _upload(function, transfer) or not isinstance(made, p.Load):
+        return None
+    stores = function.stores(made.slot)
+    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot]
+    if len(stores) != 1 or len(loads) < 2 or captured(function, made.slot):
+        return None
+    store = function.code[stores[0]]
+    assert isinstance(store, p.Store)
+    copied = store.value
+    down = next((t for t in function.transfers if t.register == copied and t.kind == DOWNLOAD), None)
+    if down is None or down.subject is None or not down.before.on_device or not down.before.is_a(TENSOR):
+        return None
+    source = receiver(function, copied)
+    named = path(function, down.subject)
+    if source is None or named is None or function.region(copied) not in _around(function, reg):
+        return None
+    if function.loops(copied) != function.loops(reg):
+        return None
+    writes = Writes(function, range(copied + 1, reg))
+    own = path(function, subject) if subject is not None else None
+    if writes.changed(named) or own is None or writes.reaches(own):
+        return None
+    return down.subject
+
+
+RULE = Rule(
+    code="TL204",
+    name="repeated-upload",
+    summary="the same host data is uploaded twice in one function",
+    category="round-trip",
+    default=True,
+    fix_safety=Safety.SAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+table = np.arange(4.0)
+
+
+def step(x):
+    labels = torch.from_numpy(table)
+    loss = (x - labels.to(device)).square().sum()
+    wrong = (x != labels.to(device)).sum()  # expect: TL204
+    return loss + wrong
+
+
+results = [step(torch.ones(4, device=device)) for _ in range(10)]
+""",
+            good="""\
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+table = np.arange(4.0)
+
+
+def step(x):
+    labels = torch.from_numpy(table).to(device)
+    loss = (x - labels).square().sum()
+    wrong = (x != labels).sum()
+    return loss + wrong
+
+
+results = [step(torch.ones(4, device=device)) for _ in range(10)]
+""",
+            fixed="""\
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+table = np.arange(4.0)
+
+
+def step(x):
+    labels = torch.from_numpy(table)
+    labels_on_device = labels.to(device)
+    loss = (x - labels_on_device).square().sum()
+    wrong = (x != labels_on_device).sum()
+    return loss + wrong
+
+
+results = [step(torch.ones(4, device=device)) for _ in range(10)]
+""",
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+def train(model, loader, criterion, device):
+    correct = torch.zeros((), device=device)
+    for inputs, labels in loader:
+        scores = model(inputs.to(device))
+        criterion(scores, labels.to(device)).backward()
+        correct += (scores.argmax(1) == labels.to(device)).sum()  # expect: TL204
+    return correct.item()
+""",
+            good="""\
+import torch
+
+
+def train(model, loader, criterion, device):
+    correct = torch.zeros((), device=device)
+    for inputs, labels in loader:
+        scores = model(inputs.to(device))
+        labels = labels.to(device)
+        criterion(scores, labels).backward()
+        correct += (scores.argmax(1) == labels).sum()
+    return correct.item()
+""",
+            fixed="""\
+import torch
+
+
+def train(model, loader, criterion, device):
+    correct = torch.zeros((), device=device)
+    for inputs, labels in loader:
+        scores = model(inputs.to(device))
+        labels_on_device = labels.to(device)
+        criterion(scores, labels_on_device).backward()
+        correct += (scores.argmax(1) == labels_on_device).sum()
+    return correct.item()
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    claims=claims,
+    doc=__doc__,
+)

@@ -1,0 +1,280 @@
+"""A device tensor is put into words.
+
+What it does
+------------
+Reports `print(t)`, `f"{t}"`, `"%s" % t`, `"{}".format(t)`, `str(t)` and the texts of progress bars in hot code, where
+`t` is a tensor on the device. A logger's arguments count where they are put into words whatever its level is
+(`logger.debug(f"loss {loss}")`); `logger.debug("loss %s", loss)` does not.
+
+Why
+---
+To print a tensor is to copy it to the host, and to wait for all that the device has queued. With logging off an
+f-string is made all the same, and thrown away.
+
+Example
+-------
+    for x, y in loader:
+        loss = train_step(x, y)
+        logger.debug(f"loss {loss}")
+
+Use instead
+-----------
+    for step, (x, y) in enumerate(loader):
+        loss = train_step(x, y)
+        if step % 100 == 0:
+            logger.debug("loss %s", loss.item())
+
+When it is fine
+---------------
+Behind an interval or a switch, on an error path or in a warning, once an epoch. None of these is reported.
+
+Fix safety
+----------
+A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.isEnabledFor(logging.DEBUG):`. Safe where
+the logger is the one that `logging.getLogger` gave this file, and the arguments only read. Otherwise there is no
+automatic fix: after how many steps to print is for a person to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.names import find
+from transferlint.flow.transfers import FORMAT, Transfer
+from transferlint.flow.values import TENSOR
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.catalogue import effects
+from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .detection import brief, clusters, hot, likely, others, sure
+from .round_trips import explained
+
+_LEVELS = frozenset({"debug", "info"})
+_RARE = re.compile(r"^(warn|warning|error|exception|critical|fatal|fail)$|(Error|Exception|Warning)$")
+_READS = frozenset({Effect.KEEP, Effect.KEEP_BOOLEAN, Effect.REDUCE, Effect.HOST, Effect.SCALAR, Effect.COPY})
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Device tensors that hot code puts into words."""
+    found = (
+        (f, t) for f, t in hot(facts, FORMAT) if likely(f, t, loops=False) and _plainly(f, t) and not explained(f, t)
+    )
+    for function, group in clusters(found):
+        first = group[0]
+        level = function.warmth(first.register).level.words
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` is put into words: the host waits for the device {level}",
+            "keep it detached and print it behind an interval, or only where the level is enabled",
+            (*function.why(first.before), *others(function, group)),
+            min(sure(function, first), Confidence.LIKELY),
+            _guard(function, first.register),
+        )
+
+
+def _plainly(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where the text is surely a tensor's and made on the ordinary path. A name counts for what was assigned to
+    it: that it is handed to a function of torch does not make a path or a name of a device a tensor."""
+    if _behind_a_read(function, transfer.register):
+        return False
+    statement = _statement(function, transfer.register)
+    for reg in function.expression(statement if statement is not None else transfer.register):
+        made = function.code[reg]
+        if isinstance(made, p.Call) and _RARE.search(_last(function, made.function)):
+            return False
+    return transfer.subject is not None and _solid(function, transfer.subject)
+
+
+def _solid(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the expression starts from what is surely a tensor."""
+    made = function.code[reg]
+    if isinstance(made, p.Attr | p.Subscript):
+        return _solid(function, made.object)
+    if isinstance(made, p.Binary):
+        return _solid(function, made.left) or _solid(function, made.right)
+    if isinstance(made, p.Call):
+        callee = function.code[made.function]
+        named = function.file.placement.names.dotted(function.function, made.function)
+        return bool(named) or not isinstance(callee, p.Attr) or _solid(function, callee.object)
+    if not isinstance(made, p.Load):
+        return function.values[reg].is_a(TENSOR)
+    given = [q for q in function.function.parameters if q.slot == made.slot]
+    if given:
+        return "Tensor" in given[0].annotation or function.role.tensors_in
+    stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
+    return all(_computed(function, i.value) for i in stores)
+
+
+def _behind_a_read(function: FunctionFacts, reg: Reg) -> bool:
+    """True in an arm that the value of a device tensor decides on: the host has waited already, and what is said there
+    is a warning."""
+    reads = {t.register for t in function.transfers if t.direction is Direction.D2H and t.kind != FORMAT}
+    for region in function.function.ancestors(function.region(reg)):
+        if region.kind in ("then", "else") and region.test is not None:
+            tested = {region.test, *function.expression(region.test), *function.users(region.test)}
+            if tested & reads:
+                return True
+    return False
+
+
+def _computed(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a tensor that an operator, a method or a module gave; elements of what is gone over do not tell."""
+    made = function.code[reg]
+    if isinstance(made, p.Unpack):
+        return function.values[made.value].is_a(TENSOR)
+    return function.values[reg].is_a(TENSOR) and not isinstance(made, p.Next)
+
+
+def _last(function: FunctionFacts, reg: Reg) -> str:
+    made = function.code[reg]
+    if isinstance(made, p.Load):
+        return function.function.slot_names[made.slot]
+    return made.name if isinstance(made, p.Attr | p.Outer) else ""
+
+
+def _statement(function: FunctionFacts, reg: Reg) -> Reg | None:
+    """The expression statement that a register is a part of, None where it is a part of another statement."""
+    while True:
+        users = [u for u in function.users(reg) if u > reg]
+        if len(users) != 1:
+            return None
+        reg = users[0]
+        if isinstance(function.code[reg], p.Discard):
+            return reg
+
+
+def _guard(function: FunctionFacts, reg: Reg) -> Fix | None:
+    """Put the logger's call that the text is for behind its level."""
+    at = _statement(function, reg)
+    made = function.code[at] if at is not None else None
+    call = function.code[made.value] if isinstance(made, p.Discard) else None
+    if at is None or not isinstance(made, p.Discard) or not isinstance(call, p.Call):
+        return None
+    callee = function.code[call.function]
+    if not isinstance(callee, p.Attr) or callee.name not in _LEVELS:
+        return None
+    logging = _logging(function, callee.object)
+    if not logging:
+        return None
+    text = function.file.text
+    start, end = function.span(made.value)
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    indent = text[line:start]
+    rest = re.match(r"[ \t]*(#[^\r\n]*)?(?=[\r\n]|$)", text[end:])
+    if indent.strip() or rest is None:
+        return None
+    newline = "\r\n" if "\r\n" in text else "\n"
+    unit = "\t" if "\t" in indent else "    "
+    test = f"if {function.text(callee.object)}.isEnabledFor({logging}.{callee.name.upper()}):"
+    safe = all(_reads(function, r) for r in function.expression(made.value) if r != made.value)
+    fix = Edit(start, start, f"{test}{newline}{indent}{unit}")
+    return Fix("ask for the level first", Safety.SAFE if safe else Safety.UNSAFE, (fix,))
+
+
+def _logging(function: FunctionFacts, reg: Reg) -> str:
+    """What `logging` is called here, where the receiver is a logger that this file got from it; "" for others."""
+    made = function.code[reg]
+    if not isinstance(made, p.Load | p.Outer):
+        return ""
+    slot = (function.index, made.slot) if isinstance(made, p.Load) else None
+    bound = slot or find(function.file.program, function.function, getattr(made, "name", ""))
+    if bound is None:
+        return ""
+    owner = function.file.functions[bound[0]]
+    stores = [i for r in owner.stores(bound[1]) if isinstance(i := owner.code[r], p.Store)]
+    if len(stores) != 1 or any(q.slot == bound[1] for q in owner.function.parameters):
+        return ""
+    got = owner.code[stores[0].value]
+    if not isinstance(got, p.Call):
+        return ""
+    names = function.file.placement.names
+    module = owner.code[got.function]
+    if names.dotted(owner.function, got.function) != "logging.getLogger" or not isinstance(module, p.Attr):
+        return ""
+    word = owner.text(module.object)
+    here = function.function
+    while here.parent > 0 and word not in here.slots:
+        here = function.file.program.functions[here.parent]
+    return word if word.isidentifier() and (here.index == 0 or word not in here.slots) else ""
+
+
+def _reads(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a part of an expression whose evaluation changes nothing."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call):
+        return not isinstance(made, p.Await | p.Yield | p.Collect | p.Make)
+    callee = function.code[made.function]
+    if isinstance(callee, p.Attr) and function.values[callee.object].is_a(TENSOR):
+        return effects().get(f"Tensor.{callee.name}") in _READS
+    name = function.file.placement.names.dotted(function.function, made.function)
+    return name in ("builtins.str", "builtins.len", "builtins.float", "builtins.int") or effects().get(name) in _READS
+
+
+RULE = Rule(
+    code="TL303",
+    name="implicit-format",
+    summary='`print(t)`, `f"{t}"` and the like on a device tensor',
+    category="hidden-sync",
+    default=True,
+    fix_safety=Safety.SAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+        logger.debug(f"loss {loss}")  # expect: TL303
+""",
+            good="""\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+        logger.debug("loss %s", loss)
+        if step % 100 == 0:
+            print(loss)
+""",
+            fixed="""\
+import logging
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(f"loss {loss}")
+""",
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

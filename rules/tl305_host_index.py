@@ -1,0 +1,243 @@
+"""A device tensor is indexed with host data.
+
+What it does
+------------
+Reports `x[[2, 1, 0]]` and `x[index]` in hot code, read or written, where `x` is a tensor on the device and the index a
+Python list or a tensor on the host that has a dimension.
+
+Why
+---
+The index is made into a tensor, where it is not one, and copied to the device each time: an upload from pageable memory
+that the source does not show, and the host waits for it (aten/src/ATen/native/TensorAdvancedIndexing.cpp,
+aten/src/ATen/native/IndexingUtils.h: indices move to the device of `self`).
+
+Example
+-------
+    def forward(self, x, last):
+        return x[torch.arange(x.size(0)), last]
+
+Use instead
+-----------
+    def forward(self, x, last):
+        return x[torch.arange(x.size(0), device=x.device), last]
+
+A constant index is a slice, a `flip`, a `stack` of its rows, or a buffer of the module.
+
+When it is fine
+---------------
+Once, behind an interval, or where the index is a number: `x[0]`, `x[i, :n]` and a 0-d tensor of the host need no
+upload. None of these is reported.
+
+Fix safety
+----------
+An index that is made in the brackets by a function of torch is given `device=x.device`: safe where it has the same
+values there. Numbers in a list that follow each other become a slice, others a `torch.stack` of the rows: unsafe, for a
+slice is a view of `x`, and the stack is laid out otherwise in memory. An index that comes from elsewhere has no
+automatic fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import HOST_INDEX, MOVE, Transfer
+from transferlint.flow.values import CONTAINER, DEVICE, FROM_PARAMETER, HOST, ON_DEVICE, TENSOR
+from transferlint.model import Confidence, Edit, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import user
+from .creating import added_device, exact
+from .detection import brief, clusters, hot, others
+from .dimensions import dimensional
+from .importing import torch_name
+
+_MOST = 4  # rows that are worth a stack
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Indices on the host, of tensors on the device, in hot code."""
+    found = (pair for pair in hot(facts, HOST_INDEX) if _needs_upload(*pair))
+    for function, group in clusters(found):
+        first = group[0]
+        base = function.values[_indexed(function, first).object]
+        assert first.subject is not None
+        yield function.finding(
+            first.register,
+            f"`{brief(_outer(function, first.subject)[0])}` is on the host and indexes a device tensor: it is uploaded"
+            f" {function.warmth(first.register).level.words}",
+            "make the index on the device, once, or use a slice",
+            (*function.why(base), *others(function, group)),
+            Confidence.CERTAIN if base.places == DEVICE else Confidence.LIKELY,
+            _fix(function, first),
+        )
+
+
+def _indexed(function: FunctionFacts, transfer: Transfer) -> p.Subscript | p.SetItem:
+    made = function.code[transfer.register]
+    assert isinstance(made, p.Subscript | p.SetItem)
+    return made
+
+
+def _needs_upload(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where the tensor is on the device on every path that says something, and the index no number in disguise."""
+    base = function.values[_indexed(function, transfer).object]
+    if function.warmth(transfer.register).weak or base.places & HOST or not base.is_a(TENSOR):
+        return False
+    assert transfer.subject is not None
+    following = user(function, transfer.register)
+    if any(t.register == following and t.kind == MOVE and t.places & ON_DEVICE for t in function.transfers):
+        return False  # `x[index].to(device)`: whoever writes that holds `x` on the host
+    return transfer.before.is_a(CONTAINER) or dimensional(function, transfer.subject)
+
+
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    made = _indexed(function, transfer)
+    assert transfer.subject is not None
+    if not _plain(function, made.object):
+        return None
+    index = function.code[transfer.subject]
+    if isinstance(index, p.Call):
+        edit = added_device(function, transfer.subject, f"{function.text(made.object)}.device")
+        safety = Safety.SAFE if exact(function, index) and _surely(function, made.object) else Safety.UNSAFE
+        return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
+    if isinstance(made, p.Subscript):
+        return _without_list(function, made, transfer)
+    return None
+
+
+def _plain(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a name or an attribute of one: it can be written twice."""
+    made = function.code[reg]
+    return isinstance(made, p.Load | p.Outer) or (isinstance(made, p.Attr) and _plain(function, made.object))
+
+
+def _surely(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what is a tensor whatever the caller passes: made here, or said to be one."""
+    if not function.values[reg].flags & FROM_PARAMETER:
+        return True
+    made = function.code[reg]
+    given = [q for q in function.function.parameters if isinstance(made, p.Load) and q.slot == made.slot]
+    return any("Tensor" in q.annotation for q in given)
+
+
+def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer) -> Fix | None:
+    """`x[:, [2, 1, 0]]` as a stack of `x[:, 2]` and so on, `x[[0, 1]]` as `x[0:2]`; the list must be the only index
+    besides whole slices before it, and anything that leaves dimensions alone after it."""
+    assert transfer.subject is not None
+    index = function.code[transfer.subject]
+    parts = function.code[made.index]
+    positions = list(parts.items) if isinstance(parts, p.Sequence) and parts.kind == "tuple" else [made.index]
+    at = positions.index(transfer.subject) if transfer.subject in positions else -1
+    if not isinstance(index, p.Sequence) or at < 0 or any(index.stars):
+        return None
+    if not all(isinstance(function.code[r], p.Slice) for r in positions if r != transfer.subject):
+        return None
+    numbers = [_number(function, r) for r in index.items]
+    values = [n for n in numbers if n is not None]
+    if not values or len(values) < len(numbers) or any(e for e in _comments(function, transfer.register)):
+        return None
+    _, start, end = _outer(function, transfer.subject)
+    if values == list(range(values[0], values[0] + len(values))) and (values[0] >= 0 or values == [-1]):
+        last = "" if values == [-1] else str(values[-1] + 1)
+        return Fix("take a slice", Safety.UNSAFE, (Edit(start, end, f"{values[0]}:{last}"),))
+    whole = function.span(transfer.register)
+    torch, imports = torch_name(function, transfer.register)
+    if len(values) > _MOST or not torch:
+        return None
+    text = function.file.text
+    rows = ", ".join(f"{text[whole[0] : start]}{n}{text[end : whole[1]]}" for n in values)
+    return Fix("stack the rows", Safety.UNSAFE, (*imports, Edit(*whole, f"{torch}.stack([{rows}], dim={at})")))
+
+
+def _outer(function: FunctionFacts, reg: Reg) -> tuple[str, int, int]:
+    """The text of a register with its own parentheses, and its offsets."""
+    start, end = function.file.spans.outer(function.function.nodes[reg])
+    return function.file.text[start:end], start, end
+
+
+def _number(function: FunctionFacts, reg: Reg) -> int | None:
+    made = function.code[reg]
+    if isinstance(made, p.Unary) and made.operator == "-":
+        inner = _number(function, made.operand)
+        return -inner if inner is not None else None
+    return made.value if isinstance(made, p.Const) and type(made.value) is int else None
+
+
+def _comments(function: FunctionFacts, reg: Reg) -> list[tuple[int, int]]:
+    start, end = function.span(reg)
+    return [span for span in function.file.spans.comments() if start < span[1] and span[0] < end]
+
+
+RULE = Rule(
+    code="TL305",
+    name="host-index",
+    summary="a device tensor indexed with a Python list or a host tensor",
+    category="hidden-sync",
+    default=True,
+    fix_safety=Safety.SAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+
+device = torch.device("cuda")
+x = torch.ones(4, 3, device=device)
+last = torch.zeros(4, dtype=torch.long, device=device)
+for step in range(10):
+    x = x + x[torch.arange(4), last].sum()  # expect: TL305
+""",
+            good="""\
+import torch
+
+device = torch.device("cuda")
+x = torch.ones(4, 3, device=device)
+last = torch.zeros(4, dtype=torch.long, device=device)
+rows = torch.arange(4, device=device)
+for step in range(10):
+    x = x + x[rows, last].sum() + x[0].sum()
+""",
+            fixed="""\
+import torch
+
+device = torch.device("cuda")
+x = torch.ones(4, 3, device=device)
+last = torch.zeros(4, dtype=torch.long, device=device)
+for step in range(10):
+    x = x + x[torch.arange(4, device=x.device), last].sum()
+""",
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+class Swap(torch.nn.Module):
+    def forward(self, images: torch.Tensor):
+        return images[:, [2, 1, 0]] / 255  # expect: TL305
+""",
+            good="""\
+import torch
+
+
+class Swap(torch.nn.Module):
+    def forward(self, images: torch.Tensor):
+        return images.flip(1) / 255
+""",
+            fixed="""\
+import torch
+
+
+class Swap(torch.nn.Module):
+    def forward(self, images: torch.Tensor):
+        return torch.stack([images[:, 2], images[:, 1], images[:, 0]], dim=1) / 255
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

@@ -1,0 +1,219 @@
+"""`non_blocking=True` from memory that is not pinned.
+
+What it does
+------------
+Reports uploads with `non_blocking=True` in hot code whose source is pageable host memory: a batch of a `DataLoader`
+without `pin_memory`, a tensor over a numpy array, a tensor computed on the host; and slices of pinned tensors that have
+gaps (`pinned[:, :n]`).
+
+Why
+---
+Only from pinned memory can the device fetch data by itself. From pageable memory the driver first copies into a buffer
+of its own, and the host does that copy: the hint is ignored (docs.pytorch.org "A guide on good usage of non_blocking
+and pin_memory()"). A pinned tensor with gaps is first made dense in pageable memory (aten/src/ATen/native/cuda/Copy.cu,
+`copy_requires_temporaries`).
+
+Example
+-------
+    loader = DataLoader(data, batch_size=32)
+    for x, y in loader:
+        x = x.to(device, non_blocking=True)
+
+Use instead
+-----------
+    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    for x, y in loader:
+        x = x.to(device, non_blocking=True)
+
+When it is fine
+---------------
+Uploads of a few bytes are as fast; a tensor that the program makes for the device is better made there (TL401, TL104).
+What is pinned, or may be, is not reported.
+
+Fix safety
+----------
+Unsafe: pinned memory is taken from the machine, and a loader that pins starts a thread for it. The loader is given
+`pin_memory=True`; a tensor gets `.pin_memory()` before the move, which raises where there is no device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import MOVE, Transfer
+from transferlint.flow.values import ARRAY, FRESH, HOST_VALUE, ON_DEVICE, PINNED, PLAIN, TENSOR
+from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .detection import Found, brief, clusters, hot, others
+from .loaders import Loader, batch_of, pinning
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Uploads that ask not to wait, from memory that makes them wait."""
+    loaders: dict[tuple[int, Reg], Loader] = {}
+    found: list[Found] = []
+    for function, transfer in hot(facts, MOVE):
+        if not _asks(function, transfer) or function.warmth(transfer.register).weak:
+            continue
+        loader = _unpinned(function, transfer)
+        if loader is not None:
+            loaders[function.index, transfer.register] = loader
+        if loader is not None or _pageable(function, transfer) or _with_gaps(function, transfer):
+            found.append((function, transfer))
+    for function, group in clusters(found):
+        first = group[0]
+        source = loaders.get((function.index, first.register))
+        where = "the loader does not pin its batches" if source is not None else "its source is not pinned"
+        if _with_gaps(function, first):
+            where = "its source has gaps"
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` waits for the copy in spite of `non_blocking=True`: {where}",
+            "pin the memory that is uploaded",
+            (*_made(source), *others(function, group)),
+            Confidence.LIKELY,
+            pinning(source) if source is not None else _fix(function, first),
+        )
+
+
+def _asks(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for an upload with `non_blocking=True` written out."""
+    made = function.code[transfer.register]
+    if not isinstance(made, p.Call) or not transfer.non_blocking or transfer.before.places & ON_DEVICE:
+        return False
+    hint = function.code[dict(made.keywords).get("non_blocking", -1)] if made.keywords else None
+    return isinstance(hint, p.Const) and hint.value is True and bool(transfer.places & ON_DEVICE)
+
+
+def _unpinned(function: FunctionFacts, transfer: Transfer) -> Loader | None:
+    """The loader of the batch that is moved, where it does not pin."""
+    if transfer.subject is None or transfer.before.flags & PINNED:
+        return None
+    loader = batch_of(function, transfer.subject, transfer.register)
+    if loader is None or loader.pins is not False or loader.collates("pin_memory", ".to(", ".cuda("):
+        return None
+    return loader
+
+
+def _pageable(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for what this function computed or wrapped on the host. What is new, or an attribute of the module, other
+    rules have a better cure for; what was downloaded may have been put into pinned memory."""
+    before = transfer.before
+    if not before.is_a(TENSOR) or not before.on_host or before.flags & (PINNED | FRESH | PLAIN) or before.reads:
+        return False
+    return transfer.subject is not None and _over_host(function, transfer.subject)
+
+
+def _over_host(function: FunctionFacts, reg: Reg, depth: int = 8) -> bool:
+    """True where every tensor that went into a value is known to be pageable: made from arrays and numbers."""
+    made = function.code[reg]
+    if depth == 0:
+        return False
+    if isinstance(made, p.Load):
+        stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
+        given = any(q.slot == made.slot for q in function.function.parameters)
+        kept = [i.value for i in stores if not _moves_itself(function, i)]
+        return not given and bool(kept) and all(_over_host(function, r, depth - 1) for r in kept)
+    if isinstance(made, p.Call):
+        name = function.file.placement.names.dotted(function.function, made.function)
+        if name in ("torch.from_numpy", "torch.as_tensor", "torch.tensor"):
+            return len(made.args) > 0 and function.values[made.args[0]].is_a(ARRAY | HOST_VALUE)
+        if name in ("torch.stack", "torch.cat", "torch.repeat_interleave") and "pin" not in function.text(reg):
+            return True
+        callee = function.code[made.function]
+        if name or not isinstance(callee, p.Attr) or callee.name == "pin_memory":
+            return False
+        return _over_host(function, callee.object, depth - 1)
+    return False
+
+
+def _moves_itself(function: FunctionFacts, made: p.Store) -> bool:
+    return any(t.register == made.value and t.kind == MOVE for t in function.transfers)
+
+
+def _with_gaps(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for `pinned[:, a:b]`: a slice behind a whole dimension."""
+    if transfer.subject is None or not transfer.before.flags & PINNED or not transfer.before.is_a(TENSOR):
+        return False
+    made = function.code[transfer.subject]
+    parts = function.code[made.index] if isinstance(made, p.Subscript) else None
+    if not isinstance(parts, p.Sequence) or parts.kind != "tuple":
+        return False
+    slices = [function.code[r] for r in parts.items]
+    if len(slices) < 2 or not isinstance(slices[0], p.Slice):
+        return False
+    return any(isinstance(s, p.Slice) and (s.lower is not None or s.upper is not None) for s in slices[1:])
+
+
+def _made(loader: Loader | None) -> tuple[Evidence, ...]:
+    if loader is None:
+        return ()
+    return (Evidence(loader.function.site(loader.register), "made here, without `pin_memory`"),)
+
+
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    assert transfer.subject is not None
+    if not transfer.before.is_a(TENSOR) or not isinstance(
+        function.code[transfer.subject], p.Load | p.Call | p.Subscript
+    ):
+        return None
+    end = function.file.spans.outer(function.function.nodes[transfer.subject])[1]
+    return Fix("pin the source", Safety.UNSAFE, (Edit(end, end, ".pin_memory()"),))
+
+
+RULE = Rule(
+    code="TL403",
+    name="pageable-non-blocking",
+    summary="`non_blocking=True` from host memory that is not pinned",
+    category="wasteful",
+    default=True,
+    fix_safety=Safety.UNSAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, data, device):
+    loader = DataLoader(data, batch_size=32)
+    for x, y in loader:
+        x = x.to(device, non_blocking=True)  # expect: TL403
+        y = y.to(device, non_blocking=True)
+        torch.nn.functional.mse_loss(model(x), y).backward()
+""",
+            good="""\
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, data, device):
+    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    for x, y in loader:
+        x = x.to(device, non_blocking=True)
+        y = y.to(device, non_blocking=True)
+        torch.nn.functional.mse_loss(model(x), y).backward()
+""",
+            fixed="""\
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, data, device):
+    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    for x, y in loader:
+        x = x.to(device, non_blocking=True)
+        y = y.to(device, non_blocking=True)
+        torch.nn.functional.mse_loss(model(x), y).backward()
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

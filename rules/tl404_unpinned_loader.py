@@ -1,0 +1,137 @@
+"""A loader does not pin the batches that are moved to the device.
+
+What it does
+------------
+Reports `DataLoader(...)` without `pin_memory=True`, or with `pin_memory=False`, where the same file moves its batches
+to the device in hot code.
+
+Why
+---
+A batch in pageable memory is copied twice, the first time by the host, which waits for it. From pinned memory the
+device fetches it by itself, and with `non_blocking=True` while the host goes on (docs.pytorch.org torch.utils.data,
+'Memory Pinning').
+
+Example
+-------
+    loader = DataLoader(data, batch_size=32)
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+
+Use instead
+-----------
+    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    for x, y in loader:
+        x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
+
+When it is fine
+---------------
+For batches that are small, on machines with little memory, for batches of classes of your own that do not say how they
+are pinned. Off by default therefore. A loader whose batches are all moved with `non_blocking=True` is TL403's.
+
+Fix safety
+----------
+Unsafe: pinned memory is taken from the machine, a thread is started for it, and a data set that yields device tensors
+raises. TL402 then finds the moves that still wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.transfers import MOVE
+from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.model import Confidence, Evidence, Finding, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax.program import Reg
+
+from .detection import Found, brief, hot
+from .loaders import Loader, batch_of, pinning
+
+_SHOWN = 3
+# What a `collate_fn` whose batches are tensors is written with; graphs and the like say themselves how they are pinned.
+_TENSORS = ("torch.stack", "torch.cat", "torch.tensor", "torch.from_numpy", "pad_sequence", "default_collate")
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Loaders without `pin_memory` whose batches hot code moves."""
+    loaders: dict[tuple[int, Reg], Loader] = {}
+    moves: dict[tuple[int, Reg], list[Found]] = {}
+    for function, transfer in hot(facts, MOVE):
+        before = transfer.before
+        if transfer.subject is None or not transfer.places & ON_DEVICE or before.places & ON_DEVICE:
+            continue
+        loader = batch_of(function, transfer.subject, transfer.register)
+        if loader is None or loader.pins is not False or not before.is_a(TENSOR | CONTAINER | UNKNOWN):
+            continue
+        key = loader.function.index, loader.register
+        loaders[key] = loader
+        moves.setdefault(key, []).append((function, transfer))
+    for key in sorted(moves):
+        loader, found = loaders[key], moves[key]
+        if all(t.non_blocking for _, t in found) or loader.collates("pin_memory", ".to(", ".cuda(") is not False:
+            continue
+        if loader.has_collate and not loader.collates(*_TENSORS):
+            continue
+        function, reg = loader.function, loader.register
+        yield function.finding(
+            reg,
+            f"`{brief(function.text(reg))}` does not pin the batches that are moved to the device",
+            "add `pin_memory=True`, and `non_blocking=True` where they are moved",
+            tuple(Evidence(f.site(t.register), "moved here") for f, t in found[:_SHOWN]),
+            Confidence.LIKELY,
+            pinning(loader),
+            heated=False,
+        )
+
+
+RULE = Rule(
+    code="TL404",
+    name="unpinned-loader",
+    summary="a `DataLoader` without `pin_memory` whose batches are moved to the device",
+    category="wasteful",
+    default=False,
+    fix_safety=Safety.UNSAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, data, device):
+    loader = DataLoader(data, batch_size=32)  # expect: TL404
+    for x, y in loader:
+        loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
+        loss.backward()
+""",
+            good="""\
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, data, device):
+    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    for x, y in loader:
+        x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+""",
+            fixed="""\
+import torch
+from torch.utils.data import DataLoader
+
+
+def train(model, data, device):
+    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    for x, y in loader:
+        loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
+        loss.backward()
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

@@ -1,0 +1,299 @@
+"""A whole tensor is copied to the host, and a number or an element of it is used.
+
+What it does
+------------
+Reports `x.cpu().sum()`, `x.cpu().numpy().mean()`, `np.max(x.cpu().numpy())`, `x.cpu()[i]`, `x.tolist()[-1]` and
+`len(x.cpu())`, also where the copy is kept in a variable of which nothing but such parts is used.
+
+Why
+---
+The tensor crosses the bus and the host then does, element by element, what the device does at once. Reduced or indexed
+on the device, a few bytes cross.
+
+Example
+-------
+    accuracy = (predicted == labels).cpu().numpy().mean()
+
+Use instead
+-----------
+    accuracy = (predicted == labels).float().mean().item()
+
+When it is fine
+---------------
+For tensors of a few elements, and where the host reduces in a wider type on purpose. `x.cpu()[0]` is not reported: it
+mostly takes the only row of a batch of one. Neither is code that runs once, or behind an interval.
+
+Fix safety
+----------
+Safe where nothing but the size is asked of the copy of a tensor: the copy is left out. Unsafe for all else: the
+device adds in another order than numpy and the host do, so that sums and means may differ in the last digits, and
+numpy's scalars become arrays without dimensions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
+from transferlint.flow.values import ARRAY, BOOLEAN, INTEGER, SCALAR, TENSOR, UNKNOWN
+from transferlint.model import Confidence, Edit, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method, receiver, user
+from .detection import brief, each, for_the_host, sure
+from .parts import SAME, SIZES, WRAPPERS, Part, parts
+from .round_trips import bounces, decisions, returns
+
+_NAMED = 4  # parts to name in a message
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Downloads of which nothing but a part is used."""
+    for function, transfer in each(facts, DOWNLOAD, SCALAR_READ):
+        found = _parts(function, transfer)
+        if not found:
+            continue
+        end = found[0].register
+        yield function.finding(
+            transfer.register,
+            f"`{brief(function.text(transfer.register))}` copies the whole tensor to the host,"
+            f" where {_used(found)} used",
+            _help(function, transfer, end),
+            function.why(transfer.before),
+            _sure(function, transfer),
+            _fix(function, transfer, end) if len(found) == 1 else None,
+        )
+
+
+def claims(function: FunctionFacts) -> Iterator[Reg]:
+    """The downloads that are reported here."""
+    for transfer in function.transfers:
+        if transfer.kind not in (DOWNLOAD, SCALAR_READ) or not function.has_text(transfer.register):
+            continue
+        if _parts(function, transfer) and _sure(function, transfer) is not Confidence.POSSIBLE:
+            yield transfer.register
+
+
+def _parts(function: FunctionFacts, transfer: Transfer) -> list[Part]:
+    """What is used of a download; [] where it may be more than parts, or another rule says more."""
+    before, reg = transfer.before, transfer.register
+    if not before.is_a(TENSOR | UNKNOWN) or before.flags & SCALAR or function.warmth(reg).once:
+        return []
+    if transfer.kind == SCALAR_READ and transfer.api != ".tolist()":
+        return []
+    found = parts(function, reg)
+    if not found or for_the_host(function, found[0].register) or _of_a_trip(function, transfer):
+        return []
+    return [] if function.claimed(reg, above="TL405") else found
+
+
+def _of_a_trip(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the download of a round trip, and for one that stands in the condition that it is made for."""
+    reg = transfer.register
+    if reg in returns(function).values() or bounces(function, transfer):
+        return True
+    tests = (function.code[test] for test, read in decisions(function).items() if read == reg)
+    return any(isinstance(test, p.Test) and reg in set(function.expression(test.value)) for test in tests)
+
+
+def _used(found: list[Part]) -> str:
+    words = list(dict.fromkeys(part.words for part in found))
+    if len(words) > _NAMED:
+        words = [*words[: _NAMED - 1], "the like"]
+    return f"only {words[0]} is" if len(words) == 1 else f"only {', '.join(words[:-1])} and {words[-1]} are"
+
+
+def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
+    """As for every read; but who writes `.cpu()` believes that it may be elsewhere."""
+    confidence = sure(function, transfer)
+    if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
+        return Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
+    return confidence
+
+
+def _help(function: FunctionFacts, transfer: Transfer, end: Reg) -> str:
+    made = function.code[end]
+    if not isinstance(made, p.Subscript):
+        if isinstance(made, p.Attr) or method(function, end) in SIZES or called(function, end) == "builtins.len":
+            return "ask the tensor on the device: its size is known to the host"
+        return "reduce on the device and copy the result"
+    if _each(function, transfer, made.index):
+        return "copy it once, before the loop"
+    return "index on the device and copy what is used"
+
+
+def _each(function: FunctionFacts, transfer: Transfer, index: Reg) -> bool:
+    """True for an index that is another in every turn of the loop."""
+    slots = {s for r in function.loops(transfer.register) for s in function.function.regions[r].target_slots}
+    loads = (function.code[r] for r in function.expression(index))
+    return any(isinstance(made, p.Load) and made.slot in slots for made in loads)
+
+
+def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
+    """Take the part first: `x.cpu().numpy().max()` to `x.max().cpu().numpy()`."""
+    subject, made = transfer.subject, function.code[end]
+    if subject is None or not set(_chain(function, transfer.register, end)):
+        return None
+    text, spans = function.file.text, function.file.spans
+    start = spans.outer(function.function.nodes[subject])[1]
+    copied = function.span(transfer.register)[1]
+    if isinstance(made, p.Call) and method(function, end) == "":
+        return _around(function, transfer, made, end)
+    before = receiver(function, end) if isinstance(made, p.Call) else made.object  # type: ignore[union-attr]
+    assert before is not None
+    between, last = function.span(before)[1], function.span(end)[1]
+    moved, taken = text[start:between], text[between:last]
+    if not _plain(text[start:last]) or not text[start:copied].lstrip().startswith("."):
+        return None
+    if isinstance(made, p.Subscript):
+        if _each(function, transfer, made.index):
+            return None
+        return _swapped(start, last, taken + moved)
+    name = method(function, end)
+    array = before != transfer.register and function.values[before].is_a(ARRAY)
+    if isinstance(made, p.Attr) or name in SIZES:
+        if array and getattr(made, "name", name) not in ("shape", "ndim"):
+            return None  # numpy's `.size` is a number, its dtype another
+        return Fix("ask the tensor itself", _size_safety(transfer, array), (Edit(start, between, ""),))
+    assert isinstance(made, p.Call)
+    if (made.args or made.keywords) and (name in ("max", "min", "median") or not _by_axis(made)):
+        return None  # values and indices; or an option that the other library lacks
+    if name in SAME or (before == transfer.register and name != "ptp"):
+        return _swapped(start, last, taken + moved)
+    if name == "mean":
+        cast = ".float()" if transfer.before.flags & (BOOLEAN | INTEGER) else ""
+        return _swapped(start, last, cast + taken + moved)
+    return None
+
+
+def _by_axis(made: p.Call) -> bool:
+    """True where the only arguments are the axis, and whether to keep it: torch takes numpy's names for them."""
+    return len(made.args) <= 1 and {key for key, _ in made.keywords} <= {"axis", "dim", "keepdims", "keepdim", "dtype"}
+
+
+def _size_safety(transfer: Transfer, array: bool = False) -> Safety:
+    """Unsafe for what may be no tensor, and for arrays: their shape is a plain tuple, and numpy refuses gradients."""
+    return Safety.SAFE if transfer.before.kinds == TENSOR and not array else Safety.UNSAFE
+
+
+def _swapped(start: int, end: int, text: str) -> Fix:
+    return Fix("take the part on the device", Safety.UNSAFE, (Edit(start, end, text),))
+
+
+def _chain(function: FunctionFacts, reg: Reg, end: Reg) -> list[Reg]:
+    """The registers from a download to the part that is taken, [] where a variable or a wrapper stands between."""
+    found = [reg]
+    while found[-1] != end:
+        following = user(function, found[-1])
+        if following is None or isinstance(function.code[following], p.Store):
+            return []
+        if called(function, following) in WRAPPERS:
+            return []
+        found.append(following)
+    return found
+
+
+def _around(function: FunctionFacts, transfer: Transfer, made: p.Call, end: Reg) -> Fix | None:
+    """`np.max(x.cpu().numpy())` to `x.max().cpu().numpy()`, `torch.max(x.cpu())` to `torch.max(x).cpu()`."""
+    assert transfer.subject is not None
+    text, spans, nodes = function.file.text, function.file.spans, function.function.nodes
+    start, last = function.span(end)
+    first, inner = spans.outer(nodes[made.args[0]])
+    copied = spans.outer(nodes[transfer.subject])[1]
+    name = called(function, end)
+    root, _, reduces = name.rpartition(".")
+    if len(made.args) != 1 or made.keywords or any(made.stars) or not _plain(text[start:last]):
+        return None
+    if name == "builtins.len":
+        array = function.values[made.args[0]].is_a(ARRAY)
+        return Fix("ask the tensor itself", _size_safety(transfer, array), (Edit(copied, inner, ""),))
+    if root == "torch":
+        edits = (Edit(copied, inner, ""), Edit(last, last, text[copied:inner]))
+        return Fix("take the part on the device", Safety.UNSAFE, edits)
+    if reduces in SAME or (reduces == "mean" and not transfer.before.flags & (BOOLEAN | INTEGER)):
+        return _swapped(start, last, f"{text[first:copied]}.{reduces}(){text[copied:inner]}")
+    return None
+
+
+def _plain(text: str) -> bool:
+    """True for a text that can be taken apart: no comments, and no strings that could look like one."""
+    return not re.search(r"[#\"]", text.replace('.to("cpu")', ""))
+
+
+RULE = Rule(
+    code="TL405",
+    name="download-then-reduce",
+    summary="a whole tensor is copied to the host, where a number or an element of it is used",
+    category="wasteful",
+    default=True,
+    fix_safety=Safety.SAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+
+
+class Score(torch.nn.Module):
+    def forward(self, x: torch.Tensor, labels: torch.Tensor):
+        right = x.argmax(1) == labels
+        self.accuracy = right.cpu().numpy().mean()  # expect: TL405
+        return right
+""",
+            good="""\
+import torch
+
+
+class Score(torch.nn.Module):
+    def forward(self, x: torch.Tensor, labels: torch.Tensor):
+        right = x.argmax(1) == labels
+        self.accuracy = right.float().mean()
+        return right
+""",
+            fixed="""\
+import torch
+
+
+class Score(torch.nn.Module):
+    def forward(self, x: torch.Tensor, labels: torch.Tensor):
+        right = x.argmax(1) == labels
+        self.accuracy = right.float().mean().cpu().numpy()
+        return right
+""",
+            unsafe=True,
+        ),
+        Example(
+            bad="""\
+import torch
+
+device = torch.device("cuda")
+x = torch.ones(3, 4, device=device)
+for step in range(10):
+    x = x + len(x.cpu())  # expect: TL405
+""",
+            good="""\
+import torch
+
+device = torch.device("cuda")
+x = torch.ones(3, 4, device=device)
+for step in range(10):
+    x = x + len(x)
+""",
+            fixed="""\
+import torch
+
+device = torch.device("cuda")
+x = torch.ones(3, 4, device=device)
+for step in range(10):
+    x = x + len(x)
+""",
+        ),
+    ),
+    detect=detect,
+    claims=claims,
+    doc=__doc__,
+)

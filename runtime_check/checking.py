@@ -1,0 +1,89 @@
+"""What `check` says of the program's own code: run as a command of its own, so that nothing of the linter is imported
+here, and its answer read as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from runtime_check.findings import FindingsError, FoundFinding, read_findings
+
+_COMMAND = "import sys; sys.path[:1] == [''] and sys.path.pop(0); from transferlint.cli import main; sys.exit(main())"
+_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "transferlint.toml")
+
+
+class CheckError(Exception):
+    """Why there are no findings; one line."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """The answer of `check --output-format json`, as text, and what it says: the findings, how many files were checked,
+    and what could not be."""
+
+    text: str
+    findings: tuple[FoundFinding, ...]
+    files: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def project_root(script: Path) -> Path:
+    """The folder to check for a program that starts in a file or folder: the nearest one above it that holds a project,
+    or else its own."""
+    start = script.resolve()
+    folder = start if start.is_dir() else start.parent
+    home = Path.home()
+    for one in (folder, *folder.parents):
+        if one in (home, Path(one.anchor)):
+            break
+        if any((one / marker).exists() for marker in _MARKERS):
+            return one
+    return folder
+
+
+def check(root: Path, scripts: Sequence[Path]) -> Checked:
+    """Check the Python files below `root`, and the scripts wherever they lie. Raises CheckError."""
+    named = [str(script.resolve()) for script in scripts if not script.resolve().is_relative_to(root)]
+    command = [sys.executable, "-c", _COMMAND, "check", "--output-format", "json", "--exit-zero", "--", ".", *named]
+    try:
+        made = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError as error:
+        raise CheckError(f"{root}: cannot be checked: {(error.strerror or str(error)).lower()}") from None
+    text = made.stdout.decode(errors="replace")
+    if not text.strip():
+        said = made.stderr.decode(errors="replace").strip().splitlines()
+        raise CheckError(f"{root}: check failed: {said[-1] if said else f'exit code {made.returncode}'}")
+    return parse(text, root, str(root))
+
+
+def read(path: Path, root: Path) -> Checked:
+    """The findings in a file that `check --output-format json --output-file` wrote. Raises CheckError."""
+    try:
+        return parse(path.read_text(encoding="utf-8"), root, str(path))
+    except OSError as error:
+        raise CheckError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise CheckError(f"{path}: is not text") from None
+
+
+def parse(text: str, root: Path, name: str) -> Checked:
+    """What an answer of `check --output-format json` says; its relative paths start from `root`. Raises CheckError."""
+    try:
+        found = read_findings(text, root, name)
+    except FindingsError as error:
+        raise CheckError(str(error)) from None
+    findings = tuple(dataclasses.replace(one, shown=_from_here(one.site.path)) for one in found)
+    whole = json.loads(text)
+    problems = tuple(f"{one.get('path') or root}: {one.get('message', '')}" for one in whole.get("errors", ()))
+    return Checked(text, findings, int(whole.get("summary", {}).get("files", 0)), problems)
+
+
+def _from_here(path: str) -> str:
+    """A path as a command that is typed here names it."""
+    here = os.path.realpath(os.getcwd())
+    return os.path.relpath(path, here) if path.startswith(here + os.sep) else path

@@ -1,0 +1,99 @@
+"""What a finding says will be seen at run time: which way data crosses, and what has to come with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Mapping
+
+from runtime_check.findings import FoundFinding
+from runtime_check.records import LinkKind, SiteRecord
+from transferlint.model import AGAIN, Direction, Site
+
+_H2D, _D2H, _NONE = Direction.H2D, Direction.D2H, Direction.NONE
+_READ = frozenset({_D2H})
+_WAIT = frozenset({_D2H, _NONE})
+_UPLOAD = frozenset({_H2D})
+_ANY = frozenset({_H2D, _D2H, _NONE, Direction.D2D})
+_SCALAR = "aten::_local_scalar_dense"
+_COPY = "aten::copy_"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """A rule's claim.
+
+    `directions` are those of the records that bear it out, `operation` the one that it is mostly about ("" for none),
+    which tells findings of one line apart where records have no columns. `links` are what proves a round trip or a
+    repeat, `hints` what is worth a remark, and `ends` the words of the evidence that names its other end, of the
+    direction `back`. `members` are the words of evidence whose sites make the same transfer as the finding's own.
+    `manner` says how it is to cross: "pinned", "ignored" (a hint that was ignored), "unsynchronized", "needless"
+    (nothing crosses).
+    """
+
+    directions: frozenset[Direction] = _ANY
+    operation: str = ""
+    links: frozenset[LinkKind] = frozenset()
+    hints: frozenset[LinkKind] = frozenset()
+    ends: tuple[str, ...] = ()
+    back: Direction = _NONE
+    members: tuple[str, ...] = (AGAIN,)
+    manner: str = ""
+
+    def bears_out(self, record: SiteRecord) -> bool:
+        """True where a record is of the kind that the claim is about."""
+        if self.manner == "unsynchronized" and record.direction is _D2H:
+            return record.non_blocking > 0
+        return record.crossed and record.direction in self.directions
+
+
+_BACK = frozenset({LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR, LinkKind.EQUAL_CONTENT})
+_SAME = frozenset({LinkKind.REPEAT, LinkKind.EQUAL_CONTENT})
+_THERE = frozenset({LinkKind.HOST_DEVICE_HOST})
+_CLAIMS: Mapping[str, Claim] = types.MappingProxyType(
+    {
+        "TL101": Claim(_WAIT, _SCALAR),
+        "TL102": Claim(_READ, _COPY),
+        "TL103": Claim(hints=_SAME),
+        "TL104": Claim(_UPLOAD, hints=_SAME),
+        "TL106": Claim(_READ, _SCALAR),
+        "TL107": Claim(_WAIT),
+        "TL201": Claim(_READ, _COPY, _BACK, ends=("back on the device here",), back=_H2D),
+        "TL202": Claim(_READ, _COPY, _THERE, ends=("uploaded here",), back=_H2D),
+        "TL203": Claim(_WAIT, _SCALAR, members=(AGAIN, "read back here")),
+        "TL204": Claim(_UPLOAD, links=_SAME),
+        "TL301": Claim(_WAIT, _SCALAR),
+        "TL302": Claim(_WAIT, _SCALAR),
+        "TL303": Claim(_WAIT),
+        "TL304": Claim(_WAIT),
+        "TL305": Claim(frozenset({_H2D, _NONE})),
+        "TL306": Claim(frozenset({_NONE})),
+        "TL401": Claim(_UPLOAD, hints=_SAME),
+        "TL402": Claim(_UPLOAD, manner="pinned"),
+        "TL403": Claim(_UPLOAD, manner="ignored"),
+        "TL404": Claim(_UPLOAD, members=(AGAIN, "moved here")),
+        "TL405": Claim(_READ, _COPY),
+        "TL406": Claim(_UPLOAD),
+        "TL407": Claim(manner="needless"),
+        "TL503": Claim(_READ, manner="unsynchronized"),
+    }
+)
+_NO_TRANSFER = ("TL0", "TL502", "TL504")  # about the linter itself, and about operations that raise
+
+
+def claim_of(finding: FoundFinding) -> Claim | None:
+    """What the finding claims: anything that crosses, for a rule that is not known here; None where it is not about
+    transfers at all."""
+    if finding.code.startswith(_NO_TRANSFER):
+        return None
+    return _CLAIMS.get(finding.code, Claim())
+
+
+def sites_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
+    """The finding's own site, and those that it stands for."""
+    return (finding.site, *(link.site for link in finding.evidence if link.message in claim.members))
+
+
+def ends_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
+    """The other ends of a round trip."""
+    return tuple(link.site for link in finding.evidence if link.message in claim.ends)

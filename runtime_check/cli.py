@@ -1,0 +1,144 @@
+"""The commands `transferlint verify` and `transferlint report`, which the linter finds by their entry points. What they
+do stands in `runtime_check.verify`, imported when one of them runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from runtime_check.plan import LEVELS
+
+FOLDER = "transferlint-run"
+_FORMATS = ("text", "json", "html", "perfetto")
+
+
+class _ProgramCommand(click.Command):
+    """A command whose arguments end with a program and its own: whatever follows SCRIPT or `-m MODULE` is the
+    program's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        valued = {name for one in self.params if isinstance(one, click.Option) and not one.is_flag for name in one.opts}
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "--":
+            if args[at] == "-m":
+                args = [*args[: at + 1], "--", *args[at + 1 :]]
+                break
+            at += 2 if args[at] in valued else 1
+        return super().parse_args(ctx, args)
+
+
+def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, int]:
+    """`10:20` is (10, 20); an end that is left out is -1."""
+    found = re.fullmatch(r"(\d*):(\d*)", text or ":")
+    first, end = (int(found[1] or 0), int(found[2] or -1)) if found else (0, 0)
+    if 0 <= end <= first:
+        raise click.BadParameter(f"{text!r} is no window of steps; write for example 10:20")
+    return first, end
+
+
+@click.command(
+    "verify",
+    cls=_ProgramCommand,
+    short_help="Run a program, record what crosses, and hold the findings against it.",
+    context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]},
+    options_metavar="[OPTIONS]",
+)
+@click.argument("program", nargs=-1, metavar="SCRIPT|-m MODULE [ARGS...]", type=click.UNPROCESSED)
+@click.option("-m", "module", is_flag=True, help="Run a module as a script, as `python -m` does.")
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default="auto",
+    help="How much to record: guard (transfers and syncs), trace (and where data came from), profile (as trace), or "
+    "simulate (as trace, on a simulated accelerator). auto is trace where there is an accelerator, else simulate.  "
+    "[default: auto]",
+)
+@click.option(
+    "--findings",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Findings to verify, written by `check -f json -o FILE` in the folder of --root; instead of checking now.",
+)
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder of the program's own code, which is checked.  [default: the script's project, or its folder]",
+)
+@click.option("--steps", metavar="A:B", callback=_window, help="Record only the steps from A on and before B.")
+@click.option("--warmup", type=click.IntRange(min=0), default=0, metavar="N", help="Do not record the first N steps.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="KINDS",
+    help="Exit 1 where there is one: confirmed, partly, refuted, not-reached, missed; commas separate.",
+)
+@click.option(
+    "--max-blocked", metavar="5%|200ms", help="Exit 1 where the host is blocked for more: a share of the run or a time."
+)
+@click.option(
+    "--max-per-step",
+    multiple=True,
+    metavar="KIND=N",
+    help="Exit 1 where a step has more on average: h2d, d2h or sync.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False),
+    help="What is known already; only what is new or more fails. Made where it is not there.",
+)
+@click.option("--output", "-o", "folder", type=click.Path(file_okay=False), default=FOLDER, help="Folder of the run.",
+              show_default=True)  # fmt: skip
+@click.option("--html", is_flag=True, help="Write report.html to it as well.")
+@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what failed.")
+def VERIFY(**given: Any) -> int:
+    """Run SCRIPT (or -m MODULE) with its arguments, as Python would, and record every transfer and sync between host
+    and device with its line, its bytes and how long it kept the host.
+
+    The program's own code is checked first. Then each finding gets a verdict: confirmed, partly, refuted or not
+    reached; what crossed without a finding is missed. Without an accelerator the program runs on a simulated one, with
+    exact counts and bytes, and with times from a model. The report goes to standard error, the program's output is
+    its own.
+
+    Exit code: the program's where it is not 0; else 1 for a failed --fail-on or budget, 2 where something could not be
+    done.
+    """
+    from runtime_check.verify import Options, verify
+
+    if not given["program"]:
+        raise click.UsageError("name the program to run: transferlint verify [OPTIONS] SCRIPT [ARGS...]")
+    return verify(Options(**given))
+
+
+@click.command("report", short_help="Show what a run left, once more or in another form.")
+@click.argument("run", type=click.Path(exists=True), default=FOLDER, metavar="[RUN]")
+@click.option("--format", "-f", "form", type=click.Choice(_FORMATS), default="text", help="Form of the report.",
+              show_default=True)  # fmt: skip
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write it there, not to stdout.")
+@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+def REPORT(run: str, form: str, output_file: str | None, color: bool | None) -> int:
+    """Show the run whose records are in RUN, a folder that `verify` wrote or one file of it. A program that was killed
+    has left what was recorded until then.
+
+    perfetto is a trace for ui.perfetto.dev or chrome://tracing; html is one file that needs nothing else.
+    """
+    from runtime_check.verify import report
+
+    return report(run, form, output_file, color)
+
+
+def main() -> None:
+    """`python -m runtime_check`: the command `verify`, also for a launcher that starts one process a rank."""
+    import sys
+
+    try:
+        code = VERIFY.main(prog_name="python -m runtime_check", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)

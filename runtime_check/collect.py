@@ -1,0 +1,303 @@
+"""Events become sums by site, in memory that does not grow with the run.
+
+The listener itself only puts an event on a queue; whoever finds the queue long enough, or asks for the sums, works it
+off. So an event costs the program's thread little, threads never wait for each other, and an event that a signal
+handler or a finalizer makes while the queue is being worked off is neither lost nor counted twice.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from runtime_check.draw import Draw
+from runtime_check.events import Event, Frame
+from runtime_check.provenance import Provenance, Seen
+from runtime_check.records import OVERFLOW, Link, LinkKind, Missing, Outcome, RawEvent, Record, SiteRecord
+from runtime_check.sums import SiteSum
+
+_Ends = tuple[LinkKind, int, int, "bool | None"]
+_QUEUE = 256  # events that wait before the program's own thread works them off
+_NUMBER = re.compile(r"[-_ ]?\d+")
+
+
+class TimeModel(Protocol):
+    """What tells how long an event would have kept the host, where no clock can."""
+
+    def blocked(self, event: Event) -> int:
+        """Nanoseconds."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """The steps that are recorded: from `first`, before `end` (None: to the end of the run)."""
+
+    first: int = 0
+    end: int | None = None
+
+    def holds(self, step: int) -> bool:
+        """True for a step that is recorded; what happens before the first boundary is step 0."""
+        return step >= self.first and (self.end is None or step < self.end)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Mark:
+    """What stands on the queue between events: a step's end, or something about a storage, at a time."""
+
+    kind: str
+    subject: object
+    at: int = 0
+
+
+class Collector:
+    """A `Listener` that sums events by site. `origin` is what the clock said when it began.
+
+    `model` gives times where no clock can (None: they are measured); `reservoir` is how many single events are kept, a
+    fair draw from all; `sites` how many sites have sums of their own: what comes after is summed, by direction, under
+    the path `OVERFLOW`. `provenance`, where given, sees every recorded event, and finds the links. An event has the
+    same frames up to its `user` frame whenever it comes from the same place; the chain is kept from the first.
+    """
+
+    def __init__(
+        self,
+        model: TimeModel | None = None,
+        reservoir: int = 1000,
+        *,
+        sites: int = 4096,
+        provenance: Provenance | None = None,
+        window: Window | None = None,
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self.on_fork: Callable[[], None] | None = None  # called in a forked child, before its first event counts
+        self._model = model
+        self._limits = reservoir, sites
+        self._provenance = provenance
+        self._window = window or Window()
+        self._clock = clock
+        self._fork_lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything, as in a forked child, whose parent keeps what was seen before."""
+        self._queue: collections.deque[Event | _Mark] = collections.deque()
+        self._lock = threading.RLock()
+        self._working = False
+        self._sums: dict[tuple[object, ...], SiteSum] = {}
+        self._by_id: list[SiteSum] = []
+        self._links: dict[_Ends, list[int]] = {}  # events and bytes
+        self._changed: dict[int | _Ends, None] = {}
+        self._draw = Draw(self._limits[0])
+        self._threads: dict[str, str] = {}
+        self._missing: tuple[Missing, ...] = ()
+        self._events = self._overflow = self._step = 0
+        self._leader: object = None
+        self._others: set[object] = set()
+        self.origin = self._clock()
+        self._began = self.origin if self._window.first == 0 else 0
+        self._ended = 0
+        if self._provenance is not None:
+            self._provenance.reset()
+        self._pid = os.getpid()
+
+    def __call__(self, event: Event) -> None:
+        """Take an event, in any thread."""
+        if os.getpid() != self._pid:
+            self._forked()
+        self._queue.append(event)
+        if len(self._queue) >= _QUEUE:
+            self._work(wait=False)
+
+    def step(self, source: object = "") -> None:
+        """Mark the end of a step. `source` tells optimizers apart, where a program has several: the steps that count
+        are those of one, so that a step that uses two is one step. Sources are compared and kept."""
+        self._mark("step", source)
+
+    def read(self, serial: int) -> None:
+        """Say that the host read from the storage with this serial number, for provenance."""
+        self._mark("read", serial)
+
+    def gone(self, serial: int) -> None:
+        """Say that the storage with this serial number was freed, for provenance."""
+        self._mark("gone", serial)
+
+    def escaped(self, serial: int) -> None:
+        """Say that the host can now read this storage without being seen, for provenance."""
+        self._mark("escaped", serial)
+
+    def missing(self, process: str, why: str, events: int = -1) -> None:
+        """Say that a process's events did not come back; see `records.Missing`."""
+        with self._lock:
+            self._missing = (*self._missing, Missing(process, why, events))
+
+    def records(self) -> tuple[SiteRecord, ...]:
+        """The sums so far, in the order in which the sites were first seen."""
+        with self._worked_off():
+            return tuple(one.record(self._step) for one in self._by_id)
+
+    def links(self) -> tuple[Link, ...]:
+        """The links so far; their ends are ids of `records`."""
+        with self._worked_off():
+            return tuple(self._linked(ends) for ends in self._links)
+
+    def raw(self) -> tuple[RawEvent, ...]:
+        """The single events that were drawn, timed from `origin`."""
+        with self._worked_off():
+            return self._draw.events()
+
+    def outcome(self, status: int | None = None) -> Outcome:
+        """Counts and wall time so far; `status` is the exit status, where there is one."""
+        with self._worked_off():
+            duration = (self._ended or self._clock()) - self._began if self._began else 0
+            end = self._step if self._window.end is None else min(self._step, self._window.end)
+            full = max(end - max(self._window.first, 1), 0)
+            return Outcome(
+                self._step, full, self._events, duration, duration, status, self._overflow, self._missing
+            )
+
+    def changes(self) -> tuple[Record, ...]:
+        """The site records, links and single events that are new or other than when this was last asked."""
+        with self._worked_off():
+            changed, self._changed = self._changed, {}
+            sums = [self._by_id[key].record(self._step) for key in changed if isinstance(key, int)]
+            links = [self._linked(key) for key in changed if isinstance(key, tuple)]
+            return (*sums, *links, *self._draw.changes())
+
+    def _mark(self, kind: str, subject: object) -> None:
+        if os.getpid() != self._pid:
+            self._forked()
+        self._queue.append(_Mark(kind, subject, self._clock()))
+        if len(self._queue) >= _QUEUE:
+            self._work(wait=False)
+
+    @contextlib.contextmanager
+    def _worked_off(self) -> Iterator[None]:
+        with self._lock:
+            self._work(wait=True)
+            yield
+
+    def _work(self, wait: bool) -> None:
+        """Work off the queue, unless another thread is at it and `wait` is False, or this one is further up."""
+        if not self._lock.acquire(blocking=wait):
+            return
+        try:
+            if self._working:
+                return
+            self._working = True
+            try:
+                for _ in range(len(self._queue)):
+                    one = self._queue.popleft()
+                    if isinstance(one, Event):
+                        self._add(one)
+                    else:
+                        self._apply(one)
+            finally:
+                self._working = False
+        finally:
+            self._lock.release()
+
+    def _add(self, event: Event) -> None:
+        if not self._window.holds(self._step):
+            return
+        blocked = event.blocked if self._model is None else self._model.blocked(event)
+        one = self._sum(event)
+        one.add(event, blocked, self._step)
+        self._events += 1
+        self._changed[one.id] = None
+        self._draw.offer(one.id, event, blocked, self._step, self.origin)
+        if self._provenance is not None:
+            self._link(self._provenance.see(event, one.id))
+
+    def _link(self, found: Iterable[Seen]) -> None:
+        for seen in found:
+            key = seen.kind, seen.first, seen.second, seen.changed
+            sums = self._links.get(key)
+            if sums is None:
+                if len(self._links) >= 4 * self._limits[1]:
+                    self._overflow += 1
+                    continue
+                sums = self._links[key] = [0, 0]
+            sums[0] += 1
+            sums[1] += seen.bytes
+            self._changed[key] = None
+
+    def _linked(self, ends: _Ends) -> Link:
+        kind, first, second, changed = ends
+        count, size = self._links[ends]
+        return Link(kind, first, second, count, size, changed)
+
+    def _sum(self, event: Event) -> SiteSum:
+        frame = event.frames[0] if event.frames else _NOWHERE
+        user = event.frames[event.user] if 0 < event.user < len(event.frames) else None
+        thread = self._threads.get(event.thread)
+        if thread is None:
+            thread = self._thread(event.thread)
+        place = user and (user.path, user.line, user.column)
+        way = id(event.direction)  # there is one object of each, and its id is quicker than its hash
+        spot = frame.path, frame.line, frame.column, place
+        key = (spot, event.operation, way, event.sync, thread, event.backward)
+        found = self._sums.get(key)
+        return self._first(event, frame, user, thread, key) if found is None else found
+
+    def _first(
+        self, event: Event, frame: Frame, user: Frame | None, thread: str, key: tuple[object, ...]
+    ) -> SiteSum:
+        if len(self._by_id) < self._limits[1]:
+            found = self._sums[key] = SiteSum(len(self._by_id), event, frame, user, thread)
+            self._by_id.append(found)
+            return found
+        self._overflow += 1
+        rest = (OVERFLOW, event.direction, event.sync)
+        if rest not in self._sums:
+            without = dataclasses.replace(event, operation="", backward="", frames=())
+            self._sums[rest] = SiteSum(len(self._by_id), without, Frame(OVERFLOW, 0, ""), None, "")
+            self._by_id.append(self._sums[rest])
+        return self._sums[rest]
+
+    def _thread(self, name: str) -> str:
+        """Its name without numbers: some programs start a thread for every epoch or request."""
+        if len(self._threads) > 4096:
+            self._threads.clear()
+        return self._threads.setdefault(name, _NUMBER.sub("", name))
+
+    def _apply(self, mark: _Mark) -> None:
+        if mark.kind == "step":
+            if self._counts(mark.subject):
+                self._step += 1
+                self._at_boundary(mark.at)
+        elif self._provenance is not None and isinstance(mark.subject, int):
+            self._link(self._provenance.told(mark.kind, mark.subject, mark.at))
+
+    def _counts(self, source: object) -> bool:
+        """True where a step ends. A source that steps twice while the leading one does not takes the lead."""
+        if self._leader is None or source == self._leader or source in self._others:
+            self._leader = source
+            self._others.clear()
+            return True
+        self._others.add(source)
+        return False
+
+    def _at_boundary(self, at: int) -> None:
+        if self._provenance is not None:
+            self._provenance.step()
+        if self._step == self._window.first:
+            self._began = at
+        if self._step == self._window.end:
+            self._ended = at
+
+    def _forked(self) -> None:
+        with self._fork_lock:
+            if os.getpid() != self._pid:
+                self.reset()
+                if self.on_fork is not None:
+                    self.on_fork()
+
+
+
+_NOWHERE = Frame("(no Python frame)", 0, "")

@@ -1,0 +1,120 @@
+"""Dispatch modes, and what the `trace` level sees by one beside the transfers: how many device operations the program
+starts, and which of them, or of the host's, read what was downloaded.
+
+A dispatch mode belongs to one thread, and to autograd's, which inherit it; threads that start later enter it too.
+Compiled functions keep their graphs: `ignore_compile_internals`.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from runtime_check.hooks.ends import Ends
+from runtime_check.hooks.observer import Observer
+from runtime_check.hooks.patches import replace
+
+See = Callable[[Any, Any, Any], Any]
+
+
+def install(observer: Observer, ends: Ends) -> Callable[[], None]:
+    """Count and look; gives what undoes it."""
+    import torch
+
+    tensor, local, aten = torch.Tensor, observer.local, torch.ops.aten
+    copy, read, move = aten.copy_.default, aten._local_scalar_dense.default, aten._to_copy.default
+
+    def see(func: Any, args: Any, kwargs: Any) -> Any:
+        for value in args:
+            if isinstance(value, tensor):
+                if not value.is_cpu:
+                    if not getattr(func, "is_view", False) and func is not read and func is not move:
+                        observer.launches += 1
+                    break
+                ends.read(value)
+            elif isinstance(value, list):
+                ends.read_all(value)
+        else:
+            if kwargs and getattr(kwargs.get("device"), "type", "cpu") != "cpu":
+                observer.launches += 1
+        if func is not copy:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        local.writes = 1
+        try:
+            return func(*args, **kwargs)
+        finally:
+            local.writes = 0
+
+    return enter(see)
+
+
+def enter(see: See) -> Callable[[], None]:
+    """Have `see(operator, args, kwargs)` called for what this thread dispatches, and those that start later; it calls
+    the operator and gives its result. What is returned leaves the mode, wherever it then is on the stack of modes,
+    and ends it in other threads."""
+    make = _mode(see)
+    mode = make()
+
+    def wrap(original: Callable[[Any], None]) -> Callable[[Any], None]:
+        @functools.wraps(original)
+        def bootstrap(thread: Any) -> None:
+            if not make.open:
+                return original(thread)
+            with make():
+                return original(thread)
+
+        return bootstrap
+
+    unpatch = replace(threading.Thread, "_bootstrap_inner", wrap)
+    mode.__enter__()
+
+    def undo() -> None:
+        unpatch()
+        make.open = False
+        _leave(mode)
+
+    return undo
+
+
+def _mode(see: See) -> Any:
+    from torch.utils import _python_dispatch
+
+    modes: Any = _python_dispatch
+
+    class Seeing(modes.TorchDispatchMode):  # type: ignore[misc]
+        """Looks, and changes nothing."""
+
+        supports_higher_order_operators = True
+        open = True
+
+        @classmethod
+        def ignore_compile_internals(cls) -> bool:
+            return True
+
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # nothing here is ever compiled, and saying so would import torch._dynamo
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if not Seeing.open:
+                return func(*args, **(kwargs or {}))
+            return see(func, args, kwargs or {})
+
+    return Seeing
+
+
+def _leave(mode: Any) -> None:
+    from torch.utils import _python_dispatch as modes
+
+    above: list[Any] = []
+    stack = modes._get_current_dispatch_mode_stack()
+    if not any(one is mode for one in stack):
+        return  # another thread's, where it hands on and no more
+    while (one := modes._pop_mode()) is not mode:
+        above.append(one)
+    modes._push_mode(mode)
+    mode.__exit__(None, None, None)
+    for one in reversed(above):
+        modes._push_mode(one)

@@ -1,0 +1,130 @@
+"""The two ends of a transfer as plain numbers, and the lives of the storages that they lie in.
+
+Torch keeps the Python object of a storage as long as the storage (THPStorage_tryPreserve), so a weak reference to it
+ends when the memory is freed or handed on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import weakref
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from runtime_check.events import Memory
+
+CHECKED = 4 << 20  # bytes; the content of what is larger is not summed: it would cost more than the copy
+
+
+class Ends:
+    """Describes tensors. `note("gone", serial)` is called when a storage is freed, and "read" or "escaped" when the
+    host reads from one that was downloaded, or can from then on without being seen."""
+
+    def __init__(self, note: Callable[[str, int], None]) -> None:
+        import torch
+
+        self._note = note
+        self._unread: set[int] = set()  # addresses of storages that were downloaded and not read
+        self._serials: dict[int, tuple[int, weakref.ref[Any]]] = {}  # by address of the storage's C++ object
+        self._names: dict[Any, str] = {}
+        self._next = itertools.count(1).__next__
+        self._tensor = torch.Tensor
+        self._storage = torch._C.TensorBase.untyped_storage  # not the method, which is wrapped
+        self._pointer = torch._C.TensorBase.data_ptr
+        self._inference = torch.Tensor.is_inference
+        self._strided = torch.strided
+
+    def of_source(self, tensor: Any, host: bool) -> Memory | None:
+        """Before the copy. `host`: it lies in host memory, and its content is summed."""
+        return self._of(tensor, host, 0)
+
+    def of_target(self, tensor: Any, content: bool, written: int) -> Memory | None:
+        """After the copy; `content`: it lies in host memory and what came is there."""
+        found = self._of(tensor, content, written)
+        if found is not None and content:
+            self._unread.add(self._storage(tensor)._cdata)
+        return found
+
+    def read(self, tensor: Any) -> None:
+        """An operator gets a host tensor."""
+        if self._unread:
+            self._was_read("read", tensor)
+
+    def read_all(self, values: Iterable[Any]) -> None:
+        """An operator gets a list, of tensors or of something else."""
+        if self._unread:
+            for value in values:
+                if isinstance(value, self._tensor) and value.is_cpu:
+                    self._was_read("read", value)
+
+    def escape(self, tensor: Any) -> None:
+        """A host tensor's memory is handed out."""
+        if self._unread:
+            self._was_read("escaped", tensor)
+
+    def forget(self) -> None:
+        """Let go of all storages, without telling."""
+        self._serials.clear()
+        self._unread.clear()
+
+    def _was_read(self, kind: str, tensor: Any) -> None:
+        if tensor.layout is not self._strided:
+            return
+        address = self._storage(tensor)._cdata
+        if address in self._unread:
+            self._unread.discard(address)
+            self._note(kind, self._serials[address][0])
+
+    def _of(self, tensor: Any, content: bool, written: int) -> Memory | None:
+        if tensor.layout is not self._strided:
+            return None
+        storage = self._storage(tensor)
+        return Memory(
+            self._pointer(tensor),
+            storage.data_ptr(),
+            storage.nbytes(),
+            tensor.nbytes,
+            tuple(tensor.shape),
+            tensor.stride(),
+            self._names.get(tensor.dtype) or self._name(tensor.dtype),
+            0 if self._inference(tensor) else tensor._version + written,
+            self._serial(storage),
+            self._checksum(tensor) if content else None,
+        )
+
+    def _name(self, dtype: Any) -> str:
+        return self._names.setdefault(dtype, str(dtype).rpartition(".")[2])
+
+    def _serial(self, storage: Any) -> int:
+        address = storage._cdata
+        found = self._serials.get(address)
+        if found is None:
+            number = self._next()
+            found = self._serials[address] = (number, weakref.ref(storage, lambda _: self._freed(address, number)))
+        return found[0]
+
+    def _freed(self, address: int, number: int) -> None:
+        if self._serials.get(address, (0,))[0] == number:
+            del self._serials[address]
+            self._unread.discard(address)
+            self._note("gone", number)
+
+    def _checksum(self, tensor: Any) -> int | None:
+        return None if tensor.nbytes > CHECKED else checksum(tensor)
+
+
+def checksum(tensor: Any) -> int:
+    """The CRC-32 of a host tensor's elements in their order, whatever its strides."""
+    if not tensor.is_contiguous() or tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    return zlib.crc32((ctypes.c_char * tensor.nbytes).from_address(_pointer(tensor)))
+
+
+def _pointer(tensor: Any) -> int:
+    """`data_ptr`, by its other name: the method itself is wrapped while anybody traces."""
+    import torch
+
+    found: int = torch._C.TensorBase.data_ptr(tensor)
+    return found

@@ -1,0 +1,113 @@
+"""Which records belong to which finding: by file, lines and, where a record has them, columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from runtime_check.claims import claim_of, sites_of
+from runtime_check.findings import FoundFinding
+from runtime_check.records import Run, SiteRecord
+from transferlint.model import Site
+
+_FAR = 1 << 30  # a column after every other
+
+
+def join(findings: Sequence[FoundFinding], run: Run) -> list[list[SiteRecord]]:
+    """For each finding the records that bear it out, of its own site and of those that it stands for.
+
+    A record belongs to every finding that its site lies within; where there is none, to those whose site lies within
+    its own or crosses it. It is taken at the program's own line where the nearest line outside torch is a library's
+    without a finding; and, last, at a caller whose call is what a finding is about (a function that wraps a read). A
+    record without columns belongs to the line's findings of its direction, and of these to those that are about its
+    operation, if there are any.
+    """
+    joined: list[list[SiteRecord]] = [[] for _ in findings]
+    by_path: dict[str, list[int]] = {}
+    for number, finding in enumerate(findings):
+        claim = claim_of(finding)
+        for path in {site.path for site in sites_of(finding, claim)} if claim else ():
+            by_path.setdefault(path, []).append(number)
+    real = RealPaths()
+    columns = not run.header.python.startswith("3.11.")  # there, columns within f-strings are not to be trusted
+    for record in run.sites:
+        chosen: Sequence[int] = ()
+        for caller, site in enumerate(filter(None, (record.site, record.user, *record.chain))):
+            placed = real.of(site)
+            near = [number for number in by_path.get(placed.path, ()) if _bears(findings[number], record)]
+            if caller > (record.user is not None):
+                chosen = [number for number in near if site.column and placed in _sites(findings[number])]
+            else:
+                chosen = _choose(findings, near, placed, record.operation, columns)
+            if chosen:
+                break
+        for number in chosen:
+            joined[number].append(record)
+    return joined
+
+
+class RealPaths:
+    """Sites with their real paths, each path looked up once."""
+
+    def __init__(self) -> None:
+        self._real: dict[str, str] = {}
+
+    def of(self, site: Site) -> Site:
+        """The same stretch of the file that its path leads to."""
+        real = self._real.get(site.path)
+        if real is None:
+            real = self._real[site.path] = os.path.realpath(site.path)
+        return Site(real, site.line, site.column, site.end_line, site.end_column)
+
+
+def covers(site: Site, other: Site) -> bool:
+    """True where two sites of the same file have something in common, as far as their columns are known."""
+    if site.path != other.path or site.end_line < other.line or other.end_line < site.line:
+        return False
+    if not site.column or not other.column:
+        return True
+    return _start(site) < _end(other) and _start(other) < _end(site)
+
+
+def _bears(finding: FoundFinding, record: SiteRecord) -> bool:
+    claim = claim_of(finding)
+    return claim is not None and claim.bears_out(record)
+
+
+def _choose(
+    findings: Sequence[FoundFinding], near: Sequence[int], site: Site, operation: str, columns: bool
+) -> Sequence[int]:
+    places = {number: _sites(findings[number]) for number in near}
+    if site.column:
+        inside = [number for number in near if any(_within(site, place) for place in places[number])]
+        if inside:
+            return inside
+        crossing = [number for number in near if any(covers(site, place) for place in places[number])]
+        if crossing or columns:
+            return crossing
+    line = Site(site.path, site.line, 0, site.end_line, 0)
+    on_line = [number for number in near if any(covers(line, place) for place in places[number])]
+    about = [number for number in on_line if _operation(findings[number]) == operation]
+    return about or on_line
+
+
+def _sites(finding: FoundFinding) -> tuple[Site, ...]:
+    claim = claim_of(finding)
+    return () if claim is None else sites_of(finding, claim)
+
+
+def _operation(finding: FoundFinding) -> str:
+    claim = claim_of(finding)
+    return "" if claim is None else claim.operation
+
+
+def _within(inner: Site, outer: Site) -> bool:
+    return inner.path == outer.path and _start(outer) <= _start(inner) and _end(inner) <= _end(outer)
+
+
+def _start(site: Site) -> tuple[int, int]:
+    return site.line, site.column
+
+
+def _end(site: Site) -> tuple[int, int]:
+    return site.end_line, site.end_column or _FAR

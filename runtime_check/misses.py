@@ -1,0 +1,166 @@
+"""What crossed in hot code and has no finding."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+import os
+import re
+from collections.abc import Sequence
+
+from runtime_check import phrases
+from runtime_check.records import OVERFLOW, Link, LinkKind, Run, SiteRecord
+from transferlint.model import Direction, Site
+
+_OFTEN = 10  # events from which a site counts as hot, where no steps were seen
+_SCALAR = "aten::_local_scalar_dense"
+_LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_SAVES = re.compile(r"\b\w*(save|checkpoint|state_dict)\w*\(")
+_BACK = (LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR)
+_SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Missed:
+    """A hot site without a finding. `site` is the program's own line where there is one; `own` says that there is.
+    `explained` says why `check` rightly says nothing, "" where it should have: a true miss. `text` is what happened,
+    `act` what to do, in one line each."""
+
+    site: Site
+    direction: Direction
+    operation: str
+    records: tuple[SiteRecord, ...]
+    text: str
+    act: str
+    own: bool = True
+    explained: str = ""
+    blocked_ns: int = 0
+    count: int = 0
+    bytes: int = 0
+
+
+def missed(run: Run, claimed: set[int], root: str, scale: phrases.Scale) -> tuple[Missed, ...]:
+    """The hot sites of a run whose records' ids are not claimed, true misses in the program's own code first, and of
+    these those that blocked the host longest. `root` is the folder of the program's own code ("": everything is)."""
+    folder = os.path.realpath(root) if root else ""
+    groups: dict[object, list[SiteRecord]] = {}
+    for record in run.sites:
+        if record.id not in claimed and record.crossed and record.site.path != OVERFLOW:
+            groups.setdefault(_group(record, folder), []).append(record)
+    found = [_missed(run, records, folder, scale) for records in groups.values() if hot(records, scale.full_steps)]
+    return tuple(sorted(found, key=lambda one: (not one.own, bool(one.explained), -one.blocked_ns, -one.count)))
+
+
+def _group(record: SiteRecord, root: str) -> object:
+    """What is told as one: a site; of what a library does below a line of the program's own, all of one direction."""
+    if record.user is not None and _own(record.user.path, root) and not _own(record.site.path, root):
+        return record.user, _library(record.site.path), record.direction
+    return record.site, record.user, record.direction, record.operation
+
+
+def hot(records: Sequence[SiteRecord], full_steps: int) -> bool:
+    """True where a site crossed in every other step or more; without steps to count by, where it crossed often."""
+    if full_steps >= 2:
+        return sum(record.stepped for record in records) * 2 >= full_steps
+    return sum(record.count for record in records) >= _OFTEN * max(record.processes for record in records)
+
+
+def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.Scale) -> Missed:
+    first = records[0]
+    ids = {record.id for record in records}
+    own = [site for site in (first.site, first.user) if site is not None and _own(site.path, root)]
+    links = [link for link in run.links if ids & {link.first, link.second}]
+    act, explained = _advise(records, links, run)
+    if not own:
+        explained = explained or "it is a library's, and no line of the program's own was seen above it"
+    elif not _own(first.site.path, root):
+        explained = f"inside {_library(first.site.path)}, which is not the program's own code"
+    elif not explained and _saves(records, own[0], scale.full_steps):
+        explained = "a checkpoint, and not in every step"
+    return Missed(
+        own[0] if own else first.site,
+        first.direction,
+        first.operation,
+        tuple(records),
+        phrases.crossed(records, scale) + (f"; {phrases.linked(links)}" if _worth(links) else ""),
+        act,
+        bool(own),
+        explained,
+        sum(record.blocked.total for record in records),
+        sum(record.count for record in records),
+        sum(record.bytes for record in records),
+    )
+
+
+def _worth(links: Sequence[Link]) -> bool:
+    return bool(links) and all(link.kind in (*_BACK, *_SAME, LinkKind.HOST_DEVICE_HOST) for link in links)
+
+
+def _own(path: str, root: str) -> bool:
+    real = os.path.realpath(path)
+    inside = not root or real.startswith(root.rstrip(os.sep) + os.sep) or real == root
+    return inside and not any(part in real for part in _LIBRARIES)
+
+
+def _library(path: str) -> str:
+    """What a file belongs to, in one word: the installed package, else the file."""
+    real = os.path.realpath(path)
+    for part in _LIBRARIES:
+        if part in real:
+            return os.path.splitext(real.rpartition(part)[2].split(os.sep)[0])[0]
+    return os.path.basename(real)
+
+
+def _saves(records: Sequence[SiteRecord], site: Site, full_steps: int) -> bool:
+    """True where a line writes or reads a checkpoint: many tensors at once, in less than half of the steps if any."""
+    if full_steps >= 2 and sum(record.steps for record in records) * 2 >= full_steps:
+        return False
+    text = (linecache.getline(site.path, line) for line in range(site.line, site.end_line + 1))
+    return any(_SAVES.search(line) for line in text)
+
+
+def _advise(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) -> tuple[str, str]:
+    """What to do, and why `check` says nothing of it, where that is right."""
+    first = records[0]
+    ids = {record.id for record in records}
+    if first.direction is Direction.H2D:
+        came = next((link for link in links if link.kind in _BACK and link.second in ids), None)
+        if came is not None:
+            return f"keep it on the device: it was downloaded at {_place(run, came.first)}", ""
+        again = [link for link in links if link.kind in _SAME and link.second in ids]
+        if _the_same(again, sum(record.count for record in records)):
+            return "upload it once, before the loop: the content is the same", ""
+        return _upload(records, run)
+    if first.direction is Direction.NONE:
+        return f"take `{first.operation}` out of the step, or give it what it has to wait for", ""
+    goes = next((link for link in links if link.kind in _BACK and link.first in ids), None)
+    if goes is not None:
+        return f"compute it on the device: it goes back at {_place(run, goes.second)}", ""
+    if first.operation == _SCALAR:
+        return "keep it on the device, and read it once after the loop", ""
+    return "collect on the device, and copy once after the loop", ""
+
+
+def _the_same(again: Sequence[Link], count: int) -> bool:
+    """True where the same buffer went again, or nearly all uploads had a content that had been uploaded before: batches
+    come again in the next epoch, and now and then two are equal."""
+    if any(link.kind is LinkKind.REPEAT for link in again):
+        return True
+    return bool(again) and sum(link.count for link in again) * 10 >= (count - 1) * 9
+
+
+def _upload(records: Sequence[SiteRecord], run: Run) -> tuple[str, str]:
+    """New data: a batch has to go up; what can be had is that the host does not wait for it."""
+    if not any(record.sync for record in records):
+        return "nothing: the host does not wait for it", "nothing waits for it: the time is the call's own"
+    new = "new data every time, as a batch is" if run.header.level != "guard" else ""
+    if any(record.hint_ignored for record in records):
+        return "pin the memory it comes from: `non_blocking` is ignored without", ""
+    if all(record.pinned == record.count for record in records):
+        return "give `non_blocking=True`: the memory is pinned", new
+    return "if it is a batch: `pin_memory=True` and `non_blocking=True`; else make it on the device", new
+
+
+def _place(run: Run, number: int) -> str:
+    site = next((record.user or record.site for record in run.sites if record.id == number), None)
+    return "another line" if site is None else f"{os.path.basename(site.path)}:{site.line}"

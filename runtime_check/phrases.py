@@ -1,0 +1,121 @@
+"""What is said of records and verdicts, one line each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from runtime_check.findings import FoundFinding
+from runtime_check.records import OVERFLOW, Link, LinkKind, Run, SiteRecord
+from runtime_check.reports import units
+from transferlint.model import Direction
+
+REACH = "run something that reaches it"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scale:
+    """What times of a run are held against: its length over all processes in nanoseconds (0: not known), all recorded
+    waiting, the number of full steps, and whether times are modelled."""
+
+    length: int
+    waiting: int
+    full_steps: int
+    modelled: bool
+
+    def share(self, blocked: int) -> float | None:
+        """What part of the run a time is; None for modelled times, which no clock that ran can be held against."""
+        return blocked / self.length if self.length and not self.modelled else None
+
+
+def scale_of(run: Run) -> Scale:
+    """The scale of a run."""
+    waiting = sum(record.blocked.total for record in run.sites)
+    modelled = run.header.time_source == "modelled"
+    if run.outcome is None:
+        return Scale(0, waiting, 0, modelled)
+    return Scale(run.outcome.processes, waiting, run.outcome.full_steps, modelled)
+
+
+def times(number: int) -> str:
+    """ "once", "1,000 times"."""
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def crossed(records: Sequence[SiteRecord], scale: Scale) -> str:
+    """ "1,000 times, d2h, 3.91 KiB: blocked the host for 12.3 ms (4.1 % of the run)"."""
+    directions = sorted({record.direction for record in records}, key=lambda one: one.value)
+    ways = " and ".join("sync" if one is Direction.NONE else one.value for one in directions)
+    count, size = sum(record.count for record in records), sum(record.bytes for record in records)
+    places = len({(record.site.path, record.site.line, record.site.column) for record in records})
+    steady = sum(record.stepped for record in records) / scale.full_steps if scale.full_steps else 0
+    parts = [
+        times(count) + (f" at {places} sites" if places > 1 else "") + (f" ({steady:.3g} a step)" if steady else ""),
+        ways,
+        *([units.size(size)] if size else []),
+    ]
+    return f"{', '.join(parts)}: {waited(sum(record.blocked.total for record in records), scale)}"
+
+
+def waited(blocked: int, scale: Scale) -> str:
+    """ "blocked the host for 12.3 ms (4.1 % of the run)"."""
+    if blocked == 0:
+        return "the host did not wait"
+    text = f"blocked the host for {units.duration(blocked)}"
+    if scale.modelled:
+        return f"{text} (modelled; {units.share(blocked / scale.waiting)} of all waiting)"
+    share = scale.share(blocked)
+    return text if share is None else f"{text} ({units.share(share)} of the run)"
+
+
+def linked(links: Sequence[Link]) -> str:
+    """What was seen of a round trip or a repeat."""
+    parts = []
+    for kind in dict.fromkeys(link.kind for link in links):
+        of_kind = [link for link in links if link.kind is kind]
+        if kind is LinkKind.EQUAL_CONTENT:
+            parts.append(f"equal content was uploaded {times(sum(link.count for link in of_kind))}")
+            continue
+        name = {LinkKind.REPEAT: "the same data went again"}.get(kind, f"round trip ({kind.value}) seen")
+        how = {None: "", False: "unchanged", True: "changed on the way"}
+        for changed in (False, True, None):
+            count = sum(link.count for link in of_kind if link.changed is changed)
+            said = "" if kind is LinkKind.REPEAT else how[changed]
+            if count:
+                parts.append(f"{name} {times(count)}{', ' if said else ''}{said}")
+    return "; ".join(parts)
+
+
+def act_on(finding: FoundFinding) -> str:
+    """What to do about a finding that was borne out: one line."""
+    options = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes"}.get(finding.fix, "")
+    command = f"`transferlint check {options} {finding.shown}`" if options else ""
+    advice = finding.help or finding.fix_title or f"see `transferlint rule {finding.code}`"
+    return f"{advice} ({command})" if command else advice
+
+
+def quiet(finding: FoundFinding) -> str:
+    """What to do about a finding that was not borne out."""
+    return f"if no run crosses here, say so: `# transferlint: ignore[{finding.code}] <why>`"
+
+
+def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
+    """What the verdicts of a run cannot know, one line each."""
+    found = []
+    outcome = run.outcome
+    if run.header.time_source == "modelled":
+        found.append("times are modelled: they tell what a transfer would take, not what the device was busy with")
+    if outcome is None or outcome.status is None:
+        found.append("the run has no exit status: it was killed or still runs; what it recorded until then is shown")
+    if run.truncated:
+        found.append("the last line of a file of records was cut off and left out")
+    if outcome is not None:
+        for missing in outcome.missing:
+            count = f" ({units.count(missing.events, 'event')})" if missing.events >= 0 else ""
+            found.append(f"the events of {missing.process} are missing{count}: {missing.why}")
+        if outcome.overflow:
+            counted = units.count(outcome.overflow, "event")
+            found.append(f"{counted} came from more sites than are kept apart: counted under {OVERFLOW}")
+    if not lines_known:
+        found.append("which lines ran was not recorded: nothing can be refuted")
+    return tuple(found)

@@ -1,0 +1,173 @@
+"""A plugin for pytest: transfers and waits counted in tests, and limited.
+
+    @pytest.mark.transfers(d2h=0)            # this test may not read from the device
+    def test_step(transfers): ...            # `transfers` counts while the test runs: see `runtime_check.watch`
+
+The whole process is watched while a marked test runs, its fixtures left out. `--transfers-report FILE` watches every
+test and writes what was seen as JSON.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from runtime_check.watching import watch
+
+VERSION = 1
+LIMITS = ("h2d", "d2h", "sync")
+_MARK = "transfers"
+_LINES = 20  # in the summary, tests; and for a test that fails, lines
+_WATCH: pytest.StashKey[watch] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("transfers", "host-device transfers")
+    group.addoption(
+        "--transfers-report",
+        metavar="FILE",
+        help="count transfers and waits in every test, and write them to FILE as JSON",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "transfers(h2d=None, d2h=None, sync=None): fail where the test transfers or waits more often"
+    )
+    report = config.getoption("--transfers-report")
+    if report and not _has_torch():
+        raise pytest.UsageError("--transfers-report: torch is not installed here, so there is nothing to count")
+    if report and not hasattr(config, "workerinput"):
+        try:
+            Path(report).write_text(_json([]), encoding="utf-8")
+        except OSError as error:
+            raise pytest.UsageError(f"--transfers-report {report}: {(error.strerror or str(error)).lower()}") from None
+
+
+@pytest.fixture
+def transfers(request: pytest.FixtureRequest) -> watch:
+    """Counts the transfers of the test: `transfers.d2h`, `.h2d`, `.sync`, `.records()`; see `runtime_check.watch`."""
+    return _watch(request.node)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    limits = _limits(item)
+    if limits is None and _WATCH not in item.stash and not item.config.getoption("--transfers-report"):
+        return (yield)
+    run = _watch(item)
+    with run:
+        result = yield
+    exceeded = {name: (most, getattr(run, name)) for name, most in (limits or {}).items() if getattr(run, name) > most}
+    if exceeded:
+        pytest.fail(_failure(run, exceeded), pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    report = yield
+    run = item.stash.get(_WATCH, None)
+    if call.when == "call" and run is not None:
+        report.transfers = _counts(item.nodeid, run)  # travels with the report where tests run in other processes
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    reports = [one for found in terminalreporter.stats.values() for one in found if hasattr(one, "transfers")]
+    seen = sorted((one.transfers for one in reports), key=lambda counts: -(counts["h2d"] + counts["d2h"]))
+    if not seen:
+        return
+    terminalreporter.section("transfers")
+    crossed = [counts for counts in seen if counts["h2d"] or counts["d2h"] or counts["sync"]]
+    for counts in crossed[:_LINES]:
+        terminalreporter.write_line(
+            f"{counts['test']}: h2d {counts['h2d']} ({counts['h2d_bytes']} bytes), "
+            f"d2h {counts['d2h']} ({counts['d2h_bytes']} bytes), waits {counts['sync']}"
+        )
+    if len(crossed) > _LINES:
+        terminalreporter.write_line(f"... and {len(crossed) - _LINES} more tests")
+    quiet = len(seen) - len(crossed)
+    if quiet:
+        terminalreporter.write_line(f"{quiet} watched test{'s' * (quiet != 1)} transferred nothing")
+    if not _has_device():
+        terminalreporter.write_line("torch has no accelerator here: nothing can be transferred")
+    report = config.getoption("--transfers-report")
+    if report:
+        Path(report).write_text(_json(seen), encoding="utf-8")
+        terminalreporter.write_line(f"written to {report}")
+
+
+def _limits(item: pytest.Item) -> Mapping[str, int] | None:
+    """The limits of the nearest mark; None without one. Fails the test where the mark is wrong."""
+    mark = item.get_closest_marker(_MARK)
+    if mark is None:
+        return None
+    wrong = [name for name in mark.kwargs if name not in LIMITS]
+    values = [value for value in mark.kwargs.values() if value is not None]
+    if mark.args or wrong or not all(isinstance(value, int) and value >= 0 for value in values):
+        what = f"unknown {', '.join(wrong)}" if wrong else "numbers of transfers by name"
+        pytest.fail(f"@pytest.mark.transfers takes h2d=, d2h= and sync=: {what}", pytrace=False)
+    if not _has_torch():
+        pytest.fail("@pytest.mark.transfers: torch is not installed here", pytrace=False)
+    return {name: value for name, value in mark.kwargs.items() if value is not None}
+
+
+def _watch(item: pytest.Item) -> watch:
+    from runtime_check.watching import watch
+
+    if _WATCH not in item.stash:
+        item.stash[_WATCH] = watch(threads="all")
+    return item.stash[_WATCH]
+
+
+def _counts(test: str, run: watch) -> Mapping[str, Any]:
+    sites = [
+        {
+            "path": (record.user or record.site).path,
+            "line": (record.user or record.site).line,
+            "direction": record.direction.value,
+            "operation": record.operation,
+            "sync": record.sync,
+            "count": record.count,
+            "bytes": record.bytes,
+        }
+        for record in run.records()
+        if record.crossed
+    ]
+    numbers = {name: getattr(run, name) for name in (*LIMITS, "h2d_bytes", "d2h_bytes")}
+    return {"test": test, **numbers, "sites": sites}
+
+
+def _failure(run: watch, exceeded: Mapping[str, tuple[int, int]]) -> str:
+    from runtime_check.watching import describe
+
+    parts = [f"{name} {count}, limit {most}" for name, (most, count) in exceeded.items()]
+    concerned = [
+        record
+        for record in sorted(run.records(), key=lambda record: -record.count)
+        if record.direction.value in exceeded or ("sync" in exceeded and record.sync)
+    ]
+    shown = [f"  {describe(record)}" for record in concerned[:_LINES]]
+    more = [f"  ... and {len(concerned) - _LINES} more lines"] if len(concerned) > _LINES else []
+    return "\n".join([f"transferred too often: {'; '.join(parts)}", *shown, *more])
+
+
+def _json(tests: list[Mapping[str, Any]]) -> str:
+    return json.dumps({"version": VERSION, "tests": tests}, indent=1) + "\n"
+
+
+def _has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
+def _has_device() -> bool:
+    from runtime_check.hooks import device
+
+    return bool(device.key())

@@ -1,0 +1,53 @@
+"""Torch builds with CUDA in them, on a machine without a driver: their real kernels are there, and none of them may
+ever see host memory that calls itself a device's. Every operator with a CUDA kernel that was not replaced runs on the
+host where it can be composed of others, and refuses by name where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from runtime_check.simulate import declarations
+from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.forge import Forge
+from runtime_check.simulate.internals import FOLDER, C, has_kernel, operator
+from runtime_check.simulate.kernels import Maker
+
+COMPOSED = ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
+
+
+def install(changes: Changes, forge: Forge, report: Callable[[str, int], None], kept: set[str]) -> None:
+    """Replace every CUDA kernel but those of the operators in `kept`, which are ours already."""
+    maker = Maker(forge, declarations.read(FOLDER), report)
+    for name in C._dispatch_get_all_op_names():
+        namespace, _, rest = name.partition("::")
+        if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name):
+            continue
+        changes.kernel(name, _kernel(maker, name, namespace, rest))
+        if name == "aten::_fused_rms_norm":
+            from runtime_check.simulate import composites
+
+            changes.kernel(name, composites.kernel(operator(rest), rest, forge), "AutogradCUDA")
+
+
+def _registered(name: str) -> bool:
+    """Whether the operator has a kernel at the very key, not one for all keys."""
+    return any(line.startswith("CUDA: ") for line in C._dispatch_dump(name).splitlines())
+
+
+def _kernel(maker: Maker, name: str, namespace: str, rest: str) -> Callable[..., Any]:
+    if any(has_kernel(name, key) for key in COMPOSED):
+        try:
+            return maker.kernel(operator(rest, namespace))
+        except AttributeError:  # the dispatcher knows it and Python does not
+            pass
+    return refusing(f"the simulated CUDA device has no {name}: torch has no implementation of it for the CPU")
+
+
+def refusing(why: str) -> Callable[..., Any]:
+    """A kernel that raises NotImplementedError."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(why)
+
+    return kernel

@@ -1,0 +1,76 @@
+"""Every operator's kernel at the CUDA key, put into torch's dispatcher."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from runtime_check.simulate import collectives, composites, declarations, own_kernels
+from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.forge import Forge
+from runtime_check.simulate.internals import FOLDER, C, has_kernel, operator
+from runtime_check.simulate.kernels import Maker
+
+ON_HOST = (  # C++ composes them by asking the device; the CPU's way is taken whole
+    *("convolution", "convolution_backward", "_convolution"),
+    *("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"),
+)
+
+
+def install(changes: Changes, forge: Forge, report: Callable[[str, int], None]) -> set[str]:
+    """Register the kernels; the answer is the operators ("aten::add.Tensor") that got one."""
+    maker = Maker(forge, declarations.read(FOLDER), report)
+    own = own_kernels.table(forge)
+    own.update((name, _missing(name)) for name, declared in maker.declarations.items() if declared.host_only)
+    done: set[str] = set()
+    for name in C._dispatch_get_all_op_names():
+        namespace, _, rest = name.partition("::")
+        if namespace != "aten":
+            continue
+        kernel = own.get(rest) or _host_kernel(maker, name, rest)
+        if kernel is not None:
+            changes.kernel(name, kernel)
+            done.add(name)
+    for name in (*composites.RECURRENT, *composites.ATTENTION):
+        changes.kernel(f"aten::{name}", composites.kernel(operator(name), name, forge), "AutogradCUDA")
+    _fall_back(changes, maker)
+    collectives.install(changes, forge)
+    os.register_at_fork(after_in_child=forge.close)
+    return done
+
+
+def _host_kernel(maker: Maker, name: str, rest: str) -> Callable[..., Any] | None:
+    on_host = has_kernel(name, "CPU")
+    if not (on_host or rest in ON_HOST or rest.startswith("_foreach_")):
+        return None
+    if not on_host and has_kernel(name, "CompositeImplicitAutograd"):
+        return None
+    try:
+        return maker.kernel(operator(rest))
+    except AttributeError:  # names that the dispatcher knows and Python does not
+        return None
+
+
+def _missing(rest: str) -> Callable[..., Any]:
+    """CUDA's answer to operators that torch has for the CPU alone (c10/core/dispatch/OperatorEntry.cpp)."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Could not run 'aten::{rest}' with arguments from the 'CUDA' backend. This could be because the operator "
+            "doesn't exist for this backend, or was omitted during the selective/custom build process"
+        )
+
+    return refuse
+
+
+def _fall_back(changes: Changes, maker: Maker) -> None:
+    """Operators of other libraries that have a kernel for the CPU run there too."""
+    made: dict[Any, Callable[..., Any]] = {}
+
+    def run(op: Any, *args: Any, **kwargs: Any) -> Any:
+        if op not in made:
+            made[op] = maker.kernel(op)
+        return made[op](*args, **kwargs)
+
+    changes.library("_").fallback(run, "CUDA")

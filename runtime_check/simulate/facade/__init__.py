@@ -1,0 +1,38 @@
+"""`torch.cuda` and its neighbours, answering as on a machine with one GPU."""
+
+from __future__ import annotations
+
+from runtime_check.simulate.changes import Changes
+
+
+def install(changes: Changes) -> None:
+    """Replace what asks or steers the device from Python."""
+    from runtime_check.simulate import pinned
+    from runtime_check.simulate.facade import (
+        accelerator,
+        backends,
+        compiling,
+        device,
+        distributed,
+        legacy,
+        memory,
+        parallel,
+        processes,
+        randomness,
+        storages,
+        streams,
+    )
+
+    pinned.install(changes)
+    held = streams.install(changes)
+    device.install(changes)
+    memory.install(changes)
+    randomness.install(changes)
+    accelerator.install(changes, held)
+    storages.install(changes)
+    backends.install(changes)
+    compiling.install(changes)
+    parallel.install(changes)
+    distributed.install(changes)
+    legacy.install(changes)
+    processes.install(changes)

@@ -1,0 +1,47 @@
+"""`torch.accelerator`: the same one device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.facade.device import CAPABILITY, MEMORY, answering
+from runtime_check.simulate.facade.streams import Held
+from runtime_check.simulate.internals import torch
+from runtime_check.simulate.ordinals import index_of
+
+
+def install(changes: Changes, held: Held) -> None:
+    """Replace torch.accelerator's functions, those that this torch has."""
+
+    def set_index(device: Any) -> None:
+        index_of(device)
+
+    def synchronize(device: Any = None) -> None:
+        index_of(device)
+
+    answers: dict[str, Any] = {
+        "is_available": answering(True),
+        "device_count": answering(1),
+        "current_accelerator": lambda check_available=False: torch.device("cuda"),
+        "current_device_index": answering(0),
+        "current_device_idx": answering(0),
+        "set_device_index": set_index,
+        "set_device_idx": set_index,
+        "current_stream": held.current,
+        "set_stream": held.set,
+        "synchronize": synchronize,
+        "get_device_capability": answering({"capability": CAPABILITY}),
+        "empty_cache": answering(None),
+        "memory_allocated": answering(0),
+        "max_memory_allocated": answering(0),
+        "memory_reserved": answering(0),
+        "max_memory_reserved": answering(0),
+        "memory_stats": lambda device=None: {},
+        "get_memory_info": answering((MEMORY, MEMORY)),
+        "reset_peak_memory_stats": answering(None),
+        "reset_accumulated_memory_stats": answering(None),
+    }
+    for name, value in answers.items():
+        if hasattr(torch.accelerator, name):
+            changes.attribute(torch.accelerator, name, value)

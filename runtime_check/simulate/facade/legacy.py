@@ -1,0 +1,57 @@
+"""The old tensor types, `torch.cuda.FloatTensor(...)` and its like, which older programs still construct."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.internals import Tensor, torch
+
+TYPES = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+}
+DEVICE = torch.device("cuda", 0)
+
+
+class OldType(type):
+    """A class that is called for tensors of its `dtype`, and of which they are instances."""
+
+    dtype: Any
+
+    def __call__(cls, *data: Any, **_options: Any) -> Any:
+        if len(data) == 1 and isinstance(data[0], Tensor):
+            return data[0].to(DEVICE, cls.dtype)
+        if len(data) == 1 and not isinstance(data[0], (int, torch.Size)):
+            return torch.tensor(data[0], dtype=cls.dtype, device=DEVICE)
+        sizes = data[0] if len(data) == 1 and isinstance(data[0], torch.Size) else data or (0,)
+        return torch.empty(tuple(sizes), dtype=cls.dtype, device=DEVICE)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.is_cuda and instance.dtype is cls.dtype
+
+
+def install(changes: Changes) -> None:
+    """Replace torch.cuda's old types and the old way of making one the default."""
+    for name, dtype in TYPES.items():
+        made = OldType(name, (), {"dtype": getattr(torch, dtype), "__module__": "torch.cuda"})
+        changes.attribute(torch.cuda, name, made)
+    set_type = torch.set_default_tensor_type
+
+    def set_default_tensor_type(kind: Any) -> None:
+        name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}"
+        if not name.startswith("torch.cuda."):
+            set_type(kind)
+            return
+        torch.set_default_dtype(getattr(torch, TYPES[name.rpartition(".")[2]]))
+        torch.set_default_device(DEVICE)
+
+    changes.attribute(torch, "set_default_tensor_type", set_default_tensor_type)

@@ -1,0 +1,158 @@
+"""The kernels that no CPU operator can stand for: memory, copies, reads, views and what only CUDA has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from runtime_check.simulate.forge import Forge
+from runtime_check.simulate.internals import C, aten, operator, torch
+from runtime_check.simulate.kernels import below_modes
+from runtime_check.simulate.ordinals import index_of
+from runtime_check.simulate.pinned import mark_pinned, receiving
+
+Kernel = Callable[..., Any]
+VIEWS = (
+    *("as_strided", "view", "_reshape_alias", "view_as_real", "view_as_complex", "unfold", "view.dtype"),
+    *("set_.source_Storage_storage_offset", "set_.source_Storage", "set_.source_Tensor"),
+)
+
+
+def table(forge: Forge) -> dict[str, Kernel]:
+    """Operator name without namespace to kernel."""
+    kernels = {**_memory(forge), **_copies(forge), **_device_only(forge)}
+    kernels = {name: below_modes(kernel) for name, kernel in kernels.items()}
+    kernels.update((name, at_host_key(operator(name))) for name in VIEWS)
+    return kernels
+
+
+def at_host_key(op: Any) -> Kernel:
+    """The CPU's kernel on the device tensors themselves: right for views, which touch no memory."""
+    redispatch, at_cpu = op._handle.redispatch_boxed, C.DispatchKeySet(C.DispatchKey.CPU)
+    return lambda *args, **kwargs: redispatch(at_cpu, *args, **kwargs)
+
+
+def _memory(forge: Forge) -> dict[str, Kernel]:
+    plain, new_strided = C._VariableFunctions.empty, aten.empty_strided.default._op  # the binding is the faster one
+    new = aten.empty.memory_format._op
+    cpu, forged, strided = torch.device("cpu"), forge.device, torch.strided
+
+    def empty(
+        size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, memory_format: Any = None, **_: Any
+    ) -> Any:
+        if device is not None and device.index:
+            index_of(device)
+        if memory_format is None and (layout is None or layout is strided):
+            return forged(plain(size, dtype=dtype, device=cpu))
+        return forged(new(size, dtype=dtype, layout=layout, device=cpu, memory_format=memory_format))
+
+    def empty_strided(
+        size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, **_: Any
+    ) -> Any:
+        if device is not None and device.index:
+            index_of(device)
+        return forged(new_strided(size, stride, dtype=dtype, layout=layout, device=cpu))
+
+    def resize_(tensor: Any, size: Any, *, memory_format: Any = None) -> Any:
+        if memory_format is torch.preserve_format:
+            raise RuntimeError("Unsupported memory format Preserve")
+        fresh = new(size, dtype=tensor.dtype, device=cpu, memory_format=memory_format)
+        storage, offset = tensor.untyped_storage(), tensor.storage_offset()
+        if (fresh.numel() + offset) * tensor.element_size() <= storage.nbytes():
+            redispatch = aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
+            redispatch(C.DispatchKeySet(C.DispatchKey.CPU), tensor, storage, offset, fresh.size(), fresh.stride())
+            return tensor
+        kept = min(fresh.numel(), storage.nbytes() // tensor.element_size() - offset)
+        if kept > 0:
+            fresh.as_strided((kept,), (1,)).copy_(forge.host(tensor).as_strided((kept,), (1,), offset))
+        forge.rebind(tensor, fresh)
+        return tensor
+
+    def set_(tensor: Any) -> Any:
+        forge.rebind(tensor, new((0,), dtype=tensor.dtype, device=cpu))
+        return tensor
+
+    return {"empty.memory_format": empty, "empty_strided": empty_strided, "resize_": resize_, "set_": set_}
+
+
+def _copies(forge: Forge) -> dict[str, Kernel]:
+    copy, read = aten.copy_.default._op, aten._local_scalar_dense.default._op
+    host = forge.host
+
+    def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
+        copy(host(target) if target.is_cuda else target, host(source) if source.is_cuda else source)
+        return target
+
+    def local_scalar_dense(tensor: Any) -> Any:
+        return read(host(tensor))
+
+    composed = torch.library.get_kernel("aten::_to_copy", "CUDA")  # C++'s own, composed of empty and copy_
+    at_cuda = C.DispatchKeySet(C.DispatchKey.CUDA)
+
+    def to_copy(tensor: Any, **options: Any) -> Any:
+        """Pinned memory receives what comes to the host without waiting (TensorConversions.cpp: _to_copy)."""
+        place = options.get("device")
+        if not (tensor.is_cuda and options.get("non_blocking") and place is not None and place.type == "cpu"):
+            return composed.call_boxed(at_cuda, tensor, **options)
+        with receiving():
+            result = composed.call_boxed(at_cuda, tensor, **options)
+        mark_pinned(result)
+        return result
+
+    def foreach_copy_(targets: Any, sources: Any, non_blocking: bool = False) -> None:
+        """On several devices CUDA copies one by one (ForeachCopy: can_use_fast_route)."""
+        for target, source in zip(targets, sources, strict=True):
+            target.copy_(source, non_blocking)
+
+    return {
+        "copy_": copy_,
+        "_local_scalar_dense": local_scalar_dense,
+        "_to_copy": to_copy,
+        "_foreach_copy_": foreach_copy_,
+    }
+
+
+def _device_only(forge: Forge) -> dict[str, Kernel]:
+    host, device = forge.host, forge.device
+
+    def softmax(op: Any) -> Kernel:
+        def kernel(tensor: Any, dim: int, half_to_float: bool) -> Any:
+            memory = host(tensor)
+            return device(op._op(memory.float() if half_to_float else memory, dim, False))
+
+        return kernel
+
+    def softmax_backward(op: Any) -> Kernel:
+        def kernel(gradient: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+            result = op._op(host(gradient), host(output), dim, gradient.dtype)
+            return device(result.to(input_dtype))
+
+        return kernel
+
+    kernels: dict[str, Kernel] = {}
+    for name in ("_softmax", "_log_softmax"):
+        kernels[name] = softmax(operator(name))
+        kernels[name + "_backward_data"] = softmax_backward(operator(name + "_backward_data"))
+
+    def native_dropout(tensor: Any, p: float, train: bool | None) -> Any:
+        """As `dropout` computes it on the CPU (Dropout.cpp: _dropout_impl), random numbers and rounding included."""
+        memory = host(tensor)
+        if train is False or p == 0:
+            return device(memory.clone()), device(torch.ones_like(memory, dtype=torch.bool))
+        noise = torch.empty_like(memory).bernoulli_(1 - p)
+        mask = noise.bool()
+        return device(memory * (noise.div_(1 - p) if p < 1 else noise)), device(mask)
+
+    def native_dropout_backward(gradient: Any, mask: Any, scale: float) -> Any:
+        memory = host(gradient)
+        noise = host(mask).to(memory.dtype)
+        return device(memory * (noise.div_(1 / scale) if scale else noise.zero_()))
+
+    kernels["native_dropout"] = native_dropout
+    kernels["native_dropout_backward"] = native_dropout_backward
+    kernels["_efficientzerotensor"] = lambda size, *, dtype=None, **_: device(torch.zeros(size, dtype=dtype))
+    for name in ("_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"):
+        kernels[name] = kernels[f"{name}.Tensor"] = lambda *args, **kwargs: False
+    kernels["record_stream"] = lambda tensor, stream: None
+    kernels["is_pinned"] = lambda tensor, device=None: False
+    return kernels

@@ -1,0 +1,83 @@
+"""The start: conditions, a try-out in a forked process, then the changes to this one, taken back on failure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import NoReturn
+
+from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.refused import Refused
+
+Callback = Callable[[str, int], None]
+
+
+class Simulation:
+    """The simulated accelerator of this process. There is one, and it stays until the process ends."""
+
+    device_name = "Simulated CUDA device"
+
+    def __init__(self) -> None:
+        self._callback: Callback | None = None
+        self.changes = Changes()  # holds the registrations: torch drops them with their library
+
+    def on_sync(self, callback: Callback | None) -> None:
+        """Have `callback(operation, bytes)` called for each wait that a CUDA kernel would make inside itself and no
+        operator shows ("aten::nonzero", 4), in the thread and at the moment of the call; None: no longer."""
+        self._callback = callback
+
+    def report(self, operation: str, bytes: int) -> None:
+        """Called by kernels."""
+        if self._callback is not None:
+            self._callback(operation, bytes)
+
+    def leave(self, status: int) -> NoReturn:
+        """End the process with `status`; see `runtime_check.simulate.leaving`."""
+        from runtime_check.simulate.leaving import leave
+
+        leave(status)
+
+
+def refusal() -> str:
+    """Why the simulation can not start in this process, in one line; "" where it can."""
+    from runtime_check.simulate import conditions, trial
+
+    why = conditions.unmet()
+    if not why:
+        why = trial.run(lambda: install(Simulation()))
+    return str(Refused(why, conditions.torch_version())) if why else ""
+
+
+def begin() -> Simulation:
+    """Start it. Raises Refused, and then nothing was changed."""
+    from runtime_check.simulate import conditions, trial
+
+    version = conditions.torch_version()
+    why = conditions.unmet() or trial.run(lambda: install(Simulation()))
+    if why:
+        raise Refused(why, version)
+    simulation = Simulation()
+    try:
+        install(simulation)
+    except Exception as error:
+        simulation.changes.undo()
+        raise Refused(getattr(error, "why", "") or f"{type(error).__name__}: {error}", version) from error
+    return simulation
+
+
+def install(simulation: Simulation) -> None:
+    """Change this process. Raises Refused and whatever torch raises; `changes.undo()` takes back what was done."""
+    from runtime_check.simulate import cuda_hooks, cuda_wheel, device_guard, dispatcher, facade, forge
+    from runtime_check.simulate.internals import torch
+
+    changes = simulation.changes
+    has_cuda = bool(torch.cuda._is_compiled())
+    made = forge.make()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(?s).*previously registered kernel")
+        device_guard.install(changes, has_cuda)
+        cuda_hooks.install(changes, has_cuda)
+        facade.install(changes)
+        kept = dispatcher.install(changes, made, simulation.report)
+        if has_cuda:
+            cuda_wheel.install(changes, made, simulation.report, kept)

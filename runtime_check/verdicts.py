@@ -1,0 +1,232 @@
+"""Findings held against the records of a run: which were borne out, which not, and what crossed without a finding.
+
+A verdict says for how long the host was blocked, and what share of the run that is. How much faster a program would be
+without depends on how host and device overlap, which a recording does not show; so nothing here speaks of that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+
+from runtime_check import phrases
+from runtime_check.claims import Claim, claim_of, ends_of, sites_of
+from runtime_check.findings import FindingsError, FoundFinding, read_findings
+from runtime_check.joining import RealPaths, covers, join
+from runtime_check.misses import Missed, missed
+from runtime_check.records import Link, LinkKind, Run, SiteRecord
+from transferlint.model import Direction
+
+__all__ = [
+    "FindingsError",
+    "FoundFinding",
+    "Judgement",
+    "Missed",
+    "Verdict",
+    "VerdictKind",
+    "judge",
+    "read_findings",
+]
+
+
+class VerdictKind(enum.Enum):
+    """What became of a finding."""
+
+    CONFIRMED = "confirmed"
+    PARTLY = "partly"
+    REFUTED = "refuted"
+    NOT_REACHED = "not reached"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """A finding held against a run. `records` are those of its site and of the sites it stands for; `count`, `bytes`
+    and `blocked_ns` are their sums. `text` is what happened and `act` what to do, in one line each; `links` are what
+    was seen of a round trip."""
+
+    kind: VerdictKind
+    finding: FoundFinding
+    text: str
+    act: str
+    records: tuple[SiteRecord, ...] = ()
+    blocked_ns: int = 0
+    count: int = 0
+    bytes: int = 0
+    links: tuple[Link, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """All verdicts and misses, those that blocked the host longest first.
+
+    `blocked_ns` is how long all that was recorded kept the host, nothing counted twice; `share` what part that is of
+    the run (None where times are modelled, or the run's length is not known). `notes` say, one line each, what the
+    verdicts cannot know; `unjudged` are findings that are not about transfers.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    missed: tuple[Missed, ...]
+    blocked_ns: int = 0
+    share: float | None = None
+    notes: tuple[str, ...] = ()
+    unjudged: tuple[FoundFinding, ...] = ()
+
+
+Executed = Mapping[str, Iterable[int]]
+
+
+def judge(
+    findings: Sequence[FoundFinding], run: Run, executed: Executed | None = None, root: str = ""
+) -> Judgement:
+    """Hold findings against a run.
+
+    `executed` tells by real path which lines with findings ran (None: what the run itself says, if it does); `root` is
+    the folder of the program's own code ("": all of it is).
+    """
+    ran = _executed(run) if executed is None else {path: frozenset(lines) for path, lines in executed.items()}
+    scale = phrases.scale_of(run)
+    joined = join(findings, run)
+    verdicts, unjudged = [], []
+    for finding, records in zip(findings, joined, strict=True):
+        claim = claim_of(finding)
+        if claim is None:
+            unjudged.append(finding)
+        else:
+            verdicts.append(_verdict(finding, claim, tuple(records), run, ran, scale))
+    verdicts.sort(key=_rank)
+    claimed = {record.id for verdict in verdicts for record in verdict.records}
+    claimed |= {end for verdict in verdicts for link in verdict.links for end in (link.first, link.second)}
+    claimed |= {record.id for finding in findings for record in _other_ends(finding, run)}
+    total = sum(record.blocked.total for record in run.sites)
+    return Judgement(
+        tuple(verdicts),
+        missed(run, claimed, root, scale),
+        total,
+        scale.share(total),
+        phrases.notes(run, lines_known=ran is not None or not findings),
+        tuple(unjudged),
+    )
+
+
+def _executed(run: Run) -> dict[str, frozenset[int]] | None:
+    """What the run says of lines; None where it says nothing."""
+    return {one.path: frozenset(one.lines) for one in run.executed} or None
+
+
+def _rank(verdict: Verdict) -> tuple[int, int, int, str, int]:
+    order = {VerdictKind.REFUTED: 1, VerdictKind.NOT_REACHED: 2}.get(verdict.kind, 0)
+    return order, -verdict.blocked_ns, -verdict.count, verdict.finding.site.path, verdict.finding.site.line
+
+
+def _verdict(
+    finding: FoundFinding,
+    claim: Claim,
+    records: tuple[SiteRecord, ...],
+    run: Run,
+    ran: Mapping[str, frozenset[int]] | None,
+    scale: phrases.Scale,
+) -> Verdict:
+    if claim.manner == "needless":
+        return _needless(finding, records, run, ran, scale)
+    if not records:
+        return _without_records(finding, claim, run, ran)
+    links = _links(records, claim.links | claim.hints, run)
+    others = _other_ends(finding, run)
+    kind, remark = _how(claim, records, links, others, run)
+    text = phrases.crossed(records, scale) + (f"; {remark}" if remark else "")
+    return Verdict(
+        kind,
+        finding,
+        text,
+        phrases.act_on(finding),
+        records,
+        *_sums(records),
+        links,
+    )
+
+
+def _sums(records: Sequence[SiteRecord]) -> tuple[int, int, int]:
+    """Nanoseconds blocked, events and bytes."""
+    blocked = sum(record.blocked.total for record in records)
+    return blocked, sum(record.count for record in records), sum(record.bytes for record in records)
+
+
+def _how(
+    claim: Claim, records: Sequence[SiteRecord], links: Sequence[Link], others: Sequence[SiteRecord], run: Run
+) -> tuple[VerdictKind, str]:
+    """Whether what crossed is what was claimed, and a remark on it."""
+    if claim.manner == "pinned" and not any(record.pinned for record in records):
+        return VerdictKind.PARTLY, "but from memory that was not pinned"
+    if claim.manner == "ignored" and not any(record.hint_ignored for record in records):
+        return VerdictKind.PARTLY, "but no `non_blocking` was ignored"
+    if links or not claim.links:
+        return VerdictKind.CONFIRMED, phrases.linked(links)
+    if claim.ends and others:
+        times = sum(record.count for record in others)
+        return VerdictKind.CONFIRMED, (
+            f"the other end crossed {phrases.times(times)}; that it is the same data was not seen"
+        )
+    if run.header.level == "guard":
+        return VerdictKind.PARTLY, "level guard does not follow data: `--level trace` looks for the rest of it"
+    what = "nothing was seen to cross at the other end" if claim.ends else "the same data was not seen to go again"
+    return VerdictKind.PARTLY, what
+
+
+def _without_records(
+    finding: FoundFinding, claim: Claim, run: Run, ran: Mapping[str, frozenset[int]] | None
+) -> Verdict:
+    if ran is None:
+        text = "no transfer was recorded here; which lines ran was not"
+        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
+    if not any(_ran(site.path, site.line, site.end_line, ran) for site in sites_of(finding, claim)):
+        return Verdict(VerdictKind.NOT_REACHED, finding, "the line did not run", phrases.REACH)
+    there = _no_ops(finding, run)
+    times = phrases.times(sum(record.count for record in there))
+    text = f"it ran {times}, and the value was there already" if there else "the line ran and nothing crossed"
+    return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding), there)
+
+
+def _needless(
+    finding: FoundFinding,
+    records: tuple[SiteRecord, ...],
+    run: Run,
+    ran: Mapping[str, frozenset[int]] | None,
+    scale: phrases.Scale,
+) -> Verdict:
+    """A finding that says that nothing crosses is borne out by a line that ran and moved nothing."""
+    if records:
+        text = f"{phrases.crossed(records, scale)}; so the move is not needless"
+        return Verdict(VerdictKind.PARTLY, finding, text, phrases.quiet(finding), records, *_sums(records))
+    plain = _without_records(finding, Claim(), run, ran)
+    if plain.kind is not VerdictKind.REFUTED:
+        return plain
+    return dataclasses.replace(plain, kind=VerdictKind.CONFIRMED, act=phrases.act_on(finding))
+
+
+def _ran(path: str, line: int, end_line: int, ran: Mapping[str, frozenset[int]]) -> bool:
+    lines = ran.get(path, frozenset())
+    return any(number in lines for number in range(line, end_line + 1))
+
+
+def _links(records: Sequence[SiteRecord], kinds: frozenset[LinkKind], run: Run) -> tuple[Link, ...]:
+    ids = {record.id for record in records}
+    return tuple(link for link in run.links if link.kind in kinds and ids & {link.first, link.second})
+
+
+def _other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:
+    """The records at the other end of the round trip that a finding claims."""
+    claim, real = claim_of(finding), RealPaths()
+    ends = ends_of(finding, claim) if claim else ()
+    return [
+        record
+        for record in (run.sites if claim and ends else ())
+        if claim and record.direction is claim.back and any(covers(real.of(record.site), end) for end in ends)
+    ]
+
+
+def _no_ops(finding: FoundFinding, run: Run) -> tuple[SiteRecord, ...]:
+    """The moves at the finding's site that crossed nothing."""
+    idle = [record for record in run.sites if not record.crossed and record.direction is Direction.NONE]
+    real = RealPaths() if idle else None
+    return tuple(record for record in idle if real and covers(real.of(record.site), finding.site))

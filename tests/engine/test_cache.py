@@ -1,0 +1,131 @@
+"""What is kept between runs: the same answers, whatever happened to the entries."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from transferlint import cache, registry, steps
+from transferlint.discovery import Target
+from transferlint.engine import check_paths, plan_for
+from transferlint.settings import Settings
+
+SOURCE = """\
+import torch
+from lib import number
+
+
+def train(loader, model):
+    model.cuda()
+    for batch in loader:
+        loss = model(batch.cuda()).mean()
+        print(number(loss))
+        more = torch.zeros(3).cuda()  # transferlint: ignore[TL401] once
+"""
+
+
+class _Nobody:
+    def begin(self, total: int) -> None: ...
+
+    def advance(self, count: int) -> None: ...
+
+
+@pytest.fixture
+def where(tmp_path, monkeypatch):
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "pyproject.toml").write_text("")
+    (work / "train.py").write_text(SOURCE)
+    (work / "lib.py").write_text("import torch\n\n\ndef number(x):\n    return x.item()\n")
+    monkeypatch.chdir(work)
+    return cache.folder({cache.VARIABLE: str(tmp_path / "kept")})
+
+
+def run(where, path="train.py"):
+    settings = Settings(jobs=1)
+    plan = plan_for(settings, registry.load(), cache=where)
+    result = check_paths((path,), settings, plan, _Nobody())
+    assert not result.troubles
+    return result.findings
+
+
+def entries(where):
+    return [os.path.join(folder, name) for folder, _, names in os.walk(where) for name in names]
+
+
+def test_the_second_run_says_the_same(where):
+    first = run(where)
+    assert len(first) == 1
+    assert len(entries(where)) == 2
+    assert run(where) == first == run("")
+
+
+def test_what_is_kept_is_not_parsed_again(where, monkeypatch):
+    first = run(where)
+    monkeypatch.setattr("transferlint.syntax.source.parse", lambda source: pytest.fail("parsed"))
+    assert run(where) == first
+
+
+def test_an_entry_serves_a_file_of_any_name(where):
+    run(where)
+    os.rename("train.py", "other.py")
+    (finding,) = run(where, "other.py")
+    assert finding.site.path == "other.py"
+    assert len(entries(where)) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 200, None])
+def test_damaged_entries_are_made_again(where, damage):
+    first = run(where)
+    for entry in entries(where):
+        content = Path(entry).read_bytes()
+        with open(entry, "wb") as file:
+            file.write(content[:-1] if damage is None else damage)
+    assert run(where) == first
+    assert run(where) == first
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing(where, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert run(str(tmp_path / "file" / "below")) == run("")
+
+
+def test_a_kept_file_that_is_gone_by_then_is_an_empty_one(where, monkeypatch):
+    run(where)
+    settings = Settings(jobs=1)
+    plan = plan_for(settings, registry.load(), cache=where)
+    prepared = [steps.prepare(Target("train.py"), plan), steps.prepare(Target("lib.py"), plan, wanted=False)]
+    os.unlink("lib.py")
+    from transferlint.flow.modules import ModuleIndex
+
+    project = steps.linked(prepared, ModuleIndex(["train.py", "lib.py"], "."), plan, {"train.py"})
+    assert project.linked("train.py") is not None
+
+
+def test_old_entries_go_once_a_day(where):
+    run(where)
+    old, new = sorted(entries(where))
+    now = time.time()
+    os.utime(old, (now - 40 * 24 * 3600,) * 2)
+    cache.prune(where, now)
+    assert entries(where) == [new]
+    os.utime(new, (now - 40 * 24 * 3600,) * 2)
+    cache.prune(where, now + 3600)
+    assert entries(where) == [new]
+    cache.prune(where, now + 25 * 3600)
+    assert entries(where) == []
+
+
+def test_fixes_are_made_from_what_is_kept(where):
+    with open("made.py", "w") as file:
+        file.write("import torch\n\n\ndef forward(x):\n    return x + torch.zeros(3).cuda()\n")
+    run(where, "made.py")
+    settings = Settings(jobs=1, fix=True)
+    plan = dataclasses.replace(plan_for(settings, registry.load(), cache=where))
+    result = check_paths(("made.py",), settings, plan, _Nobody())
+    assert result.changed == 1
+    assert 'torch.zeros(3, device="cuda")' in Path("made.py").read_text()

@@ -1,0 +1,315 @@
+"""Fixes of reads and copies in loops: what is kept on the device gives the same values after the loop."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from simulated import in_simulation
+
+from proving import all_rules, check_bytes, execute, fix, same
+from transferlint.model import Finding, Safety
+
+RULES = {rule.code: rule for rule in all_rules()}
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+HEAD = "import numpy as np\nimport torch\n"
+
+
+def findings(code: str, text: str) -> list[Finding]:
+    return list(check_bytes("example.py", text.encode(), [RULES[code]]))
+
+
+def safeties(code: str, text: str) -> list[Safety | None]:
+    return [found.fix.safety if found.fix is not None else None for found in findings(code, text)]
+
+
+def fixed(code: str, text: str) -> str:
+    """The text after all fixes, which must come to rest and compute the same where torch is there."""
+    made = fix(text, RULES[code], unsafe=True)
+    assert made.refused == ()
+    again = fix(made.text, RULES[code], unsafe=True)
+    assert again.text == made.text
+    if HAS_TORCH:
+        one, two = execute(text), execute(made.text)
+        assert one.error is None
+        assert two.error is None, two.error
+        assert [name for name, value in one.values.items() if not same(value, two.values[name])] == []
+    return made.text
+
+
+def looped(body: str, before: str, result: str, turns: str = "4") -> str:
+    """A function that goes over chunks on the device; `out` is what it returns."""
+    indented = "".join(f"        {line}\n" for line in body.splitlines())
+    start = "".join(f"    {line}\n" for line in before.splitlines())
+    head = f"{HEAD}def run(data, n: int):\n    data = data.cuda()\n{start}    for i in range(n):\n"
+    return f"{head}{indented}    return {result}\nout = run(torch.arange(8.0).reshape(4, 2), {turns})\n"
+
+
+SUMS = {
+    "a float": ("total += data[i].sum().item()", "total = 0.0", "total += data[i].sum().detach()", "float(total)"),
+    "with a factor": ("total += 2 * data[i].sum().item()", "total = 0.0", "2 * data[i].sum().detach()", "float(total)"),
+    "of whole numbers": ("total += (data[i] > 2).sum().item()", "total = 0", "(data[i] > 2).sum().detach()", "total)"),
+    "from an int": ("total += data[i].sum().item()", "total = 0", ".detach()", "torch.as_tensor(total).item()"),
+    "taken away": ("total -= data[i].sum().item() / 2", "total = 1.0", ".detach() / 2", "float(total)"),
+    "under a condition": ("if i:\n    total += data[i].sum().item()", "total = 0.0", ".detach()", "float(total)"),
+}
+
+
+@pytest.mark.parametrize("turns", ["4", "0"])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_stay_on_the_device(name: str, turns: str) -> None:
+    body, before, kept, read = SUMS[name]
+    made = fixed("TL101", looped(body, before, "total", turns))
+    assert kept in made
+    assert made.count(read) == 1
+    assert made.index(kept) < made.index(read) < made.index("return total")
+
+
+def test_two_sums_into_one_are_read_once() -> None:
+    body = "total += data[i].sum().item()\nother = 1\ntotal += data[i].max().item()"
+    made = fixed("TL101", looped(body, "total = 0.0", "total"))
+    assert made.count("total = float(total)") == 1
+    assert ".item()" not in made
+
+
+@pytest.mark.parametrize(
+    ("body", "before"),
+    [
+        ("total += data[i].sum().item()\nprint(total)", "total = 0.0"),
+        ("total += data[i].sum().item()\nif total > 3:\n    break", "total = 0.0"),
+        ("total += data[i].sum().item()\nseen = lambda: total", "total = 0.0"),
+        ("total += data[i].sum().item()\ntotal = total / 2", "total = 0.0"),
+        ("total += str(data[i].sum().item())", "total = ''"),
+        ("total += data[i].sum().item()", "total = 'a'"),
+        ("total *= data[i].sum().item()", "total = 1.0"),
+    ],
+)
+def test_a_sum_that_is_looked_at_is_left_alone(body: str, before: str) -> None:
+    assert Safety.UNSAFE not in safeties("TL101", looped(body, before, "total"))
+
+
+def test_a_loop_with_an_else_that_looks_is_left_alone() -> None:
+    text = looped("total += data[i].sum().item()", "total = 0.0", "total")
+    text = text.replace("    return total", "    else:\n        print(total)\n    return total")
+    assert Safety.UNSAFE not in safeties("TL101", text)
+
+
+@pytest.mark.parametrize("turns", ["4", "0"])
+@pytest.mark.parametrize(
+    ("body", "kept", "read"),
+    [
+        ("x = data[i].sum()\nvalues.append(x.item())", "values.append(x.detach())", "torch.stack(values).tolist()"),
+        (
+            "values.append(data[i].sum().item())",
+            "values.append(data[i].sum().detach())",
+            "torch.stack(values).tolist()",
+        ),
+        ("values.append(data[i, :1].item())", "[i, :1].detach().clone())", "torch.stack(values).flatten().tolist()"),
+        ("data += 1\nx = data[0, 0]\nvalues.append(x.item())", "x.detach().clone()", "values).flatten().tolist()"),
+    ],
+)
+def test_lists_are_read_at_once(body: str, kept: str, read: str, turns: str) -> None:
+    made = fixed("TL101", looped(body, "values = []", "values", turns))
+    assert kept in made
+    assert f"    if values:\n        values = {read}"[:-30] in made
+    assert read in made
+
+
+@pytest.mark.parametrize(
+    ("body", "before"),
+    [
+        ("values.append(data[i].sum().item())\nprint(values)", "values = []"),
+        ("values.append(data[i].sum().item())\nvalues.append(1.0)", "values = []"),
+        ("values.append(data[i].sum().item())", "values = [1.0]"),
+        ("values.append(data[i].sum().item())", "values = []\nkept = values"),
+        ("values.append([data[i].sum().item()])", "values = []"),
+    ],
+)
+def test_a_list_that_is_looked_at_is_left_alone(body: str, before: str) -> None:
+    assert Safety.UNSAFE not in safeties("TL101", looped(body, before, "values"))
+
+
+@pytest.mark.parametrize(
+    ("append", "join", "kept", "joined"),
+    [
+        ("data[i:i + 1].cpu()", "torch.cat(parts)", "data[i:i + 1].clone()", "torch.cat(parts).cpu()"),
+        ("(data[i] * 2).cpu()", "torch.stack(parts, dim=1)", "(data[i] * 2))", "torch.stack(parts, dim=1).cpu()"),
+        (
+            "(data[i:i + 1] * 2).detach().cpu().numpy()",
+            "np.concatenate(parts, axis=0)",
+            "(data[i:i + 1] * 2).detach())",
+            "torch.cat(parts, dim=0).cpu().numpy()",
+        ),
+        ("(data[i] * 2).to('cpu')", "torch.vstack(parts)", "(data[i] * 2))", "torch.vstack(parts).cpu()"),
+    ],
+)
+def test_what_is_joined_after_the_loop_is_copied_once(append: str, join: str, kept: str, joined: str) -> None:
+    made = fixed("TL102", looped(f"parts.append({append})", "parts = []", join))
+    assert kept in made
+    assert joined in made
+
+
+@pytest.mark.parametrize(
+    "join", ["parts", "np.concatenate(parts)", "torch.cat(parts[1:])", "torch.cat([*parts, data])"]
+)
+def test_what_is_not_joined_whole_is_left_alone(join: str) -> None:
+    text = looped("parts.append(data[i:i + 1].cpu())", "parts = []", join)
+    assert Safety.UNSAFE not in safeties("TL102", text)
+
+
+def test_a_copy_is_returned_on_the_device() -> None:
+    text = f"{HEAD}class M:\n    def evaluate_batch(self, x):\n        x = x.cuda()\n"
+    text += "        return x.detach().cpu()  # c\n"
+    assert safeties("TL102", text) == [Safety.UNSAFE]
+    assert fixed("TL102", text) == text.replace(".cpu()", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "new"),
+    [
+        ("TL302", "out[int(row[i])] = i", "out[int(row_on_host[i])] = i"),
+        ("TL101", "out[row[i].item()] = i", "out[row_on_host[i].item()] = i"),
+        ("TL302", "k = int(row[i])\nout[:k] += 1\nout[row[i]:] += 1", "k = int(row_on_host[i])"),
+    ],
+)
+def test_elements_come_from_one_copy(code: str, body: str, new: str) -> None:
+    text = looped(body, "row = data[:, 0].long()\nout = [0] * 9 if False else np.zeros(9)", "out.tolist()")
+    made = fixed(code, text)
+    assert new in made
+    assert "    row_on_host = row.cpu()\n    for i in range(n):\n" in made
+
+
+def test_what_the_loop_changes_is_not_copied_before() -> None:
+    text = looped("row += 1\nout[int(row[i])] = i", "row = data[:, 0].long()\nout = np.zeros(99)", "out.tolist()")
+    assert Safety.UNSAFE not in safeties("TL302", text)
+
+
+def test_a_loop_over_elements_goes_over_a_copy() -> None:
+    text = f"{HEAD}def f(x):\n    x = x.cuda()\n    out = []\n    for e in x:\n        out.append(str(e.item()))\n"
+    text += "    return out\n"
+    text += "out = f(torch.arange(3.0))\n"
+    assert "for e in x.cpu():" in fixed("TL101", text)
+    changed = text.replace("        out.append", "        x[1] = 5\n        out.append")
+    assert fixed("TL101", changed) == changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("max(r.max() for r in data)", "torch.stack([r.max() for r in data]).max()"),
+        ("min([r.max() for r in data])", "torch.stack([r.max() for r in data]).min()"),
+        ("max(data[i])", "data[i].max()"),
+        ("max(data.sum(), 3)", "torch.clamp(data.sum(), min=3)"),
+        ("min(100.0, data.sum() + 1)", "torch.clamp(data.sum() + 1, max=100.0)"),
+    ],
+)
+def test_extremes_are_found_on_the_device(old: str, new: str) -> None:
+    made = fixed("TL302", looped(f"found = {old}\nout = out + found", "out = 0", "out"))
+    assert new in made
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["torch.cuda.synchronize()", "x = x + 1"], ["x = x + 1"]),
+        (["torch.cuda.synchronize()  # why", "x = x + 1"], ["pass  # why", "x = x + 1"]),
+        (["if n:", "    torch.cuda.empty_cache()", "x = x + 1"], ["if n:", "    pass", "x = x + 1"]),
+        (
+            ["if n:  # a:", "    # b", "    torch.cuda.empty_cache()", "x = 1"],
+            ["if n:  # a:", "    # b", "    pass", "x = 1"],
+        ),
+        (
+            ["if (n and", "        n):", "    torch.cuda.empty_cache()", "x = 1"],
+            ["if (n and", "        n):", "    pass", "x = 1"],
+        ),
+        (["x = 1; torch.cuda.synchronize()"], ["x = 1; pass"]),
+        (["if n: torch.cuda.synchronize()"], ["if n: pass"]),
+        (["torch.cuda.synchronize(", "    device=None", ")", "x = 1"], ["x = 1"]),
+    ],
+)
+def test_waits_are_removed(lines: list[str], expected: list[str]) -> None:
+    def text(body: list[str]) -> str:
+        return HEAD + "def f(loader, n):\n    for x in loader:\n" + "".join(f"        {line}\n" for line in body)
+
+    assert fix(text(lines), RULES["TL306"], unsafe=True).text == text(expected)
+
+
+def test_events_and_streams_wait_on_the_device() -> None:
+    text = (
+        "import torch\ndef f(loader):\n    side = torch.cuda.Stream()\n    done = torch.cuda.Event()\n"
+        "    for x in loader:\n        done.synchronize()\n        y = x.cuda()\n        side.synchronize()\n"
+    )
+    made = fix(text, RULES["TL306"], unsafe=True).text
+    assert "done.wait()" in made
+    assert "torch.cuda.current_stream().wait_stream(side)" in made
+
+
+def test_what_is_taken_from_a_queue_is_still_taken() -> None:
+    text = "import torch\ndef f(loader, events):\n    for x in loader:\n        events.popleft().synchronize()\n"
+    assert set(safeties("TL306", text)) <= {None}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "safety"),
+    [
+        ("torch.tensor(t.item(), dtype=t.dtype, device=t.device)", "t.detach().clone()", Safety.SAFE),
+        ("torch.tensor(t.item(), device=t.device)", "t.detach().clone()", Safety.UNSAFE),
+        (
+            "torch.tensor(t.item(), dtype=torch.float64, device='cuda')",
+            ".to(device='cuda', dtype=torch.float64)",
+            Safety.UNSAFE,
+        ),
+        ("torch.tensor(data.tolist(), dtype=data.dtype, device=data.device)", "data.detach().clone()", Safety.UNSAFE),
+        ("torch.from_numpy(data.cpu().numpy()).to(data.device)", "data.detach().clone()", Safety.UNSAFE),
+        (
+            "torch.from_numpy(np.argsort(row.cpu().numpy())).cuda()",
+            'torch.argsort(row.detach()).to(device="cuda")',
+            Safety.UNSAFE,
+        ),
+        (
+            "torch.tensor(sorted(row.tolist()), dtype=row.dtype, device=row.device)",
+            "torch.sort(row.detach()).values",
+            Safety.UNSAFE,
+        ),
+    ],
+)
+def test_detours_stay_on_the_device(old: str, new: str, safety: Safety) -> None:
+    text = looped(f"t = data.sum()\nback = {old}\nout = out + back.sum()", "row = -data[:, 0]\nout = 0", "out")
+    assert safeties("TL201", text) == [safety]
+    assert new in fixed("TL201", text)
+
+
+def test_what_is_shown_only_is_never_applied() -> None:
+    text = f"{HEAD}class M(torch.nn.Module):\n    def training_step(self, batch, i):\n"
+    text += "        loss = self.net(batch).mean()\n"
+    text += "        self.log('loss', loss.item())\n        return {'loss': loss, 'value': loss.item()}\n"
+    assert set(safeties("TL101", text)) == {Safety.DISPLAY}
+    edits = [edit for found in findings("TL101", text) if found.fix for edit in found.fix.edits]
+    assert {edit.text for edit in edits} == {".detach()"}
+    assert fix(text, RULES["TL101"], unsafe=True).text == text
+
+
+@pytest.mark.parametrize("use", ["y[:n]", "range(n)", "'%d' % n", "y.view(n, -1)", "[1, 2][n]", "(n if n > 2 else 0)"])
+def test_no_edit_is_shown_where_a_number_is_needed(use: str) -> None:
+    text = f"{HEAD}class M(torch.nn.Module):\n    def forward(self, x, y):\n"
+    text += f"        n = x.max().item()\n        return {use}\n"
+    assert safeties("TL101", text) == [None]
+
+
+@in_simulation
+def test_a_sum_waits_once_on_the_simulated_accelerator() -> None:
+    import torch
+
+    device = torch.device("cuda")
+    losses = torch.arange(4.0, device=device)
+    total = 0.0
+    for i in range(4):
+        total += losses[i].detach()
+    assert isinstance(total, torch.Tensor)
+    assert total.device.type == "cuda"
+    assert float(total) == 6.0
+    values = [losses[i].detach() for i in range(4)]
+    assert torch.stack(values).tolist() == [0.0, 1.0, 2.0, 3.0]
+    kept = losses[2].detach().clone()
+    assert kept.device == losses.device
+    assert kept.dtype == torch.tensor(losses[2].item(), dtype=losses.dtype, device=device).dtype

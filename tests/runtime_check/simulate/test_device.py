@@ -1,0 +1,210 @@
+"""`torch.cuda`, `torch.accelerator` and their neighbours answer as on a machine with one GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from simulated import in_simulation
+
+
+@in_simulation
+def test_other_devices_are_out_of_range() -> None:
+    import torch
+
+    x = torch.ones(2)
+    actions: list[Callable[[], Any]] = [
+        lambda: torch.ones(2, device="cuda:1"),
+        lambda: x.to("cuda:1"),
+        lambda: x.cuda(1),
+        lambda: x.cuda().to("cuda:1"),
+        lambda: torch.tensor([1.0], device="cuda:2"),
+        lambda: torch.randperm(4, device="cuda:1"),
+        lambda: torch.cuda.set_device(1),
+        lambda: torch.cuda.get_device_properties(1),
+        lambda: torch.cuda.synchronize("cuda:1"),
+        lambda: torch.cuda.device(1),
+        lambda: torch.cuda.Stream(device=1),
+        lambda: torch.Generator("cuda:1"),
+        lambda: torch.nn.Linear(2, 2).to("cuda:1"),
+    ]
+    for number, action in enumerate(actions):
+        with pytest.raises(torch.AcceleratorError, match="CUDA error: invalid device ordinal"):
+            print(number, action())
+    assert torch.ones(1, device="cuda:0").device == torch.device("cuda", 0)
+
+
+@in_simulation
+def test_one_device_is_there() -> None:
+    import torch
+
+    cuda = torch.cuda
+    assert (cuda.is_available(), cuda.device_count(), cuda.current_device()) == (True, 1, 0)
+    assert cuda.get_device_capability() == (8, 0)
+    assert cuda.get_device_properties("cuda").total_memory == cuda.mem_get_info()[1] > 0
+    assert cuda.is_bf16_supported()
+    assert torch.version.cuda
+    assert torch.backends.cuda.is_built()
+    assert torch.backends.cudnn.is_available()
+    torch.backends.cudnn.benchmark = True
+    assert torch.backends.cudnn.benchmark is True
+    with cuda.device(0), cuda.nvtx.range("region"):
+        cuda.empty_cache()
+    assert cuda.memory_allocated() == cuda.max_memory_reserved() == 0
+    assert cuda.memory_stats()["allocated_bytes.all.peak"] == 0
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+    assert torch.accelerator.device_count() == 1
+    with pytest.raises(NotImplementedError, match="no CUDA graphs"):
+        cuda.CUDAGraph()
+
+
+@in_simulation
+def test_streams_and_events_are_there_and_order_nothing() -> None:
+    import threading
+
+    import torch
+
+    stream = torch.cuda.Stream()
+    default = torch.cuda.current_stream()
+    assert default == torch.cuda.default_stream()
+    with torch.cuda.stream(stream):
+        assert torch.cuda.current_stream() is stream
+        elsewhere: list[Any] = []
+        thread = threading.Thread(target=lambda: elsewhere.append(torch.cuda.current_stream()))
+        thread.start()
+        thread.join()
+        assert elsewhere == [default]
+        with torch.cuda.stream(None):
+            assert torch.cuda.current_stream() is stream
+    assert torch.cuda.current_stream() is default
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    with pytest.raises(ValueError, match="must be recorded"):
+        start.elapsed_time(end)
+    start.record()
+    stream.wait_event(start)
+    stream.record_event(end)
+    end.synchronize()
+    assert start.elapsed_time(end) >= 0
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        start.elapsed_time(torch.cuda.Event())
+    with torch.Stream(device="cuda") as other:
+        assert torch.accelerator.current_stream() is other
+    torch.cuda.synchronize()
+    torch.accelerator.synchronize()
+
+
+@in_simulation
+def test_random_state_is_saved_and_restored() -> None:
+    import torch
+
+    state = torch.cuda.get_rng_state()
+    first = torch.rand(3, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(first, torch.rand(3, device="cuda"))
+    with torch.random.fork_rng(devices=[0]):
+        torch.rand(3, device="cuda")
+    assert isinstance(torch.default_generator, torch.Generator)
+    generator = torch.Generator("cuda").manual_seed(3)
+    assert generator.device == torch.device("cuda", 0)
+    assert torch.Generator().device == torch.device("cpu")
+    kept = generator.get_state()
+    drawn = torch.randperm(9, device="cuda", generator=generator)
+    generator.set_state(kept)
+    assert torch.equal(drawn, torch.randperm(9, device="cuda", generator=generator))
+
+
+@in_simulation
+def test_pinned_memory() -> None:
+    import torch
+
+    plain = torch.ones(4)
+    pinned = plain.pin_memory()
+    assert (plain.is_pinned(), pinned.is_pinned(), pinned[1:].is_pinned()) == (False, True, True)
+    assert pinned.pin_memory() is pinned
+    assert pinned.untyped_storage().is_pinned()
+    assert torch.empty(3, pin_memory=True).is_pinned()
+    assert torch.zeros(3, pin_memory=True).tolist() == [0.0] * 3
+    device = pinned.to("cuda", non_blocking=True)
+    assert not device.is_pinned()
+    assert device.to("cpu", non_blocking=True).is_pinned()
+    assert not device.to("cpu").is_pinned()
+    assert not device.cpu().is_pinned()
+
+
+@in_simulation
+def test_mixed_precision() -> None:
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 2)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cuda", init_scale=64.0)
+    for number in range(3):
+        with torch.autocast("cuda", dtype=torch.float16):
+            output = model(torch.randn(4, 8, device="cuda"))
+            assert output.dtype == torch.float16
+            assert torch.softmax(output, -1).dtype == torch.float32
+            assert nn.functional.mse_loss(output, torch.zeros_like(output)).dtype == torch.float32
+        loss = output.float().square().mean() * (float("inf") if number == 1 else 1.0)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        before = model[0].weight.detach().clone()
+        scaler.step(optimizer)
+        assert torch.equal(before, model[0].weight) == (number == 1)
+        scaler.update()
+        optimizer.zero_grad()
+    assert scaler.get_scale() == 32.0
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert nn.Conv2d(1, 2, 3).cuda()(torch.randn(1, 1, 5, 5, device="cuda")).dtype == torch.bfloat16
+        assert nn.LSTM(4, 4).cuda()(torch.randn(3, 2, 4, device="cuda"))[0].dtype == torch.bfloat16
+
+
+@in_simulation
+def test_types_and_memory_of_other_makers() -> None:
+    import pickle
+
+    import torch
+
+    half = torch.arange(4.0).cuda().to(torch.float8_e4m3fn)
+    assert half.float().tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert half[1:3].cpu().float().tolist() == [1.0, 2.0]
+    x = torch.arange(3.0, device="cuda")
+    assert pickle.loads(pickle.dumps(x)).tolist() == [0.0, 1.0, 2.0]
+    shared = torch.from_dlpack(x)
+    shared += 1
+    assert x.tolist() == [1.0, 2.0, 3.0]
+    assert (torch.view_as_complex(torch.ones(3, 2, device="cuda")).conj() * 1j).real.tolist() == [1.0] * 3
+    with pytest.raises(NotImplementedError, match=r"the simulated CUDA device has no .* layout torch\.sparse"):
+        x.to_sparse()
+
+
+@in_simulation
+def test_a_compiled_function_runs_eagerly_and_says_so_once() -> None:
+    import contextlib
+    import io
+
+    import torch
+
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        doubled = torch.compile(lambda x: x * 2)
+        model = torch.compile(torch.nn.Linear(2, 2).cuda(), mode="max-autotune")
+        torch.nn.Linear(2, 2).compile()
+        assert doubled(torch.ones(1, device="cuda")).tolist() == [2.0]
+        assert model(torch.ones(1, 2, device="cuda")).is_cuda
+    assert said.getvalue() == (
+        "runtime_check: torch.compile does nothing on the simulated device: the program runs eagerly\n"
+    )
+
+
+@in_simulation
+def test_the_profiler_is_quiet() -> None:
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as taken:
+        torch.ones(8, device="cuda") + 1
+    assert any(event.key == "aten::add" for event in taken.key_averages())

@@ -1,0 +1,143 @@
+"""Starting: once, for good, or not at all with one line that says why, and then nothing has changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from simulated import in_fork, in_simulation
+
+
+@in_simulation
+def test_there_is_one_simulation_in_a_process() -> None:
+    import torch
+
+    from runtime_check import simulate
+
+    assert simulate.start() is simulate.start()
+    assert simulate.refusal() == ""
+    assert simulate.start().device_name == torch.cuda.get_device_name()
+
+
+@in_fork
+def test_asking_for_a_refusal_changes_nothing() -> None:
+    import torch
+
+    from runtime_check import simulate
+
+    assert simulate.refusal() == ""
+    assert not torch.cuda.is_available()
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        torch.ones(1, device="cuda")
+
+
+@in_fork
+def test_it_does_not_start_after_a_backward_pass() -> None:
+    import torch
+
+    from runtime_check import simulate
+
+    torch.ones(1, requires_grad=True).sum().backward()
+    with pytest.raises(simulate.Refused, match=r"before the first backward pass.*tested with torch 2") as refused:
+        simulate.start()
+    assert "\n" not in str(refused.value)
+    assert not torch.cuda.is_available()
+
+
+@in_fork
+def test_another_order_of_virtual_functions_is_refused() -> None:
+    from runtime_check import simulate
+    from runtime_check.simulate import cuda_hooks, device_guard
+
+    real = cuda_hooks.slots
+    cuda_hooks.slots = lambda header: {name: slot + (slot > 1) for name, slot in real(header).items()}
+    assert "isBuilt() is function 3, its behaviour says 2" in simulate.refusal()
+    cuda_hooks.slots = lambda header: {}
+    assert "header of accelerator hooks" in simulate.refusal()
+    cuda_hooks.slots = real
+    device_guard.slots = lambda header: {}
+    assert "header of device guards" in simulate.refusal()
+
+
+@in_fork
+def test_an_abort_in_the_trial_is_a_refusal() -> None:
+    from runtime_check import simulate
+    from runtime_check.simulate import trial
+
+    trial.exercise = os.abort
+    assert simulate.refusal().startswith("the simulated accelerator cannot start: SIGABRT")
+
+
+@in_fork
+def test_a_trial_that_hangs_is_ended() -> None:
+    import time
+
+    from runtime_check import simulate
+    from runtime_check.simulate import trial
+
+    trial.SECONDS = 1.0
+    trial.exercise = lambda: time.sleep(30)
+    assert "did not end in time" in simulate.refusal()
+
+
+@in_fork
+def test_a_start_that_fails_is_taken_back() -> None:
+    import torch
+
+    from runtime_check import simulate
+    from runtime_check.simulate import dispatcher, trial
+
+    before = {name: value for name, value in vars(torch.cuda).items() if not name.startswith("__")}
+    names = {module: dict(vars(module)) for module in (torch, torch.accelerator, torch.Tensor, torch.UntypedStorage)}
+
+    def broken(*_args: object) -> None:
+        raise KeyError("on purpose")
+
+    trial.run = lambda install: ""
+    dispatcher._fall_back = broken
+    with pytest.raises(simulate.Refused, match="KeyError: 'on purpose'"):
+        simulate.start()
+    assert {name: value for name, value in vars(torch.cuda).items() if not name.startswith("__")} == before
+    for module, values in names.items():
+        assert dict(vars(module)) == values
+    assert torch._C._accelerator_getAccelerator() is None
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        torch.ones(1, device="cuda")
+    x = torch.ones(3, requires_grad=True)
+    (x * 2).sum().backward()
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize("hidden", ["", "-1"])
+def test_a_hidden_gpu_is_no_obstacle(hidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from runtime_check.simulate import conditions
+
+    monkeypatch.setattr(conditions.Path, "exists", lambda self: True)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    assert conditions._real_device() == ""
+
+
+def test_a_visible_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from runtime_check.simulate import conditions
+
+    monkeypatch.setattr(conditions.Path, "exists", lambda self: True)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert conditions._real_device().startswith("a real GPU is visible; hide it with CUDA_VISIBLE_DEVICES=")
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [("", "torch is not installed"), ("2.9.1+cu128", "it needs torch 2.10 or later"), ("odd", "2.10")],
+)
+def test_other_versions_of_torch_are_refused(version: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from runtime_check.simulate import conditions
+
+    monkeypatch.setattr(conditions, "torch_version", lambda: version)
+    assert why in conditions._torch()
+
+
+def test_the_package_imports_without_torch() -> None:
+    code = "import sys, runtime_check.simulate; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,491 @@
+"""Findings held against runs: one verdict each, for the right records, in words that promise nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime_check import findings as found
+from runtime_check.findings import FindingsError, FoundFinding
+from runtime_check.records import (
+    OVERFLOW,
+    Blocked,
+    Executed,
+    Header,
+    Link,
+    LinkKind,
+    Missing,
+    Outcome,
+    Run,
+    SiteRecord,
+)
+from runtime_check.verdicts import Judgement, Verdict, VerdictKind, judge
+from transferlint.model import AGAIN, Direction, Evidence, Site
+
+D2H, H2D, NONE = Direction.D2H, Direction.H2D, Direction.NONE
+SCALAR, COPY = "aten::_local_scalar_dense", "aten::copy_"
+HEADER = Header(("train.py",), "", "a device", "1", "2.13.0", "3.12.1", "trace", "measured")
+OUTCOME = Outcome(101, 100, 1000, 10**9, 10**9, 0)
+FILE = "/program/train.py"
+
+
+def site(line: int, column: int = 0, end: int = 0, path: str = FILE) -> Site:
+    return Site(path, line, column, line, end)
+
+
+def finding(code: str, where: Site, *evidence: tuple[Site, str], **more: str) -> FoundFinding:
+    links = tuple(Evidence(place, message) for place, message in evidence)
+    shown = FoundFinding(code, "a-rule", where, "train.py", "it does", "do without", links)
+    return dataclasses.replace(shown, **more)  # type: ignore[arg-type]
+
+
+def record(number: int, where: Site, direction: Direction = D2H, operation: str = SCALAR, **more: object) -> SiteRecord:
+    fields: dict[str, object] = {
+        "id": number,
+        "site": where,
+        "direction": direction,
+        "operation": operation,
+        "count": 100,
+        "bytes": 400,
+        "sync": True,
+        "blocked": Blocked(1_000_000, 10_000, 10_000, 10_000),
+        "stepped": 100,
+    }
+    return SiteRecord(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def run(*sites: SiteRecord, links: tuple[Link, ...] = (), lines: tuple[int, ...] = (), **header: str) -> Run:
+    changed = dataclasses.replace(HEADER, **header)  # type: ignore[arg-type]
+    return Run(changed, sites, links, outcome=OUTCOME, executed=(Executed(FILE, lines),))
+
+
+def only(findings: list[FoundFinding], of: Run) -> Verdict:
+    (verdict,) = judge(findings, of).verdicts
+    return verdict
+
+
+ITEM = finding("TL101", site(7, 5, 16))
+
+
+def test_what_crossed_is_confirmed_with_its_sums() -> None:
+    verdict = only([ITEM], run(record(0, site(7, 5, 16))))
+    assert verdict.kind is VerdictKind.CONFIRMED
+    assert (verdict.count, verdict.bytes, verdict.blocked_ns) == (100, 400, 1_000_000)
+    assert verdict.text == "100 times (1 a step), d2h, 400 B: blocked the host for 1.00 ms (0.1 % of the run)"
+    assert verdict.act == "do without"
+
+
+def test_a_line_that_ran_and_moved_nothing_refutes() -> None:
+    verdict = only([ITEM], run(lines=(7,)))
+    assert (verdict.kind, verdict.text) == (VerdictKind.REFUTED, "the line ran and nothing crossed")
+    assert verdict.act == "if no run crosses here, say so: `# transferlint: ignore[TL101] <why>`"
+
+
+def test_a_line_that_did_not_run_is_not_reached() -> None:
+    verdict = only([ITEM], run(lines=(6, 8)))
+    assert (verdict.kind, verdict.text) == (VerdictKind.NOT_REACHED, "the line did not run")
+
+
+def test_without_lines_nothing_is_refuted() -> None:
+    judgement = judge([ITEM], dataclasses.replace(run(), executed=()))
+    assert judgement.verdicts[0].kind is VerdictKind.NOT_REACHED
+    assert "which lines ran was not recorded: nothing can be refuted" in judgement.notes
+    assert judge([ITEM], run(), executed={FILE: [7]}).verdicts[0].kind is VerdictKind.REFUTED
+
+
+def test_any_line_of_a_long_finding_counts_as_run() -> None:
+    long = finding("TL101", Site(FILE, 7, 5, 9, 3))
+    assert only([long], run(lines=(9,))).kind is VerdictKind.REFUTED
+    assert only([long], run(record(0, Site(FILE, 8, 9, 8, 12)))).kind is VerdictKind.CONFIRMED
+    assert only([long], run(record(0, Site(FILE, 9, 5, 9, 12)), lines=(7,))).kind is VerdictKind.REFUTED
+
+
+def test_a_move_that_did_nothing_refutes_and_says_so() -> None:
+    up = finding("TL103", site(7, 5, 16))
+    idle = record(0, site(7, 5, 16), NONE, "aten::to", sync=False, count=40, bytes=0, blocked=Blocked())
+    verdict = only([up], run(idle, lines=(7,)))
+    assert verdict.kind is VerdictKind.REFUTED
+    assert verdict.text == "it ran 40 times, and the value was there already"
+
+
+def test_a_needless_move_is_borne_out_by_moving_nothing() -> None:
+    needless = finding("TL407", site(7, 5, 16))
+    assert only([needless], run(lines=(7,))).kind is VerdictKind.CONFIRMED
+    assert only([needless], run()).kind is VerdictKind.NOT_REACHED
+    assert only([needless], run(record(0, site(7, 5, 16)), lines=(7,))).kind is VerdictKind.PARTLY
+
+
+def test_columns_tell_findings_of_one_line_apart() -> None:
+    other = finding("TL101", site(7, 20, 31))
+    verdicts = judge([ITEM, other], run(record(0, site(7, 20, 31), count=3), lines=(7,))).verdicts
+    assert [(one.kind, one.finding.site.column, one.count) for one in verdicts] == [
+        (VerdictKind.CONFIRMED, 20, 3),
+        (VerdictKind.REFUTED, 5, 0),
+    ]
+
+
+def test_without_columns_the_direction_tells_them_apart() -> None:
+    up = finding("TL104", site(7, 20, 31))
+    records = (record(0, site(7), count=3), record(1, site(7), H2D, COPY, count=5))
+    verdicts = judge([ITEM, up], run(*records)).verdicts
+    assert {one.finding.code: one.count for one in verdicts} == {"TL101": 3, "TL104": 5}
+
+
+def test_without_columns_the_operation_tells_them_apart() -> None:
+    copy = finding("TL102", site(7, 20, 31))
+    records = (record(0, site(7), count=3), record(1, site(7), D2H, COPY, count=5))
+    verdicts = judge([ITEM, copy], run(*records)).verdicts
+    assert {one.finding.code: one.count for one in verdicts} == {"TL101": 3, "TL102": 5}
+
+
+def test_a_record_within_two_findings_bears_both_out() -> None:
+    decision = finding("TL203", site(7, 2, 30))
+    judgement = judge([ITEM, decision], run(record(0, site(7, 5, 16))))
+    assert [one.kind for one in judgement.verdicts] == [VerdictKind.CONFIRMED] * 2
+    assert judgement.blocked_ns == 1_000_000  # and counts once
+
+
+def test_a_call_around_a_finding_is_not_its_read() -> None:
+    """`report(loss.item())`, where `report` reads something of its own, inside a library."""
+    around = record(1, site(3, path="/lib/site-packages/report.py"), user=site(7, 1, 20), count=9)
+    assert only([ITEM], run(record(0, site(7, 5, 16)), lines=(7,))).count == 100
+    both = run(record(0, site(7, 5, 16)), around, lines=(7,))
+    assert only([ITEM], both).count == 109  # seen only at a line that holds the finding, so it may be its own
+    outer = finding("TL302", site(7, 1, 20))
+    counts = {one.finding.code: one.count for one in judge([ITEM, outer], both).verdicts}
+    assert counts == {"TL101": 100, "TL302": 109}
+
+
+def test_a_librarys_read_belongs_to_the_users_line() -> None:
+    inside = record(0, site(3, 1, 9, path="/lib/site-packages/metric.py"), user=site(7, 5, 16))
+    assert only([ITEM], run(inside)).kind is VerdictKind.CONFIRMED
+
+
+def test_a_read_in_a_wrapper_belongs_to_the_call_that_is_found() -> None:
+    chain = (site(7, 5, 16), site(40, 1, 9))
+    assert only([ITEM], run(record(0, site(90, 5, 20), chain=chain))).kind is VerdictKind.CONFIRMED
+    inside = (site(7, 6, 12), site(40, 1, 9))
+    assert only([ITEM], run(record(0, site(90, 5, 20), chain=inside), lines=(7,))).kind is VerdictKind.REFUTED
+
+
+def test_columns_within_f_strings_of_311_are_not_trusted() -> None:
+    shown = finding("TL303", site(7, 5, 30))
+    misplaced = record(0, site(7, 2, 4), D2H, COPY)
+    assert only([shown], run(misplaced, lines=(7,), python="3.11.9")).kind is VerdictKind.CONFIRMED
+    assert only([shown], run(misplaced, lines=(7,))).kind is VerdictKind.REFUTED
+
+
+def test_a_finding_stands_for_the_reads_near_it() -> None:
+    cluster = finding("TL101", site(7, 5, 16), (site(3, 1, 9), "moved to the device here"), (site(9, 5, 16), AGAIN))
+    upload = record(0, site(3, 1, 9), H2D, COPY)
+    judgement = judge([cluster], run(upload, record(1, site(7, 5, 16)), record(2, site(9, 5, 16))))
+    (verdict,) = judgement.verdicts
+    assert (verdict.count, verdict.blocked_ns) == (200, 2_000_000)
+    assert verdict.text.startswith("200 times at 2 sites (2 a step), d2h, 800 B: blocked the host for 2.00 ms")
+    assert [one.records for one in judgement.missed] == [(upload,)]
+
+
+ROUND = finding("TL201", site(7, 5, 16), (site(9, 5, 30), "back on the device here"))
+DOWN, UP = record(0, site(7, 5, 16), D2H, COPY), record(1, site(9, 5, 30), H2D, COPY)
+
+
+def test_a_round_trip_that_was_seen_is_confirmed() -> None:
+    kind = LinkKind.DEVICE_HOST_DEVICE
+    links = (Link(kind, 0, 1, 60, 240, False), Link(kind, 0, 1, 40, 1, True))
+    verdict = only([ROUND], run(DOWN, UP, links=links))
+    assert (verdict.kind, verdict.links) == (VerdictKind.CONFIRMED, links)
+    assert verdict.text.endswith(
+        "; round trip (d2h2d) seen 60 times, unchanged; round trip (d2h2d) seen 40 times, changed on the way"
+    )
+
+
+def test_both_ends_that_crossed_are_a_round_trip_whose_data_was_not_followed() -> None:
+    verdict = only([ROUND], run(DOWN, UP))
+    assert verdict.kind is VerdictKind.CONFIRMED
+    assert verdict.text.endswith("; the other end crossed 100 times; that it is the same data was not seen")
+
+
+def test_one_end_alone_is_partly() -> None:
+    verdict = only([ROUND], run(DOWN))
+    assert verdict.kind is VerdictKind.PARTLY
+    assert verdict.text.endswith("; nothing was seen to cross at the other end")
+    guard = only([ROUND], run(DOWN, level="guard"))
+    assert guard.kind is VerdictKind.PARTLY
+    assert "level guard does not follow data" in guard.text
+
+
+def test_the_other_end_is_not_missed() -> None:
+    assert judge([ROUND], run(DOWN, UP)).missed == ()
+
+
+def test_the_other_end_that_only_the_run_shows_is_not_missed_either() -> None:
+    elsewhere = record(2, site(30, 5, 30), H2D, COPY)
+    back = (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 2, 100, 400, False),)
+    assert judge([ROUND], run(DOWN, elsewhere, links=back)).missed == ()
+    assert [one.site.line for one in judge([ROUND], run(DOWN, elsewhere)).missed] == [30]
+
+
+def test_an_invariant_that_was_seen_to_be_one_says_so() -> None:
+    invariant = finding("TL103", site(9, 5, 30))
+    repeats = (Link(LinkKind.REPEAT, 1, 1, 99, 9, False),)
+    assert only([invariant], run(UP, links=repeats)).text.endswith("; the same data went again 99 times")
+    assert only([invariant], run(UP)).kind is VerdictKind.CONFIRMED
+
+
+def test_a_repeated_upload_has_to_repeat() -> None:
+    again = finding("TL204", site(9, 5, 30))
+    assert only([again], run(UP)).kind is VerdictKind.PARTLY
+    verdict = only([again], run(UP, links=(Link(LinkKind.REPEAT, 1, 1, 99, 9, False),)))
+    assert verdict.kind is VerdictKind.CONFIRMED
+    assert verdict.text.endswith("; the same data went again 99 times")
+
+
+@pytest.mark.parametrize(
+    ("code", "fields", "kind"),
+    [
+        ("TL402", {"pinned": 100}, VerdictKind.CONFIRMED),
+        ("TL402", {"pinned": 0}, VerdictKind.PARTLY),
+        ("TL403", {"hint_ignored": 1}, VerdictKind.CONFIRMED),
+        ("TL403", {"hint_ignored": 0}, VerdictKind.PARTLY),
+        ("TL503", {"direction": D2H, "non_blocking": 1, "sync": False}, VerdictKind.CONFIRMED),
+        ("TL503", {"direction": D2H, "non_blocking": 0}, VerdictKind.REFUTED),
+        ("TL306", {"direction": NONE, "operation": "torch.cuda.synchronize"}, VerdictKind.CONFIRMED),
+        ("TL306", {}, VerdictKind.REFUTED),
+        ("TL999", {}, VerdictKind.CONFIRMED),
+        ("TL304", {"direction": NONE, "operation": "aten::nonzero"}, VerdictKind.CONFIRMED),
+    ],
+)
+def test_the_manner_is_part_of_the_claim(code: str, fields: dict[str, object], kind: VerdictKind) -> None:
+    crossed = record(0, site(7, 5, 16), **{"direction": H2D, "operation": COPY, **fields})  # type: ignore[arg-type]
+    assert only([finding(code, site(7, 5, 16))], run(crossed, lines=(7,))).kind is kind
+
+
+def test_what_is_not_about_transfers_gets_no_verdict() -> None:
+    judgement = judge([finding("TL002", site(7)), finding("TL502", site(7))], run())
+    assert judgement.verdicts == ()
+    assert [one.code for one in judgement.unjudged] == ["TL002", "TL502"]
+
+
+def test_the_longest_waits_come_first() -> None:
+    findings = [finding("TL101", site(line, 5, 16)) for line in range(1, 6)]
+    waits = {2: 5, 3: 500, 4: 50}
+    records = [record(line, site(line, 5, 16), blocked=Blocked(total=wait)) for line, wait in waits.items()]
+    verdicts = judge(findings, run(*records, lines=(5,))).verdicts
+    assert [one.finding.site.line for one in verdicts] == [3, 4, 2, 5, 1]
+
+
+def test_no_word_promises_a_gain() -> None:
+    findings = [finding(f"TL{number}", site(7, 5, 16)) for number in (101, 103, 201, 204, 301, 402, 407, 999)]
+    records = (DOWN, UP, record(2, site(7, 5, 16)), record(3, site(7, 5, 16), H2D, COPY))
+    for of in (run(*records), run(*records, time_source="modelled"), run(lines=(7,)), run()):
+        judgement = judge(findings, of)
+        for one in (*judgement.verdicts, *judgement.missed):
+            text = f"{one.text} {one.act}"
+            assert not re.search(r"\b(speed|faster|gain|sav)|\n", text), text
+
+
+def test_modelled_times_are_no_share_of_a_run() -> None:
+    judgement = judge([ITEM], run(record(0, site(7, 5, 16)), record(1, site(70, 5, 16)), time_source="modelled"))
+    assert judgement.share is None
+    assert "blocked the host for 1.00 ms (modelled; 50.0 % of all waiting)" in judgement.verdicts[0].text
+    assert judgement.notes[0].startswith("times are modelled")
+
+
+def missed(*records: SiteRecord, links: tuple[Link, ...] = (), root: str = "", **header: str) -> Judgement:
+    return judge([], run(*records, links=links, **header), root=root)
+
+
+def test_hot_sites_without_a_finding_are_missed() -> None:
+    rare = record(1, site(9, 5, 16), stepped=10)
+    (miss,) = missed(record(0, site(7, 5, 16)), rare).missed
+    assert (miss.site, miss.own, miss.explained, miss.count) == (site(7, 5, 16), True, "", 100)
+    assert miss.text == "100 times (1 a step), d2h, 400 B: blocked the host for 1.00 ms (0.1 % of the run)"
+    assert miss.act == "keep it on the device, and read it once after the loop"
+
+
+def test_without_steps_what_crossed_often_is_hot() -> None:
+    few = [record(number, site(number, 5, 16), count=count, stepped=0) for number, count in ((1, 9), (2, 10))]
+    whole = dataclasses.replace(run(*few), outcome=dataclasses.replace(OUTCOME, steps=0, full_steps=0))
+    assert [miss.site.line for miss in judge([], whole).missed] == [2]
+
+
+def test_threads_of_one_site_are_one_miss() -> None:
+    halves = [record(n, site(7, 5, 16), thread=name, stepped=30, count=30) for n, name in enumerate(("a", "b"))]
+    (miss,) = missed(*halves).missed
+    assert (miss.count, len(miss.records)) == (60, 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "links", "level", "explained", "act"),
+    [
+        ({"sync": False}, (), "trace", "nothing waits for it: the time is the call's own", "nothing: the host"),
+        ({}, (), "trace", "new data every time, as a batch is", "if it is a batch"),
+        ({"pinned": 100}, (), "trace", "new data every time, as a batch is", "give `non_blocking=True`"),
+        ({}, (), "guard", "", "if it is a batch"),
+        ({"hint_ignored": 5}, (), "trace", "", "pin the memory"),
+        ({}, (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),), "trace", "", "upload it once, before the loop"),
+        ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 95, 9, False),), "trace", "", "upload it once, before the loop"),
+        ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 50, 9, False),), "trace", "new data every time, as a batch is", "if"),
+        ({}, (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, True),), "trace", "", "downloaded at train.py:50"),
+        ({}, (Link(LinkKind.SCALAR_DETOUR, 0, 1, 9, 9),), "trace", "", "downloaded at train.py:50"),
+    ],
+)
+def test_an_upload_is_explained_or_missed(
+    fields: dict[str, object], links: tuple[Link, ...], level: str, explained: str, act: str
+) -> None:
+    cold = record(0, site(50, 1, 5), D2H, COPY, stepped=0)
+    (miss,) = missed(cold, record(1, site(7, 5, 16), H2D, COPY, **fields), links=links, level=level).missed  # type: ignore[arg-type]
+    assert miss.explained == explained
+    assert act in miss.act
+
+
+def test_a_download_that_goes_back_names_the_line() -> None:
+    links = (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, False),)
+    miss = next(one for one in missed(DOWN, UP, links=links).missed if one.direction is D2H)
+    assert miss.act == "compute it on the device: it goes back at train.py:9"
+    assert miss.text.endswith("; round trip (d2h2d) seen 9 times, unchanged")
+
+
+def test_own_code_comes_before_libraries() -> None:
+    library = record(0, site(3, path="/venv/lib/site-packages/lib.py"), blocked=Blocked(total=9**9))
+    through = record(1, site(4, path="/venv/lib/site-packages/lib.py"), user=site(8, 1, 5))
+    own = record(2, site(7, 5, 16))
+    found = missed(library, through, own, root="/program").missed
+    assert [(one.site.line, one.own) for one in found] == [(7, True), (8, True), (3, False)]
+    assert found[1].explained == "inside lib, which is not the program's own code"
+    assert "a library's" in found[2].explained
+    elsewhere = missed(own, root="/other").missed
+    assert not elsewhere[0].own
+
+
+def test_what_a_library_does_below_one_line_is_told_once() -> None:
+    inside = [
+        record(number, site(line, path=f"/venv/lib/site-packages/solver/{name}.py"), way, user=site(8, 1, 5))
+        for number, (name, line, way) in enumerate([("a", 3, D2H), ("a", 4, D2H), ("b", 9, D2H), ("b", 5, H2D)])
+    ]
+    found = missed(*inside, record(4, site(8, 1, 5)), root="/program").missed
+    assert [(one.direction, one.count, one.explained) for one in found] == [
+        (D2H, 100, ""),
+        (D2H, 300, "inside solver, which is not the program's own code"),
+        (H2D, 100, "inside solver, which is not the program's own code"),
+    ]
+
+
+def test_a_checkpoint_is_explained_where_it_is_written_now_and_then(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("save_checkpoint(\n    model)\nreport(model.cpu())\n", encoding="utf-8")
+    saving = Site(str(program), 1, 1, 2, 11)
+    now, always = record(0, saving, steps=4), record(0, saving, steps=60)
+    other = record(0, Site(str(program), 3, 1, 3, 20), steps=4)
+    explained = [missed(one).missed[0].explained for one in (now, always, other)]
+    assert explained == ["a checkpoint, and not in every step", "", ""]
+
+
+def test_what_did_not_cross_or_has_no_site_is_not_missed() -> None:
+    idle = record(0, site(7, 5, 16), NONE, "aten::to", sync=False)
+    rest = record(1, Site(OVERFLOW, 0, 0, 0, 0))
+    assert missed(idle, rest).missed == ()
+
+
+def test_notes_say_what_is_not_known() -> None:
+    outcome = dataclasses.replace(
+        OUTCOME, status=None, overflow=3, missing=(Missing("DataLoader worker 7", "it was spawned", 2),)
+    )
+    notes = judge([], dataclasses.replace(run(), outcome=outcome, truncated=True)).notes
+    assert notes == (
+        "the run has no exit status: it was killed or still runs; what it recorded until then is shown",
+        "the last line of a file of records was cut off and left out",
+        "the events of DataLoader worker 7 are missing (2 events): it was spawned",
+        "3 events came from more sites than are kept apart: counted under (further sites)",
+    )
+
+
+def test_the_act_names_the_command_that_fixes() -> None:
+    fixable = finding("TL401", site(7), fix="safe")
+    assert only([fixable], run(record(0, site(7), H2D, COPY))).act == "do without (`transferlint check --fix train.py`)"
+
+
+SOURCE = """\
+import numpy as np
+import torch
+
+
+def train(model: torch.nn.Module, loader, device):
+    for x, y in loader:
+        x = x.to(device)
+        loss = model(x)
+        first = loss.mean().item()
+        second = loss.max().item()
+        order = np.argsort(loss.detach().cpu().numpy())
+        order = torch.from_numpy(order).to(device)
+        worst = loss.min()
+        if worst > 3:
+            return first, second, order
+"""
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> tuple[tuple[FoundFinding, ...], str]:
+    path = tmp_path / "train.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    options = ["--isolated", "--no-cache", "--output-format", "json", "."]
+    command = [sys.executable, "-m", "transferlint", "check", *options]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    return found.read_findings(made.stdout, tmp_path), str(path.resolve())
+
+
+def test_what_check_finds_is_joined(checked: tuple[tuple[FoundFinding, ...], str]) -> None:
+    """The words of the evidence that verdicts go by are those that `check` writes."""
+    findings, path = checked
+    lines = SOURCE.split("\n")
+
+    def at(number: int, text: str, direction: Direction, operation: str, line: int) -> SiteRecord:
+        start = lines[line - 1].index(text) + 1
+        return record(number, Site(path, line, start, line, start + len(text)), direction, operation)
+
+    records = (
+        at(0, "x.to(device)", H2D, COPY, 7),
+        at(1, "loss.mean().item()", D2H, SCALAR, 9),
+        at(2, "loss.max().item()", D2H, SCALAR, 10),
+        at(3, "loss.detach().cpu()", D2H, COPY, 11),
+        at(4, "torch.from_numpy(order).to(device)", H2D, COPY, 12),
+        at(5, "worst > 3", D2H, SCALAR, 14),
+    )
+    judgement = judge(findings, run(*records), executed={path: range(1, 16)})
+    verdicts = {one.finding.code: one for one in judgement.verdicts}
+    assert {code: one.kind for code, one in verdicts.items()} == {
+        "TL101": VerdictKind.CONFIRMED,
+        "TL201": VerdictKind.CONFIRMED,
+        "TL301": VerdictKind.CONFIRMED,
+    }
+    assert [one.id for one in verdicts["TL101"].records] == [1, 2]
+    assert "the other end crossed 100 times" in verdicts["TL201"].text
+    assert [(one.site.line, one.explained) for one in judgement.missed] == [(7, "new data every time, as a batch is")]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "{}", '{"findings": [{"code": "TL101"}]}', '{"findings": 3}'])
+def test_what_is_no_report_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(FindingsError) as caught:
+        found.read_findings(text, source="found.json")
+    assert str(caught.value).startswith("found.json: not a report of `transferlint check --output-format json`")
+    assert "\n" not in str(caught.value)
+
+
+def test_findings_keep_what_a_report_needs(tmp_path: Path) -> None:
+    place = {"path": "a.py", "line": 1, "column": 2, "end_line": 3, "end_column": 4}
+    fields = {
+        **place, "code": "TL101", "name": "n", "message": "m", "help": "h", "confidence": "likely",
+        "heat": {"hot": True}, "evidence": [{**place, "message": "e"}],
+        "fix": {"title": "t", "safety": "unsafe", "edits": []}, "context": "c", "fingerprint": "f", "later": 1,
+    }  # fmt: skip
+    (one,) = found.read_findings(json.dumps({"findings": [fields]}), tmp_path)
+    where = Site(str((tmp_path / "a.py").resolve()), 1, 2, 3, 4)
+    assert one == FoundFinding(
+        "TL101", "n", where, "a.py", "m", "h", (Evidence(where, "e"),), "likely", True, "unsafe", "t", "c", "f"
+    )

@@ -1,0 +1,107 @@
+"""What an annotation says of the value that it stands at: of a parameter, a variable, an attribute, a result."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from transferlint.flow.names import ident
+from transferlint.flow.values import (
+    ANYWHERE,
+    CONTAINER,
+    DEVICE_NAME,
+    DTYPE_VALUE,
+    GIVEN,
+    HOST,
+    HOST_ARRAY,
+    LOADER,
+    MAPPING,
+    MODULE,
+    OBJECT,
+    OPTIMIZER,
+    PYTHON,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+)
+from transferlint.syntax.program import Function
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
+
+_TENSOR_NAMES = re.compile(r"\b(torch\.)?(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|TensorType)\b")
+_CONTAINERS = re.compile(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
+_PYTHON = re.compile(
+    r"^(Optional\[)?(int|float|bool|str|bytes|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
+    r"DictConfig|logging\.Logger|Logger|List\[(int|float|str|bool)\]|list\[(int|float|str|bool)\]|"
+    r"Tuple\[(int|float|str|bool)\b.*\]|tuple\[(int|float|str|bool)\b.*\]|Sequence\[(int|float|str)\]|"
+    r"Dict\[str, (int|float|str|bool|Any)\]|dict\[str, (int|float|str|bool|Any)\]|Literal\[.*)"
+    r"(\])?(\s*\|\s*(int|float|str|None|bool))*$"
+)
+
+
+_OF_PYTHON = re.compile(
+    r"^(typing\.|t\.)?(List|list|Tuple|tuple|Sequence|Iterable|Set|set|Dict|dict|Mapping)\[((List|list|Tuple|tuple)\[|[\s,.\]]|"
+    r"\b(int|float|str|bool|Any|Path)\b)+$"
+)
+_NAME = re.compile(r"[A-Za-z_][\w.]*$")
+
+
+def annotated(file: FilePlacement, function: Function, text: str, tensor: Value) -> Value | None:
+    """The value of what `text`, an annotation within `function` of `file`, stands at; `tensor` is what a tensor there
+    would be. None where it says nothing."""
+    text = text.strip("\"'")
+    plain = re.sub(r"^(typing\.)?Optional\[(.*)\]$", r"\2", text)
+    plain = re.sub(r"\s*\|\s*None$", "", plain).strip("\"'")
+    return _instance(file, function, plain) or _known(text, plain, tensor)
+
+
+def promised(file: FilePlacement, function: Function) -> Value | None:
+    """What the annotation of a function's result says; None where it says nothing, and for code on the host side."""
+    role = file.roles[function.index]
+    if not function.returns or function.is_generator or role.host_side or role.cold:
+        return None
+    return annotated(file, function, function.returns, Value(TENSOR, GIVEN, RESIDENT))
+
+
+def _instance(file: FilePlacement, function: Function, plain: str) -> Value | None:
+    """An instance of a class of the checked source."""
+    if not _NAME.match(plain):
+        return None
+    info = file.info_of(file.names.resolved(file.names.spelled(function, plain)))
+    if info is None:
+        return None
+    if info.data:
+        return Value(OBJECT | UNKNOWN, HOST, name=ident(info.key, info.index))
+    return Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
+
+
+def _known(annotation: str, plain: str, tensor: Value) -> Value | None:
+    if _PYTHON.match(annotation) or _PYTHON.match(plain):
+        return PYTHON
+    if _OF_PYTHON.match(plain):
+        return Value(CONTAINER, HOST, item=PYTHON)
+    if _CONTAINERS.match(plain):
+        item = tensor if _TENSOR_NAMES.search(plain) else None
+        if item is None and "Module" in plain:
+            item = Value(MODULE, ANYWHERE)
+        if item is None:
+            return None
+        mapping = MAPPING if re.match(r"^(typing\.|t\.)?(Dict|dict|Mapping|OrderedDict)\b", plain) else 0
+        return Value(CONTAINER, item.places, tensor.flags | mapping, tensor.why, item=item)
+    if _TENSOR_NAMES.search(plain):
+        return tensor
+    if re.search(r"(nn\.Module|\bModule|PreTrainedModel|LightningModule)\b", plain):
+        return Value(MODULE, ANYWHERE)
+    if plain in ("torch.device", "device") or plain.endswith("Device"):
+        return Value(DEVICE_NAME, GIVEN)
+    if "ndarray" in plain or "ArrayLike" in plain or "Image" in plain:
+        return HOST_ARRAY if "Tensor" not in plain else None
+    if plain.endswith("dtype"):
+        return DTYPE_VALUE
+    if "DataLoader" in plain:
+        return Value(LOADER, HOST)
+    if "Optimizer" in plain:
+        return Value(OPTIMIZER, ANYWHERE)
+    return None

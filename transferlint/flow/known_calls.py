@@ -1,0 +1,134 @@
+"""Calls of functions, methods and classes of the checked source: what they are told, give back, and pass on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transferlint.flow import effects, passing
+from transferlint.flow.annotated import promised
+from transferlint.flow.frame import Frame
+from transferlint.flow.names import ident
+from transferlint.flow.unknown_calls import arguments, unknown_call
+from transferlint.flow.values import (
+    ANYWHERE,
+    ARRAY,
+    CONTAINER,
+    FROM_PARAMETER,
+    HOST,
+    MODULE,
+    NOTHING,
+    OBJECT,
+    ON_DEVICE,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    combine,
+)
+from transferlint.knowledge.libraries import MOVERS
+from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement, Placed
+
+
+def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
+    """A function, method or class of the checked source."""
+    function = owner.program.functions[index]
+    if function.kind == "class":
+        return _construct(frame, reg, made, owner, index)
+    frame.calls[reg] = ident(owner.key, index)
+    callee = frame.code[made.function]
+    if isinstance(callee, Attr) and frame.values[callee.object].kinds & OBJECT and not _is_super(frame, callee.object):
+        frame.receivers[reg] = frame.values[callee.object].name
+    given = _given(frame, made, function)
+    for slot, argument in given.items():
+        owner.told(index, slot, frame.values[argument])
+    if MOVERS.match(function.name):
+        return unknown_call(frame, made, function.name)
+    placed = owner.place(index)
+    if placed is not None:
+        _pass_on(frame, reg, owner, placed, given)
+    returns = placed.returns if placed is not None else None
+    if returns is None or (returns.is_a(UNKNOWN) and returns.places == ANYWHERE and returns.item is None):
+        returns = promised(owner, function) or returns
+    if returns is None:
+        return unknown_call(frame, made, function.name)
+    return _returned(frame, reg, made, function, returns)
+
+
+def _is_super(frame: Frame, reg: Reg) -> bool:
+    made = frame.code[reg]
+    return isinstance(made, Call) and frame.dotted(made.function) == "builtins.super"
+
+
+def _given(frame: Frame, made: Call, function: Function) -> dict[Slot, Reg]:
+    """What a call gives for each parameter, as far as that can be told."""
+    if any(made.stars):
+        return {}
+    taken = [given for given in function.parameters if given.kind == "positional"]
+    callee = frame.code[made.function]
+    if taken and taken[0].name in ("self", "cls") and isinstance(callee, Attr):
+        taken = taken[1:]
+    found = {given.slot: reg for given, reg in zip(taken, made.args, strict=False)}
+    by_name = {given.name: given.slot for given in function.parameters}
+    found.update((by_name[name], reg) for name, reg in made.keywords if name in by_name)
+    return found
+
+
+def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given: dict[Slot, Reg]) -> None:
+    """Record at a call the transfers that the callee wraps."""
+    for one in placed.passed:
+        argument = given.get(one.slot)
+        if argument is None or any(slot in given and not _none(frame, given[slot]) for slot in one.unless):
+            continue
+        inner = one.transfer
+        before = passing.before(frame.values[argument], inner.before)
+        if before is not None:
+            where = inner.inside or (owner.key, placed.function.index, inner.register)
+            frame.record(
+                reg, inner.kind, argument, before, inner.places, inner.api, inner.explicit, inner.non_blocking,
+                inner.direction, where,
+            )  # fmt: skip
+
+
+def _none(frame: Frame, reg: Reg) -> bool:
+    made = frame.code[reg]
+    return isinstance(made, Const) and made.value is None
+
+
+def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: Value) -> Value:
+    """What a function of this file returns, its place taken from these arguments where it is that of a parameter."""
+    values = arguments(frame, made)
+    places = returns.places
+    why: tuple[int, ...] = (reg,)
+    if returns.flags & FROM_PARAMETER:
+        tensors = [
+            v for v in values if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
+        ]
+        given, given_why, *_ = combine(tensors) if tensors else (places, why, None)
+        if tensors and not returns.places & HOST:
+            places = given if given != ANYWHERE or not places & ON_DEVICE else places
+        why = given_why or why
+    return Value(
+        returns.kinds, places, returns.flags & ~FROM_PARAMETER, why if places & ON_DEVICE else (reg,),
+        returns.item.but(why=why, reads=frozenset(), uploads=frozenset()) if returns.item else None,
+        tuple(v.but(why=why, reads=frozenset(), uploads=frozenset()) for v in returns.items) if returns.items else None,
+        returns.name,
+        frozenset({reg}) if returns.reads else frozenset(),
+    )  # fmt: skip
+
+
+def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
+    """An instance of a class of the checked source."""
+    info = owner.classes.get(index)
+    if info is None:
+        return NOTHING
+    init = info.methods.get("__init__")
+    if init is not None:
+        frame.calls[reg] = init
+    name = ident(owner.key, index)
+    if info.module:
+        return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=name)
+    if info.data:
+        return Value(OBJECT | UNKNOWN, HOST, name=name)
+    return Value(OBJECT, ANYWHERE, name=name)

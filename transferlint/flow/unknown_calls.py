@@ -1,0 +1,63 @@
+"""Calls of what nobody knows: what their names and arguments tell."""
+
+from __future__ import annotations
+
+from transferlint.flow.frame import Frame
+from transferlint.flow.values import (
+    ANYWHERE,
+    ARRAY,
+    CONTAINER,
+    DATA,
+    GIVEN,
+    HOST,
+    HOST_VALUE,
+    LOADER,
+    MODULE,
+    NOTHING,
+    ON_DEVICE,
+    PYTHON,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    combine,
+)
+from transferlint.knowledge.libraries import HOST_NAMES, MOVERS, READERS
+from transferlint.syntax.program import Call
+
+
+def arguments(frame: Frame, made: Call) -> list[Value]:
+    """The values of all arguments, positional first."""
+    return [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
+
+
+def unknown_call(frame: Frame, made: Call, name: str) -> Value:
+    """A call of something unknown: what comes back is on the device where a tensor on the device went in."""
+    values = arguments(frame, made)
+    if MOVERS.match(name):
+        subject = values[0] if values else NOTHING
+        return (
+            subject.but(places=GIVEN, why=(made.function,), flags=subject.flags & ~DATA)
+            if subject is not NOTHING
+            else Value(UNKNOWN, GIVEN, 0, (made.function,))
+        )
+    if READERS.match(name):
+        return Value(ARRAY | HOST_VALUE, HOST)
+    if HOST_NAMES.match(name):
+        return PYTHON
+    tensors = [v for v in values if v.kinds & (TENSOR | CONTAINER | UNKNOWN | MODULE)]
+    if len(values) >= 1 and values[0].kinds & MODULE and not any(v.kinds & TENSOR for v in values):
+        return Value(MODULE | UNKNOWN, values[0].places, why=values[0].why)
+    if values and values[0].kinds & LOADER:
+        return values[0]  # tqdm and the like hand on what they wrap
+    if "loader" in name.lower():
+        return Value(LOADER, HOST)
+    places, why, _, _, may = combine(tensors)
+    reads = combine(values)[2]
+    if any(v.on_device and v.kinds & (TENSOR | CONTAINER | UNKNOWN) for v in tensors):
+        return Value(
+            UNKNOWN, (places & ON_DEVICE) and GIVEN, may | RESIDENT, why, reads=frozenset(), uploads=frozenset()
+        )
+    if tensors and all(v.is_a(TENSOR | CONTAINER) and v.on_host for v in tensors):
+        return Value(UNKNOWN, ANYWHERE, may & DATA, reads=reads)
+    return Value(UNKNOWN, ANYWHERE, 0, reads=reads)

@@ -1,0 +1,41 @@
+"""The heat of a place in a function, before it is put in words."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from transferlint.model import Level
+from transferlint.syntax.program import Reg
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Warmth:
+    """The heat of a place in a function, before it is put in words. `loop` is the region of the loop that made it hot
+    (-1: none), `caller` the (file, function, register) of the call that did (None: none). `weak`: nothing but its
+    arguments says that the function runs repeatedly, or a loop over elements in a function of which nothing is known.
+    `unsure`: the function itself is so, whatever loop the place stands in."""
+
+    level: Level
+    seen: bool
+    amortised: str = ""
+    cold: str = ""
+    reason: str = ""
+    loop: int = -1
+    caller: tuple[str, int, Reg] | None = None
+    weak: bool = False
+    unsure: bool = False
+
+    @property
+    def hot(self) -> bool:
+        """Runs at least once a step, unguarded."""
+        return self.level >= Level.PER_STEP and not self.amortised and not self.cold
+
+    @property
+    def once(self) -> bool:
+        """Known to run a handful of times: the code of a script outside its loops, setup, or behind a guard."""
+        return bool(self.cold or self.amortised) or (self.seen and self.level <= Level.PER_EPOCH)
+
+
+def rank(warmth: Warmth) -> tuple[bool, bool, bool, int]:
+    """What makes one reason for heat better than another: hot at all, not merely assumed, how often."""
+    return warmth.hot, not warmth.unsure, not warmth.weak, int(warmth.level)

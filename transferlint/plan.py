@@ -1,0 +1,93 @@
+"""What is done to every file, and what comes of one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from transferlint.discovery import Trouble
+from transferlint.flow.options import AnalysisOptions
+from transferlint.model import Confidence, Finding
+from transferlint.rule import Rule
+
+if TYPE_CHECKING:
+    from transferlint.baseline import Baseline
+
+UNPARSABLE = ("TL001", "unparsable-file")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done to every file: the rules that run, what is left out, and whether fixes are made (and written).
+
+    `ignore` holds the selectors of `--ignore` (for TL001, which no rule detects). `write` False leaves files as they
+    are; `diff` asks for the change of each as a unified diff. `usual` are the codes of the installed rules that are on
+    by default, None for those of `rules`. `whole` says that files are seen within their project. `silence` is the
+    reason with which every finding is to be suppressed by a comment, None where none is. `known` is the baseline,
+    `cache` the folder of kept programs, "" for none.
+    """
+
+    rules: tuple[Rule, ...]
+    options: AnalysisOptions = dataclasses.field(default_factory=AnalysisOptions)
+    min_confidence: Confidence = Confidence.LIKELY
+    ignore: tuple[str, ...] = ()
+    fix: bool = False
+    unsafe: bool = False
+    write: bool = True
+    diff: bool = False
+    usual: frozenset[str] | None = None
+    whole: bool = True
+    silence: str | None = None
+    known: Baseline | None = None
+    cache: str = ""
+
+    @property
+    def changes(self) -> bool:
+        """Whether files may be changed."""
+        return self.fix or self.silence is not None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one file.
+
+    `text` is what the findings' lines refer to (after fixing, the fixed text), "" where there is nothing to show;
+    `fixed` are findings that fixes removed, `silenced` those for which suppressions were added; `notes` are remarks on
+    fixes left out and comments not understood; `changed` says that the text changed, `diff` is that change as a unified
+    diff, and `data` the new bytes where they are to be written (or were asked for), of a file that held `before`.
+    `unchanged` is what came of the file where it stays as it was. `known` are the fingerprints of findings that the
+    baseline knows, and `ran` the codes of the rules that ran to their end.
+    """
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    fixed: tuple[Finding, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    notes: tuple[str, ...] = ()
+    text: str = ""
+    diff: str = ""
+    data: bytes = b""
+    changed: bool = False
+    silenced: tuple[Finding, ...] = ()
+    before: bytes = b""
+    unchanged: Outcome | None = None
+    known: tuple[str, ...] = ()
+    ran: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """The findings of a text that count, in order, one trouble for each rule (or analysis) that broke on it, notes on
+    comments that are not understood, the fingerprints of what the baseline knows, and the codes of rules that ran."""
+
+    findings: tuple[Finding, ...]
+    troubles: tuple[Trouble, ...] = ()
+    notes: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    ran: tuple[str, ...] = ()
+
+
+def internal(where: str, path: str, error: BaseException) -> Trouble:
+    """A defect of ours or of a rule pack, in one line; `where` is the code of a rule, or a stage."""
+    words = " ".join(str(error).split())[:200]
+    return Trouble("", f"internal error in {where} on {path}: {type(error).__name__}: {words}; please report")
