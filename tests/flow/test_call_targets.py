@@ -372,3 +372,18 @@ def test_an_argument_can_switch_off_what_is_wrapped(look: LookUp, call: str, rea
     )
     function, at = found.find(call)
     assert bool([t for t in function.transfers if t.register == at]) is reads
+
+
+def test_a_property_that_is_read_is_called(look: LookUp) -> None:
+    found = look(
+        """
+        class Normal:
+            @property
+            def variance(self):
+                at_variance
+
+            def training_step(self, x):
+                self.variance
+        """
+    )
+    assert found.warmth("at_variance").hot

@@ -248,3 +248,19 @@ def test_an_arm_that_counts_failures_is_an_error_path(look: LookUp) -> None:
     )
     assert found.warmth("here").amortised == "an error path"
     assert found.warmth("ordinary").hot
+
+
+def test_only_what_always_raises_is_an_error_path(look: LookUp) -> None:
+    found = look(
+        """
+        def training_step(self, x):
+            if x:
+                return 1
+            here
+            if isinstance(x, int):
+                return 2
+            else:
+                raise TypeError
+        """
+    )
+    assert found.warmth("here").hot

@@ -132,3 +132,23 @@ def test_modules_that_import_each_other_end() -> None:
     one = "from two import g\n\n\ndef f(x):\n    return g(x)\n"
     two = "from one import f\n\n\ndef g(x):\n    return f(x)\n"
     assert len(linked({"one.py": one, "two.py": two})) == 2
+
+
+def test_what_only_cold_code_of_other_files_calls_is_cold() -> None:
+    plot = "from helpers import curve\n\n\ndef plot_all(xs):\n    for x in xs:\n        curve(x)\n"
+    helpers = "import torch\n\n\ndef curve(x: torch.Tensor):\n    return x.cpu()\n"
+    facts = linked({"plot.py": plot, "helpers.py": helpers})["helpers.py"]
+    function = next(f for f in facts.functions if f.function.name == "curve")
+    assert function.warmth(0).cold.startswith("called only from cold code")
+
+
+def test_the_loops_of_what_runs_rarely_count_as_ever() -> None:
+    train = (
+        "from helpers import estimate\n\n\n"
+        "for step in range(1000):\n    if step % 100 == 0:\n        estimate(model)\n"
+    )
+    helpers = "def estimate(model):\n    for k in range(200):\n        loss = model(k)\n        loss.item()\n"
+    facts = linked({"train.py": train, "helpers.py": helpers})["helpers.py"]
+    function = next(f for f in facts.functions if f.function.name == "estimate")
+    (read,) = [t for t in function.transfers if t.api == ".item()"]
+    assert function.warmth(read.register).hot

@@ -242,3 +242,32 @@ def test_the_dump_says_it_all(look: LookUp) -> None:
     text = dump(look(f"{START}for i in range(99):\n    loss = x.sum().item()\n").facts)
     assert "scalar-read d2h .item() [hot]" in text
     assert "tensor on device [fresh" in text
+
+
+def test_the_truth_of_the_last_operand_is_asked_too(look: LookUp) -> None:
+    found = look(
+        """
+        import torch
+
+        def forward(x: torch.Tensor, n: int):
+            if n > 1 and x[0] > x[1]:
+                pass
+        """
+    )
+    function, at = found.find("x[0] > x[1]")
+    assert [t.kind for t in function.transfers if t.register == at] == ["truth"]
+
+
+def test_an_array_that_indexes_a_tensor_is_uploaded(look: LookUp) -> None:
+    found = look(
+        """
+        import numpy as np
+        import torch
+
+        def forward(x: torch.Tensor):
+            at = np.arange(4)
+            x[at]
+        """
+    )
+    function, at = found.find("x[at]")
+    assert [t.kind for t in function.transfers if t.register == at] == ["host-index"]

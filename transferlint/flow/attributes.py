@@ -69,7 +69,7 @@ def read(frame: Frame, reg: Reg, made: Attr) -> Value:
     if name.endswith("dtype"):
         return DTYPE_VALUE
     if base.kinds & OBJECT or base.kinds == NAME:
-        found = _of_class(frame, base, name)
+        found = _of_class(frame, base, name, reg)
         if found is not None:
             return found
     if base.kinds & (TENSOR | ARRAY) and not base.kinds & ~(TENSOR | ARRAY | UNKNOWN):
@@ -114,7 +114,7 @@ def _of_name(base: Value, name: str) -> Value:
     return Value(NAME, HOST, name=full)
 
 
-def _of_class(frame: Frame, base: Value, name: str) -> Value | None:
+def _of_class(frame: Frame, base: Value, name: str, reg: Reg | None = None) -> Value | None:
     """What `self.name` holds: a method, or what the methods of the class store."""
     info = frame.file.info_of(base.name)
     if info is None:
@@ -124,6 +124,8 @@ def _of_class(frame: Frame, base: Value, name: str) -> Value | None:
         function = method[0].program.functions[method[1]]
         if any(d.endswith("property") for d in function.decorators):
             placed = method[0].place(method[1])
+            if reg is not None:
+                frame.calls[reg] = info.methods[name]
             if name.endswith("device"):
                 return Value(DEVICE_NAME, GIVEN)
             returned = placed.returns if placed is not None else None

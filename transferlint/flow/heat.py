@@ -298,10 +298,14 @@ class HeatMap:
         elif self._bases[place[1]].unsure:
             self._bases[place[1]] = warmth
 
-    def cool(self, index: int, reason: str) -> None:
-        """Note that all that calls a function is cold."""
-        why = reason.removeprefix("called only from cold code (").removesuffix(")")
-        self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
+    def cool(self, index: int, cold: str) -> None:
+        """Note that all that calls a function is cold, for which `cold` is one reason, or ("") that it runs rarely:
+        then its own loops count as ever."""
+        if cold:
+            why = cold.removeprefix("called only from cold code (").removesuffix(")")
+            self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
+        else:
+            self._bases[index] = Warmth(Level.ONCE, True, reason="all that calls it runs rarely")
         self._regions.clear()
 
     def assumed(self, index: int) -> bool:
@@ -315,11 +319,15 @@ class HeatMap:
         yield from self.outgoing
 
     def coldness(self, caller: int, reg: Reg) -> str:
-        """Why a place runs rarely, "" where it may not."""
+        """Why a place is cold or amortised, "" where it is neither."""
         found = self.at(caller, reg)
-        if found.seen and found.level <= Level.PER_EPOCH and not found.cold:
-            return "it runs once"
         return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
+
+    def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
+        """Whether a place runs rarely, and why it is cold ("" where it is not)."""
+        found = self.at(caller, reg)
+        guarded = bool(found.amortised) and not found.amortised.startswith("behind")
+        return bool(found.cold) or guarded or (found.seen and found.level <= Level.PER_EPOCH), found.cold
 
     def spread(self) -> None:
         """Pass on within the file what calls from others have heated."""

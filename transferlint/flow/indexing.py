@@ -89,7 +89,7 @@ def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) 
     if isinstance(frame.code[position], Sequence) and value.is_a(CONTAINER) and not value.on_device:
         if value.item is not None and value.item.is_a(HOST_VALUE):
             frame.record(reg, HOST_INDEX, position, value, base.places, "x[[...]]", explicit=False)
-    elif value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR:
+    elif value.is_a(ARRAY) or (value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR):
         frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
 
 

@@ -213,9 +213,14 @@ def truth_reads(value: Value, reg: Reg) -> frozenset[int]:
 
 
 def test(frame: Frame, reg: Reg, made: p.Test) -> Value:
-    value = frame.values[made.value]
-    asked(frame, reg, made.value, value, {"while": "while t", "assert": "assert t"}.get(made.kind, "if t"))
-    return Value(HOST_VALUE, HOST, reads=truth_reads(value, reg))
+    subject = made.value
+    value, tested = frame.values[subject], frame.code[subject]
+    while isinstance(tested, p.Boolean) and not value.is_a(TENSOR):  # the last operand's truth is that of the whole
+        subject = tested.operands[-1]
+        value, tested = frame.values[subject], frame.code[subject]
+    at = reg if subject == made.value else subject
+    asked(frame, at, subject, value, {"while": "while t", "assert": "assert t"}.get(made.kind, "if t"))
+    return Value(HOST_VALUE, HOST, reads=truth_reads(value, at) | frame.values[made.value].reads)
 
 
 def boolean(frame: Frame, reg: Reg, made: p.Boolean) -> Value:

@@ -106,9 +106,9 @@ class Project:
                 if not heat.assumed(index):
                     del waiting[target, index]
                     continue
-                reasons = [linked[key][2].coldness(caller, reg) for key, caller, reg in sites]
-                if all(reasons):
-                    heat.cool(index, reasons[0])
+                found = [linked[key][2].rare(caller, reg) for key, caller, reg in sites]
+                if all(rare for rare, _ in found):
+                    heat.cool(index, found[0][1] if all(cold for _, cold in found) else "")
                     del waiting[target, index]
                     changed = True
 

@@ -168,7 +168,8 @@ class Builder:
             self.open(region, *falling)
         else:
             self.region = region
-            self.left = ends[-1][1]
+            # Only what always raises raises: of several ways out, the last that is an ordinary one.
+            self.left = next((left for _, left in reversed(ends) if left != "raise"), "raise")
 
     def slot(self, name: str) -> Slot:
         """The slot of a variable of this function, made where it is new."""

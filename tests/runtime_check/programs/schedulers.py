@@ -1,4 +1,4 @@
-"""Learning rates are Python numbers; only the scheduler that looks at a metric reads one."""
+"""Learning rates are Python numbers; what is read: the metric of one scheduler, the count of an averaged model."""
 
 import hashlib
 
