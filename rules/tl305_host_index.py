@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import HOST_INDEX, MOVE, Transfer
-from transferlint.flow.values import CONTAINER, DEVICE, FROM_PARAMETER, HOST, ON_DEVICE, TENSOR
+from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, FROM_PARAMETER, HOST, ON_DEVICE, TENSOR
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -90,7 +90,7 @@ def _needs_upload(function: FunctionFacts, transfer: Transfer) -> bool:
     following = user(function, transfer.register)
     if any(t.register == following and t.kind == MOVE and t.places & ON_DEVICE for t in function.transfers):
         return False  # `x[index].to(device)`: whoever writes that holds `x` on the host
-    return transfer.before.is_a(CONTAINER) or dimensional(function, transfer.subject)
+    return transfer.before.is_a(CONTAINER | ARRAY) or dimensional(function, transfer.subject)
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
