@@ -36,7 +36,7 @@ weight = torch.ones(4, device="cuda", requires_grad=True)
 optimizer = torch.optim.SGD([weight], lr=0.1)
 for number in range(12):
     step(weight, torch.full((4,), float(number)), optimizer)
-print("sum", round(weight.sum().item(), 4), *sys.argv[1:])
+print("sum", round(weight.sum().item(), 4), *sys.argv[1:], flush=True)
 if "--raise" in sys.argv:
     raise ValueError("boom")
 if "--kill" in sys.argv:
