@@ -182,7 +182,7 @@ CONFIG_WORDS = re.compile(
 FAILURES = re.compile(r"(^|_)(non_?finite|nans?|skipped|bad|failed|failures?|errors?|overflows?)(_|$)")
 # Where what is converted, exported or prepared once has its place.
 OFFLINE_PATHS: tuple[str, ...] = (
-    "**/export/**", "**/exporters/**", "**/export_*.py", "**/convert_*.py", "**/*_converter.py", "**/conversion/**",
+    "**/export/**", "**/exporters/**", "**/export_*.py", "**/convert_*.py", "**/*_converter.py", "**/*conversion/**",
     "**/checkpoint_converters/**", "**/dataset_processing/**", "**/data_preparation/**", "**/prepare_*.py",
     "**/*_prepare.py", "**/preprocess_*.py",
 )  # fmt: skip
@@ -194,7 +194,7 @@ TEST_PATHS: tuple[str, ...] = (
 
 def certain(name: str) -> bool:
     """True where a library calls a function of this name for every step, whoever else does."""
-    return name.lstrip("_") in HOT_METHODS or name.startswith("__")
+    return name.lstrip("_") in HOT_METHODS or name in METER_METHODS or name.startswith("__")
 
 
 def told_by_name(name: str) -> bool:
