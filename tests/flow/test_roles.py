@@ -162,3 +162,19 @@ def test_test_paths_are_a_setting(look: LookUp) -> None:
     options = AnalysisOptions(test_paths=("checks/**",))
     assert look("def forward(x):\n    seen\n", "checks/a.py", options).warmth("seen").cold
     assert look("def forward(x):\n    seen\n", "tests/a.py", options).warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    ("path", "cold"),
+    [
+        ("lib/export/onnx.py", True),
+        ("scripts/convert_weights.py", True),
+        ("tools/model_converters/hf.py", True),
+        ("scripts/dataset_processing/mels.py", True),
+        ("lib/processing/mels.py", False),
+        ("lib/exported.py", False),
+    ],
+)
+def test_what_is_done_once_has_its_place(look: LookUp, path: str, cold: bool) -> None:
+    found = look("def forward(x):\n    here\n", path=path)
+    assert bool(found.warmth("here").cold) is cold

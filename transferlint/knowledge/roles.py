@@ -183,8 +183,8 @@ FAILURES = re.compile(r"(^|_)(non_?finite|nans?|skipped|bad|failed|failures?|err
 # Where what is converted, exported or prepared once has its place.
 OFFLINE_PATHS: tuple[str, ...] = (
     "**/export/**", "**/exporters/**", "**/export_*.py", "**/convert_*.py", "**/*_converter.py", "**/*conversion/**",
-    "**/checkpoint_converters/**", "**/dataset_processing/**", "**/data_preparation/**", "**/prepare_*.py",
-    "**/*_prepare.py", "**/preprocess_*.py",
+    "**/*converters/**", "**/data*_processing/**", "**/data*_prep*/**", "**/prepare_*.py", "**/*_prepare.py",
+    "**/preprocess_*.py",
 )  # fmt: skip
 TEST_PATHS: tuple[str, ...] = (
     "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",
