@@ -128,7 +128,7 @@ class Provenance:
         if not self._reads or not serial:
             return
         old = self._unread.get(serial)
-        if old is not None and old.span == copy.span:
+        if old is not None and overlap(old.span, copy.span) and old.span == copy.span:
             found.extend(self._touch("gone", serial, 0))
         self._unread.put(serial, copy)
 

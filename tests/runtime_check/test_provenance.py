@@ -170,6 +170,11 @@ def test_a_download_over_one_that_nobody_read() -> None:
     assert seen(Provenance(reads=True), down, down) == [("unread download", 0, 0, None)]
 
 
+def test_an_empty_download_is_no_download_over_another() -> None:
+    down = event(D2H, DEVICE, memory(100, size=0))
+    assert seen(Provenance(reads=True), down, down) == []
+
+
 def test_extents_of_views() -> None:
     assert extent(memory(100, size=0)) == (100, 100)
     assert extent(memory(100, shape=(3, 4), stride=(8, 2), size=48)) == (100, 100 + (2 * 8 + 3 * 2 + 1) * 4)
@@ -276,7 +281,7 @@ class Oracle:
             found += self.scalar(one, source, number)
         if one.sync:
             old = self.unread(target.serial)
-            if old is not None and spread(self.download(old)) == spread(target):
+            if old is not None and spread(self.download(old)) == spread(target) != set():
                 found.append(Seen(LinkKind.UNREAD_DOWNLOAD, old, old, self.download(old).bytes))
         self.at.update(dict.fromkeys(spread(target), number))
         return found
