@@ -2,8 +2,9 @@
 
 Each tree is copied; the copy is fixed with `--fix`, and then with `--fix --unsafe-fixes`. After each, every file that
 compiled before must compile, a second run must change nothing, and no comment may be lost (they are compared as
-tokens). Printed: how many default findings have a fix, how many were fixed, by rule, and every promise that was broken.
-Exit code 1 where one was.
+tokens). With `--import PACKAGE ...` every module of these packages that could be imported before must be importable
+after `--fix --unsafe-fixes`. Printed: how many default findings have a fix, how many were
+fixed, by rule, and every promise that was broken. Exit code 1 where one was.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import tokenize
 import warnings
 from pathlib import Path
 from typing import Any
+
+import library_imports
 
 STEPS = ((), ("--unsafe-fixes",))
 
@@ -93,9 +96,21 @@ def share(report: dict[str, Any]) -> tuple[int, int, int, int]:
     return len(report["findings"]), safeties["safe"], safeties["unsafe"], safeties["display"]
 
 
-def measure(tree: Path) -> tuple[dict[str, Any], list[str]]:
+def compare_imports(
+    before: dict[str, str], after: dict[str, str], names: list[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """How many modules can be imported, and which cannot be any more; `before` and `after` are why not."""
+    broken = [f"import {name}: {after[name]}" for name in names if name in after and name not in before]
+    why = collections.Counter(reason.partition(":")[0] for reason in before.values())
+    rows = {"modules": len(names), "before": len(names) - len(before), "after": len(names) - len(after)}
+    return {**rows, "not_before": dict(why)}, broken
+
+
+def measure(tree: Path, packages: list[str]) -> tuple[dict[str, Any], list[str]]:
     """Fix a tree in place, step by step; the numbers, and the promises that were broken."""
     original = states(tree)
+    modules = library_imports.modules(tree, packages)
+    unable = library_imports.failures(tree, modules) if modules else {}
     first = check(tree)
     total, safe, unsafe, display = share(first)
     fixable = collections.Counter(one["code"] for one in first["findings"] if one["fix"])
@@ -121,6 +136,11 @@ def measure(tree: Path) -> tuple[dict[str, Any], list[str]]:
                 "said": report["said"],
             }
         )
+    if modules:
+        numbers["imports"], lost = compare_imports(unable, library_imports.failures(tree, modules), modules)
+        touched = {path for path in changed(original, states(tree)) if library_imports.dotted(path) in modules}
+        numbers["imports"]["changed_and_imported"] = sum(library_imports.dotted(path) not in unable for path in touched)
+        faults += lost
     return numbers, faults
 
 
@@ -139,6 +159,12 @@ def show(name: str, numbers: dict[str, Any], faults: list[str]) -> None:
         print(f"  {step['options']}: {step['files_changed']} files changed; fixed {fixed}")
         for line in step["said"]:
             print(f"    said: {line}")
+    if "imports" in numbers:
+        rows = numbers["imports"]
+        print(
+            f"  imports: {rows['before']} of {rows['modules']} modules before, {rows['after']} after;"
+            f" {rows['changed_and_imported']} of them were changed"
+        )
     for line in faults:
         print(f"  BROKEN {line}")
 
@@ -149,6 +175,9 @@ def main() -> int:
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
     parser.add_argument("--json", type=Path, help="also write the numbers there")
     parser.add_argument("--keep", type=Path, help="copy into this folder and leave the copies there")
+    parser.add_argument(
+        "--import", nargs="+", default=[], metavar="PACKAGE", dest="packages", help="import its modules too"
+    )
     options = parser.parse_args()
     results: dict[str, Any] = {}
     failed = False
@@ -156,7 +185,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             copy = (options.keep or Path(scratch)) / tree.resolve().name
             shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-            numbers, faults = measure(copy)
+            numbers, faults = measure(copy, options.packages)
         show(tree.resolve().name, numbers, faults)
         results[tree.resolve().name] = {**numbers, "broken": faults}
         failed |= bool(faults)

@@ -4,9 +4,12 @@
 
 A step uploads a batch, computes on the device (the simulated one where there is no other), and reads the loss: one
 transfer each way, which is much for a step so short; `--events 1` leaves out the upload. How much it computes is
-chosen so that the plain step takes the asked seconds. Printed are the medians of the processor's time per step and
-their ratios to plain. The simulated device's operators cost more than launches on a GPU, so that a step holds fewer of
-them: there the costs of a dispatch mode are higher than here.
+chosen so that the plain step takes the asked seconds. Told is the processor's time (of all threads) per step: in each
+round the median of several stretches of steps, and of all rounds the smallest, since other programs on the machine only
+ever add to it; then its ratio to plain, and the quartiles of the rounds' own ratios. Recording has been going on for
+some steps before it is measured: what a site costs when it is first seen is not in it. The simulated device's operators
+cost more than launches on a GPU, so that a step holds fewer of them: there the costs of a dispatch mode are higher than
+here.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 Step = Callable[[], None]
+STRETCHES = 5  # of steps, in a round
 SHORT = 20  # operators of the longest step without a backward pass
 
 
@@ -57,18 +61,18 @@ def main() -> None:
 def measure(seconds: float, rounds: int, upload: bool) -> dict[str, Any]:
     """Times per step of each way to run one, in microseconds, and their ratios to plain."""
     step, layers = sized(seconds, upload)
-    count = max(20, int(0.02 / seconds))
+    count = max(10, int(0.01 / seconds))
     times: dict[str, list[float]] = {name: [] for name in WAYS}
     for _ in range(rounds):
         for name, way in WAYS.items():
             with way():
-                run(step, 3)
-                times[name].append(run(step, count))
-    plain = statistics.median(times["plain"])
+                run(step, 3 * count)
+                times[name].append(statistics.median(run(step, count) for _ in range(STRETCHES)))
+    plain = min(times["plain"])
     rows = {
         name: {
-            "us": statistics.median(found) * 1e6,
-            "ratio": statistics.median(found) / plain,
+            "us": min(found) * 1e6,
+            "ratio": min(found) / plain,
             "spread": spread([one / base for one, base in zip(found, times["plain"], strict=True)]),
         }
         for name, found in times.items()
@@ -88,7 +92,7 @@ def sized(seconds: float, upload: bool) -> tuple[Step, int]:
     layers, step = -SHORT, program(-SHORT, upload)
     while True:
         run(step, 20)
-        if statistics.median(run(step, 10) for _ in range(7)) >= seconds:
+        if min(statistics.median(run(step, 10) for _ in range(5)) for _ in range(5)) >= seconds:
             return step, layers
         layers += 1
         step = program(layers, upload)

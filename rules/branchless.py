@@ -7,7 +7,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ON_DEVICE, TENSOR
+from transferlint.flow.values import BOOLEAN, ON_DEVICE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -15,16 +15,19 @@ from transferlint.syntax.program import Reg
 from .chains import called
 from .creating import outer
 from .importing import torch_name
+from .less_often import seldom, seldom_while
+from .padding import shortened
 from .statement_text import if_statement, line_end, offset, parsed
+from .unbranched import always, weighed
 
-_INTERVAL = 16
 _BY_ELEMENT = frozenset(
     "to float double half bfloat16 int long bool clamp abs neg exp log sqrt detach clone zeros_like ones_like full_like"
-    " sum mean max min masked_fill nan_to_num type_as view minimum maximum where square new_zeros".split()
+    " sum mean max min masked_fill nan_to_num type_as view minimum maximum where square new_zeros reshape flatten"
+    " squeeze unsqueeze expand norm var std any all".split()
 )
 _PLAIN = (
     ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.Constant, ast.operator, ast.unaryop, ast.expr_context,
-    ast.Call, ast.keyword,
+    ast.Call, ast.keyword, ast.Subscript, ast.Slice,
 )  # fmt: skip
 
 
@@ -39,28 +42,71 @@ def without_waiting(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if made.kind == "assert":
         return _asserted(function, made.value)
-    if made.kind != "if":
-        return None
-    found = if_statement(function, made.value)
-    if found is None:
-        return None
-    start, text, tree = found
+    if made.kind == "while":
+        return seldom_while(function, made.value, transfer.register)
+    if made.kind == "choice":
+        return _either(function, made.value)
+    found = if_statement(function, made.value) if made.kind == "if" else None
+    return of_if(function, made.value, transfer.register, *found) if found is not None else None
+
+
+def of_if(function: FunctionFacts, value: Reg, read: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
+    """The best that can be written for an `if` with the condition `value`, in which `read` waits. `tree` is the
+    statement `text` at `start`."""
     return (
-        _raised(function, made.value, start, text, tree)
-        or _unguarded(function, made.value, start, text, tree)
-        or _chosen(function, made.value, start, text, tree)
-        or _seldom(function, made.value, tree)
+        _raised(function, value, start, text, tree)
+        or _unguarded(function, value, start, text, tree)
+        or _chosen(function, value, start, text, tree)
+        or seldom(function, value, tree)
+        or shortened(function, start, text, tree)
+        or weighed(function, value, read, start, text, tree)
+        or always(function, read, start, text, tree)
+        or _identical(function, read)
+        or _asked_once(function, read)
     )
 
 
-def _tensor(function: FunctionFacts, reg: Reg, torch: str) -> str:
+def _identical(function: FunctionFacts, read: Reg) -> Fix | None:
+    """`a is b or torch.equal(a, b)` to `a is b`: equal tensors that are not the same take the general way then."""
+    users = function.users(read)
+    either = function.code[users[0]] if len(users) == 1 else None
+    if called(function, read) != "torch.equal" or not isinstance(either, p.Boolean) or either.operator != "or":
+        return None
+    made = function.code[read]
+    others = [r for r in either.operands if r != read]
+    same = function.code[others[0]] if len(others) == 1 else None
+    if not isinstance(made, p.Call) or not isinstance(same, p.Compare) or same.operators != ("is",):
+        return None
+    if {function.text(r) for r in same.operands} != {function.text(r) for r in made.args}:
+        return None
+    start, end = function.span(users[0])
+    if any(s < end and e > start for s, e in function.file.spans.comments()):
+        return None
+    title = "ask whether they are the same, not whether they are equal"
+    return Fix(title, Safety.DISPLAY, (Edit(start, end, function.text(others[0])),))
+
+
+def _asked_once(function: FunctionFacts, read: Reg) -> Fix | None:
+    """`all(mask)` to `torch.all(mask)`: Python's function asks every element."""
+    made, name = function.code[read], called(function, read)
+    if name not in ("builtins.all", "builtins.any") or not isinstance(made, p.Call) or len(made.args) != 1:
+        return None
+    value = function.values[made.args[0]]
+    torch, imports = torch_name(function, read)
+    if value.kinds != TENSOR or not torch:
+        return None
+    edit = Edit(*function.span(made.function), f"{torch}.{name.rpartition('.')[2]}")
+    return Fix("ask once, not for every element", Safety.UNSAFE, (*imports, edit))
+
+
+def tensor_text(function: FunctionFacts, reg: Reg, torch: str) -> str:
     """A condition as one tensor, on the device; "" for what is none."""
     made = function.code[reg]
     if isinstance(made, p.Unary) and made.operator == "not":
-        inner = _tensor(function, made.operand, torch)
+        inner = tensor_text(function, made.operand, torch)
         return inner and f"{torch}.logical_not({inner})"
     if isinstance(made, p.Boolean):
-        parts = [_tensor(function, r, torch) for r in made.operands]
+        parts = [tensor_text(function, r, torch) for r in made.operands]
         while len(parts) > 1 and all(parts):
             parts[:2] = [f"{torch}.logical_{made.operator}({parts[0]}, {parts[1]})"]
         return parts[0] if all(parts) else ""
@@ -117,7 +163,7 @@ def _checked(
     function: FunctionFacts, value: Reg, start: int, end: int, message: ast.expr | None, words: str, negate: bool
 ) -> Fix | None:
     torch, edits = torch_name(function, value)
-    form = torch and _tensor(function, value, torch)
+    form = torch and tensor_text(function, value, torch)
     if not form or any(s < end and e > start for s, e in function.file.spans.comments()):
         return None
     constant = isinstance(message, ast.Constant) and isinstance(message.value, str)
@@ -160,13 +206,41 @@ def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: as
     ):
         return None
     torch, edits = torch_name(function, value)
-    form = torch and _tensor(function, value, torch)
+    form = torch and tensor_text(function, value, torch)
     if not form or any(s < start + len(text) and e > start for s, e in function.file.spans.comments()):
         return None
     line = f"{one[0]} = {torch}.where({form}, {one[1]}, {one[0] if other is None else other[1]})"
     if parsed(line) is None:
         return None
     return Fix("choose on the device", Safety.DISPLAY, (*edits, Edit(start, start + len(text), line)))
+
+
+def _either(function: FunctionFacts, value: Reg) -> Fix | None:
+    """`a if t else b` to `torch.where(t, a, b)`."""
+    for reg, made in enumerate(function.code):
+        if isinstance(made, p.Choice) and value in function.expression(made.test) and function.has_text(reg):
+            break
+    else:
+        return None
+    start, end = function.span(reg)
+    tree = parsed(f"({function.file.text[start:end]})")
+    node = tree[0].value if tree is not None and isinstance(tree[0], ast.Expr) else None
+    torch, edits = torch_name(function, value)
+    form = torch and tensor_text(function, made.test, torch)
+    known = isinstance(function.code[made.test], p.Compare | p.Unary | p.Boolean)
+    if not known and not function.values[made.test].flags & BOOLEAN:
+        return None
+    if not form or not isinstance(node, ast.IfExp) or not (_by_element(node.body) and _by_element(node.orelse)):
+        return None
+    if not (function.has_text(made.body) and function.has_text(made.orelse)):
+        return None
+    if not any(function.values[r].kinds == TENSOR for r in (made.body, made.orelse)):
+        return None
+    if any(s < end and e > start for s, e in function.file.spans.comments()):
+        return None
+    one, other = outer(function, made.body), outer(function, made.orelse)
+    edit = Edit(start, end, f"{torch}.where({form}, {one}, {other})")
+    return Fix("choose on the device", Safety.DISPLAY, (*edits, edit))
 
 
 def _assigned(body: list[ast.stmt], text: str) -> tuple[str, str] | None:
@@ -202,24 +276,3 @@ def _is_tensor(function: FunctionFacts, test: Reg, name: str) -> bool:
         return False
     stores = [one for r in function.stores(slot) if isinstance(one := function.code[r], p.Store)]
     return bool(stores) and all(function.values[store.value].kinds == TENSOR for store in stores)
-
-
-def _seldom(function: FunctionFacts, value: Reg, tree: ast.If) -> Fix | None:
-    """`if t: break` to a check of every 16th turn, in a loop that counts its turns."""
-    if len(tree.body) > 1 or tree.orelse or not isinstance(tree.body[0], ast.Break | ast.Return):
-        return None
-    loops = function.loops(value)
-    loop = function.function.regions[loops[0]] if loops else None
-    if loop is None or loop.kind != "for" or loop.test is None or not loop.target_slots:
-        return None
-    name = called(function, loop.test)
-    counts = name == "builtins.range" and len(loop.target_slots) == 1
-    if not counts and name != "builtins.enumerate":
-        return None
-    turn = function.function.slot_names[loop.target_slots[0]]
-    start, end = function.file.spans.outer(function.function.nodes[value])
-    text = function.file.text[start:end]
-    simple = isinstance(function.code[value], p.Load | p.Call | p.Attr | p.Compare | p.Unary)
-    condition = text if simple or text.startswith("(") else f"({text})"
-    line = f"{turn} % {_INTERVAL} == {_INTERVAL - 1} and {condition}"
-    return Fix(f"ask every {_INTERVAL}th turn", Safety.DISPLAY, (Edit(start, end, line),))

@@ -81,7 +81,8 @@ def statement(function: FunctionFacts, reg: Reg) -> tuple[Reg, int] | None:
     first = function.span(reg)[0]
     while not isinstance(function.code[at], _ENDS):
         users = function.users(at)
-        if not users or isinstance(function.code[at], _APART) or function.region(users[0]) != function.region(reg):
+        apart = at != reg and isinstance(function.code[at], _APART)
+        if not users or apart or function.region(users[0]) != function.region(reg):
             return None
         at = users[0]
     if isinstance(function.code[at], p.Store | p.SetAttr | p.SetItem | p.StoreOuter | p.Discard | p.Return):

@@ -15,6 +15,7 @@ from transferlint.syntax.program import Reg
 _RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
 _EXACT = frozenset({"zeros", "ones", "full", "eye", "tensor", "arange", "zeros_like", "ones_like", "full_like"})
+_INDICES = frozenset({"torch.triu_indices", "torch.tril_indices"})
 MAKERS = _EXACT | _UNCERTAIN | _RANDOM
 _CONSTANT = frozenset({"zeros", "ones", "eye", "zeros_like", "ones_like"})  # the same in every dtype
 _KEYWORDS = frozenset(
@@ -59,7 +60,10 @@ def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
     """`device=...` added to the arguments of a function of torch that makes a tensor; None where it cannot take it or
     says one already."""
     create = function.code[reg]
-    if not isinstance(create, p.Call) or create.stars or not _creator(function, create):
+    if not isinstance(create, p.Call) or create.stars:
+        return None
+    name = function.file.placement.names.dotted(function.function, create.function)
+    if not _creator(function, create) and (name not in _INDICES or any(key == "device" for key, _ in create.keywords)):
         return None
     text = function.file.text
     end = function.span(reg)[1]

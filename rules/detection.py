@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.host_only import host_only_use
 from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import (
     DEVICE,
@@ -14,8 +16,7 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
 )
-from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
-from transferlint.model import AGAIN, Confidence, Evidence, Fix
+from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -52,43 +53,9 @@ def hot(facts: FileFacts, *kinds: str) -> Iterator[Found]:
             yield function, transfer
 
 
-def for_the_host(function: FunctionFacts, reg: Reg, followed: bool = False) -> bool:
+def for_the_host(function: FunctionFacts, reg: Reg) -> bool:
     """True where a value goes straight to what only the host does: saving it, or stepping an environment with it."""
-    for user in function.users(reg):
-        made = function.code[user]
-        if isinstance(made, p.Attr):
-            calls = (c for c in function.users(user) if isinstance(function.code[c], p.Call))
-            if any(for_the_host(function, call, followed) for call in calls):
-                return True
-        elif isinstance(made, p.Call) and made.function != reg:
-            if _host_only(function, made):
-                return True
-        elif isinstance(made, p.Sequence | p.Mapping | p.Subscript | p.Binary):
-            if for_the_host(function, user, followed):
-                return True
-        elif isinstance(made, p.Store) and not followed:
-            loads = (r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot)
-            if any(for_the_host(function, load, True) for load in loads):
-                return True
-    return False
-
-
-def _host_only(function: FunctionFacts, call: p.Call) -> bool:
-    callee = function.code[call.function]
-    if isinstance(callee, p.Attr):
-        return bool(SAVERS.match(callee.name)) or (
-            callee.name in ("step", "reset", "act") and bool(ENVIRONMENTS.search(_last(function, callee.object)))
-        )
-    return isinstance(callee, p.Load | p.Outer) and bool(SAVERS.match(_last(function, call.function)))
-
-
-def _last(function: FunctionFacts, reg: Reg) -> str:
-    made = function.code[reg]
-    if isinstance(made, p.Load):
-        return function.function.slot_names[made.slot]
-    if isinstance(made, p.Subscript):
-        return _last(function, made.object)
-    return made.name if isinstance(made, p.Attr | p.Outer) else ""
+    return bool(host_only_use(function, reg))
 
 
 def clusters(found: Iterable[Found]) -> Iterator[tuple[FunctionFacts, list[Transfer]]]:
@@ -106,21 +73,78 @@ def clusters(found: Iterable[Found]) -> Iterator[tuple[FunctionFacts, list[Trans
         open_[key] = group = [transfer]
         order.append((function, group))
     for function, group in order:
-        yield function, sorted(group, key=lambda transfer: transfer.inside is not None)
+        for part in apart(function, group):
+            yield function, sorted(part, key=lambda transfer: transfer.inside is not None)
+
+
+def apart(function: FunctionFacts, group: list[Transfer]) -> Iterator[list[Transfer]]:
+    """A group without those of its sites that are suppressed or in the baseline, and these by themselves: a finding
+    must not hide behind one that is not shown."""
+    silent = function.file.silent
+    parts: tuple[list[Transfer], list[Transfer]] = ([], [])
+    for transfer in group:
+        parts[function.site(transfer.register) in silent].append(transfer)
+    yield from (part for part in parts if part)
 
 
 def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ...]:
     """What a cluster's first calls to make the transfer, and the rest of the cluster, as evidence."""
-    return function.wrapped(group[0]) + tuple(Evidence(function.site(t.register), AGAIN) for t in group[1:])
+    return function.wrapped(group[0]) + tuple(
+        Evidence(function.site(t.register), AGAIN, function.text(t.register)) for t in group[1:]
+    )
 
 
-def together(group: list[Fix | None]) -> Fix | None:
-    """One fix of several: all edits, as safe as the least safe; None where one has none."""
-    fixes = [fix for fix in group if fix is not None]
-    if not fixes or len(fixes) < len(group):
-        return fixes[0] if fixes and group[0] is not None and len(group) == 1 else None
-    edits = tuple(sorted({edit for fix in fixes for edit in fix.edits}, key=lambda e: (e.start, e.end)))
-    return Fix(fixes[0].title, min(fix.safety for fix in fixes), edits)
+def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | None]) -> Fix | None:
+    """One fix of several transfers, given each one's own, which is right without the others: the edits of the safest
+    that do not touch one another. The title says what remains to be done, by a less safe fix or by hand. None where
+    none has one."""
+    best = max((fix.safety for fix in fixes if fix is not None), default=None)
+    edits: set[Edit] = set()
+    fixed: list[Transfer] = []
+    title = ""
+    for transfer, fix in zip(group, fixes, strict=True):
+        if fix is None or fix.safety != best:
+            continue
+        if not edits.issuperset(fix.edits) and any(_clash(a, b) for a in fix.edits for b in edits):
+            continue
+        title = title or fix.title
+        edits.update(fix.edits)
+        fixed.append(transfer)
+    if best is None:
+        return None
+    left = [transfer for transfer in group if transfer not in fixed]
+    title += _at(function, [] if group[0] in fixed else fixed[:1]) + _remaining(function, left)
+    return Fix(title, best, tuple(sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text))))
+
+
+def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix: Fix) -> Fix:
+    """A fix of one transfer of a group, with the rest in its title."""
+    rest = [transfer for transfer in group if transfer is not one]
+    where = _at(function, [] if one is group[0] else [one])
+    return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest))
+
+
+def _clash(a: Edit, b: Edit) -> bool:
+    """Whether two edits cannot both be made: they touch the same text, or insert other than one line at one place."""
+    if a == b:
+        return a.start == a.end and not a.text.endswith(("\n", "\r")) and not a.text.startswith(("\n", "\r"))
+    if a.start == a.end and b.start == b.end:
+        return a.start == b.start
+    return a.start < b.end and b.start < a.end
+
+
+def _at(function: FunctionFacts, transfers: list[Transfer]) -> str:
+    return "".join(f", at line {function.site(transfer.register).line}" for transfer in transfers)
+
+
+def _remaining(function: FunctionFacts, left: list[Transfer]) -> str:
+    """The transfers that a fix leaves, in words."""
+    if not left:
+        return ""
+    line = function.site(left[0].register).line
+    if len(left) == 1:
+        return f"; `{brief(function.text(left[0].register), 32)}` at line {line} remains"
+    return f"; {len(left)} others remain, the first at line {line}"
 
 
 def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Confidence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.values import CONTAINER, SCALAR
+from transferlint.flow.values import CONTAINER, SCALAR, TENSOR
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -53,6 +53,9 @@ def dimensional(function: FunctionFacts, reg: Reg, depth: int = _DEPTH) -> bool:
         given = any(q.slot == made.slot for q in function.function.parameters)
         stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
         return bool(stores) and not given and all(dimensional(function, i.value, depth - 1) for i in stores)
+    if isinstance(made, p.Next):
+        rows = function.values[made.iterable]  # a list of tensors: whoever wants numbers makes one tensor of them
+        return rows.kinds == CONTAINER and rows.item is not None and rows.item.is_a(TENSOR)
     return False
 
 

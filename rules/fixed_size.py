@@ -118,8 +118,10 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     value = line[match.end() :]
     value = f"{x} {match[1]} ({value})" if match[1] else re.sub(place, x, value)
-    others = [r for r in function.expression(made.value) if _selected(function, r, mask)]
-    if others and not match[1] and re.search(r"\[", value):
+    source = function.code[made.value]
+    added = source.right if isinstance(source, p.Binary) and source.inplace else made.value
+    others = [r for r in function.expression(added) if _selected(function, r, mask)]
+    if others and (match[1] or re.search(r"\[", value)):
         return None
     torch, edits = torch_name(function, at)
     if not torch or (match[1] is None and value == line[match.end() :] and not _broadcast(function, made.value)):

@@ -13,12 +13,14 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .altering import altered
 from .memory import RESULT, WORLD, Memory
 
 
 def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     """Put the expression of `reg` before the loop `region`; None where the text does not allow it. Safe where the
-    tensor and its copy are proven to be only read, unsafe otherwise."""
+    tensor and its copy are proven to be only read, unsafe otherwise; a copy that is seen to be written or kept is
+    copied in each turn, on the device."""
     loop = function.function.regions[region]
     if loop.node is None or loop.kind not in ("for", "while"):
         return None
@@ -34,7 +36,8 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
         return None
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
-    edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, name))
+    used = f"{name}.clone()" if altered(function, reg) else name
+    edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
     return Fix("move it before the loop", safety, edits)
 

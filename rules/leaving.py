@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.operands import operands
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import TENSOR, UNKNOWN
+from transferlint.flow.values import CONTAINER, HOST, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, method
 from .collecting import bare, collected, kept
+from .detection import remaining
+from .host_numbers import for_host
+from .padding import padded
 from .reading_ahead import ahead
+from .rebuilding import restacked
 
 _TAKES = frozenset({"append", "log", "log_dict", "add", "extend"})
 _JOINS = frozenset("torch.cat torch.stack torch.concat torch.hstack torch.vstack".split())
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
+_SCALES = frozenset({"mul", "mul_", "div", "div_"})
+_HOST = frozenset("item tolist numpy cpu to cuda type map_ apply_ data_ptr new_tensor index_put_".split())
+_SIZES = frozenset("shape ndim dtype device".split())
 _MOST = 40  # registers to follow
 
 
 def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
-    """What is offered for reads that stand together: a fix of the first, else edits that are shown only."""
+    """What is offered for reads that stand together: a fix of the first that has one, else edits that are shown."""
     function, group = made_in(function, group)
-    first = collected(function, group[0]) or ahead(function, group[0])
-    if first is not None:
-        return first
+    for transfer in group:
+        fix = collected(function, transfer) or ahead(function, transfer) or padded(function, transfer)
+        fix = fix or restacked(function, transfer) or for_host(function, transfer)
+        if fix is not None:
+            return remaining(function, group, transfer, fix)
     edits: set[Edit] = set()
     for transfer in group:
         edit = left(function, transfer)
@@ -54,7 +64,9 @@ def left(function: FunctionFacts, transfer: Transfer) -> Edit | None:
         return None
     if transfer.kind == DOWNLOAD:
         chain = bare(function, transfer)
-        return chain[1] if chain is not None and _taken(function, chain[0]) else None
+        if chain is None:
+            return None
+        return chain[1] if _taken(function, chain[0]) or (not chain[2] and _computed(function, chain[0])) else None
     if transfer.kind in (SCALAR_READ, NUMBER) and _taken(function, transfer.register):
         return kept(function, transfer)
     return None
@@ -76,6 +88,66 @@ def _taken(function: FunctionFacts, reg: Reg) -> bool:
     return bool(function.users(reg))
 
 
+def _computed(function: FunctionFacts, reg: Reg) -> bool:
+    """True where all that is done with a copy of a tensor are computations, which the device makes as well; what they
+    give may be read on the host, and is read once then."""
+    pending, seen = [reg], set[Reg]()
+    worked = False
+    while pending:
+        at = pending.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        for user in function.users(at):
+            more = _onward(function, at, user)
+            if more is None:
+                more = _work(function, at, user) if _together(function, reg, user) else None
+                worked = True
+            if more is None or len(seen) > _MOST:
+                return False
+            pending += more
+    return worked
+
+
+def _together(function: FunctionFacts, reg: Reg, user: Reg) -> bool:
+    """True unless a loop takes elements of the copy that was made before it: there the copy spares a read in each
+    turn. Rows that are put into lists are none."""
+    if function.loops(user) == function.loops(reg) or not isinstance(function.code[user], p.Subscript):
+        return True
+    ends = [function.code[r] for r in function.users(user)]
+    return all(isinstance(end, p.Sequence) for end in ends)
+
+
+def _work(function: FunctionFacts, at: Reg, user: Reg) -> list[Reg] | None:
+    """The registers that hold the result where one use of a tensor is a computation; None for others."""
+    made = function.code[user]
+    if isinstance(made, p.Attr) and made.object == at:
+        if made.name in _SIZES:
+            return []
+        calls = [r for r in function.users(user) if getattr(function.code[r], "function", None) == user]
+        if len(calls) < len(function.users(user)) or made.name in _HOST:
+            return None
+        return calls if all(_with_device(function, r, user) for r in calls) else None
+    if isinstance(made, p.Unpack) or (isinstance(made, p.Subscript) and made.object == at):
+        return [user]
+    if isinstance(made, p.Compare) and {"in", "not in"}.isdisjoint(made.operators):
+        return [user] if _with_device(function, user, at) else None
+    if isinstance(made, p.Call):
+        name = called(function, user)
+        known = (name.startswith("torch.") and name.count(".") < 3) or name.startswith("torch.nn.functional.")
+        return [user] if known and _with_device(function, user, at) else None
+    return None
+
+
+def _with_device(function: FunctionFacts, user: Reg, at: Reg) -> bool:
+    """True where nothing else that is used there is a tensor of the host, but for other copies."""
+    return all(
+        not function.values[r].is_a(TENSOR) or function.values[r].places != HOST or bool(function.values[r].reads)
+        for r in operands(function.code[user])
+        if r != at
+    )
+
+
 def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
     """The registers that hold a value after one use of it; None for a use that needs a number or an array."""
     made = function.code[user]
@@ -86,7 +158,8 @@ def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
     if isinstance(made, p.Return | p.Yield | p.Discard):
         return []
     if isinstance(made, p.SetAttr | p.SetItem):
-        return [] if made.value == reg else None
+        kept = made.value == reg or (function.values[made.object].kinds == CONTAINER and made.object == reg)
+        return [] if kept else None
     if isinstance(made, p.Mapping):
         return [user] if reg in made.values else None
     if isinstance(made, p.Sequence):
@@ -94,9 +167,16 @@ def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
     if isinstance(made, p.Collect):
         return [user] if made.kind == "list" and made.value == reg else None
     if isinstance(made, p.Binary):
-        return [user] if made.operator in _ARITHMETIC else None
+        other = function.values[made.left if made.right == reg else made.right]
+        if made.operator in _ARITHMETIC and other.is_a(TENSOR) and not other.places & ~ON_DEVICE:
+            return []  # a tensor of the device, whatever is on the other side
+        hosts = other.is_a(TENSOR) and other.places == HOST and not other.reads
+        return [user] if made.operator in _ARITHMETIC and not hosts else None
     if isinstance(made, p.Unary):
         return [user] if made.operator in ("+", "-") else None
+    if isinstance(made, p.Attr) and function.values[reg].kinds == CONTAINER:
+        return [] if made.name == "update" else None
     if isinstance(made, p.Call) and made.function != reg:
-        return [] if method(function, user) in _TAKES or called(function, user) in _JOINS else None
+        name = method(function, user)
+        return [] if name in _TAKES or name in _SCALES or called(function, user) in _JOINS else None
     return None

@@ -6,36 +6,42 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.invariance import Invariance
-from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import HOST_VALUE, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, SHAPE, TRUTH, Transfer
+from transferlint.flow.values import CONTAINER, HOST_VALUE, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import called, captured, method, receiver
-from .rewriting import after, before_loop, fresh, operand
+from .chains import called, captured, method, origin, receiver
+from .host_uses import serves_host
+from .importing import torch_name
+from .rewriting import after, before_comprehension, before_loop, fresh, operand
 
-_KINDS = (SCALAR_READ, NUMBER, DOWNLOAD)
-_READS = frozenset({"item", "tolist", "cpu"})
+_KINDS = (SCALAR_READ, NUMBER, DOWNLOAD, TRUTH, SHAPE)
+_TENSOR_NAMES = frozenset("shape size dim ndim dtype permute transpose reshape view squeeze unsqueeze mean".split())
+_COPIES = frozenset({"cpu", "tolist", "numpy"})
 _BY_ELEMENT = frozenset("detach contiguous long int float double bool round floor ceil abs exp log".split())
 _FUNCTIONS = frozenset(f"torch.{name}" for name in "round floor ceil abs exp log".split())
 
 
 def ahead(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """Copy before the loop what is read by element in it: `x[i].item()` for an index `i` of the loop, or `for e in x`
-    with nothing but reads of `e`. None where the loop may change `x`, or the text does not allow it."""
+    with nothing but reads of `e`. Only shown where the loop may change `x`; None where it does, or where the text does
+    not allow it."""
     return _by_index(function, transfer) or _by_element(function, transfer)
 
 
 def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     found = _element(function, transfer)
-    region = _outermost(function, *found) if found is not None else None
-    if found is None or region is None:
+    where = _outermost(function, *found[:2]) if found is not None else None
+    if found is None or where is None or not _served(function, transfer, found[2]):
         return None
+    region, safety = where
     whole = function.text(found[0])
-    words = re.findall(r"[A-Za-z_]\w*", whole)
+    words = re.findall(r"[A-Za-z_]\w*", whole.partition("[")[0])
     name = fresh(function, f"{words[-1]}_on_host")
-    line = before_loop(function, region, f"{name} = {operand(function, found[0])}.cpu()")
+    text = f"{name} = {operand(function, found[0])}.cpu()"
+    line = before_loop(function, region, text) or before_comprehension(function, region, text)
     if line is None:
         return None
     edits = {line}
@@ -43,52 +49,110 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         if other.kind not in _KINDS or not function.inside(other.register, region):
             continue
         one = _element(function, other)
-        if one is None or function.text(one[0]) != whole or _outermost(function, *one) != region:
+        if one is None or function.text(one[0]) != whole or not _served(function, other, one[2]):
             continue
         edits.add(Edit(*function.span(one[0]), name))
-        if other.kind == DOWNLOAD:
-            cut = _without_copy(function, other)
-            if cut is None:
-                return None
+        if other.kind == DOWNLOAD and (cut := _without_copy(function, other)) is not None:
             edits.add(cut)
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
-    safety = Safety.UNSAFE if function.values[found[0]].is_a(TENSOR) else Safety.DISPLAY
-    return Fix("copy the whole to the host once, before the loop", safety, ordered)
+    if not _one_tensor(function, transfer, found[0]):
+        return None
+    if not function.values[found[0]].is_a(TENSOR):
+        safety = Safety.DISPLAY
+    return Fix(_title(safety), safety, ordered)
+
+
+def _title(safety: Safety) -> str:
+    doubt = ", if it is one tensor that nothing in the loop changes" if safety is Safety.DISPLAY else ""
+    return f"copy the whole to the host once, before the loop{doubt}"
+
+
+def _one_tensor(function: FunctionFacts, transfer: Transfer, whole: Reg) -> bool:
+    """True for a tensor, for what may be one and gives numbers, and for what the function uses as one somewhere."""
+    value = function.values[whole]
+    if value.is_a(TENSOR) or value.kinds & CONTAINER:
+        return value.is_a(TENSOR)
+    if transfer.kind in (SCALAR_READ, NUMBER):
+        return True
+    text = function.text(whole)
+    for made in function.code:
+        if not isinstance(made, p.Attr | p.Subscript) or not function.has_text(made.object):
+            continue
+        if function.text(made.object) != text:
+            continue
+        if isinstance(made, p.Attr) and made.name in _TENSOR_NAMES:
+            return True
+        index = function.code[made.index] if isinstance(made, p.Subscript) else None
+        if isinstance(index, p.Sequence) and index.kind == "tuple":
+            return True
+    return False
+
+
+def _served(function: FunctionFacts, transfer: Transfer, element: Reg) -> bool:
+    """True where an element on the host serves: it was copied anyway, or only numbers are made of it."""
+    if transfer.kind == DOWNLOAD:
+        return True
+    if transfer.kind == SHAPE:
+        at: Reg | None = transfer.register
+        while at is not None and isinstance(function.code[at], p.Call | p.Subscript):
+            if method(function, at) in _COPIES:
+                return True
+            users = function.users(at)
+            at = users[0] if len(users) == 1 else None
+            if at is not None and isinstance(function.code[at], p.Attr):
+                at = next(iter(function.users(at)), None)
+        return False
+    if transfer.kind in (SCALAR_READ, NUMBER) and _bound_to(function, element) is None:
+        return True
+    return serves_host(function, element)
+
+
+def _bound_to(function: FunctionFacts, element: Reg) -> Reg | None:
+    """The assignment that keeps an element in a variable."""
+    return next((user for user in function.users(element) if isinstance(function.code[user], p.Store)), None)
 
 
 def _without_copy(function: FunctionFacts, transfer: Transfer) -> Edit | None:
     assert transfer.subject is not None
-    plain = transfer.api == ".cpu()" and receiver(function, transfer.register) == transfer.subject
+    plain = transfer.api in (".cpu()", ".to(cpu)") and receiver(function, transfer.register) == transfer.subject
     return after(function, transfer.register, transfer.subject) if plain else None
 
 
-def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg] | None:
-    """The tensor of which an element is read, and the index: `x` and `i` of `x[i].item()`, `int(2 * x[i])`,
-    `y[: x[i]]`, `x[i, :n].cpu()`."""
+def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg, Reg] | None:
+    """The tensor of which an element is read, the index, and the element: `x`, `i` and `x[i]` of `x[i].item()`,
+    `int(2 * x[i])`, `y[: x[i]]`, `x[i, :n].cpu()`, and of `e.item()` after `e = x[i]`."""
     at = transfer.subject
     if at is None or transfer.inside is not None or not function.has_text(at):
         return None
     while (inner := _computed_from(function, at)) is not None:
         at = inner
+    kept = origin(function, at)
+    around = function.loops(kept)
+    if kept != at and function.has_text(kept) and around == function.loops(at)[-len(around) :]:
+        at = kept
     turning: list[Reg] = []
-    made = function.code[at]
+    element, made = at, function.code[at]
     while isinstance(made, p.Subscript):
         index = function.code[made.index]
         parts = index.items if isinstance(index, p.Sequence) else (made.index,)
         turning += [r for r in parts if isinstance(function.code[r], p.Load) and not function.values[r].kinds & TENSOR]
         at = made.object
         made = function.code[at]
-    if not turning or not isinstance(made, p.Load | p.Outer | p.Attr):
+        if turning and isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
+            break
+    if not turning or not isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript):
         return None
     value = function.values[at]
     if not value.kinds & (TENSOR | UNKNOWN) or not value.places & ON_DEVICE or not operand(function, at):
         return None
-    return at, turning[0]
+    return at, turning[0], element
 
 
 def _computed_from(function: FunctionFacts, at: Reg) -> Reg | None:
     """The one tensor that a value is computed from element by element; None where there are several, or others."""
     made = function.code[at]
+    if isinstance(made, p.Attr) and made.name == "data":
+        return made.object
     if method(function, at) in _BY_ELEMENT and isinstance(made, p.Call) and not made.args:
         return receiver(function, at)
     if isinstance(made, p.Call) and called(function, at) in _FUNCTIONS and len(made.args) == 1:
@@ -101,26 +165,56 @@ def _computed_from(function: FunctionFacts, at: Reg) -> Reg | None:
     return None
 
 
-def _outermost(function: FunctionFacts, whole: Reg, index: Reg) -> int | None:
-    """The outermost loop that leaves the tensor alone, where the index is of a loop within it."""
+def _outermost(function: FunctionFacts, whole: Reg, index: Reg) -> tuple[int, Safety] | None:
+    """The outermost loop that leaves the tensor alone, where the index is of a loop within it; where none is sure to,
+    the innermost one that does not bind or set it, for a fix that is only shown."""
     made = function.code[index]
     assert isinstance(made, p.Load)
     turns = False
-    found = None
+    found: tuple[int, Safety] | None = None
     for region in function.loops(whole):
         loop = function.function.regions[region]
         turns |= made.slot in loop.target_slots
-        if not Invariance(function, region).holds(whole):
+        holds = Invariance(function, region).holds(whole)
+        if not holds and (found is not None or not _steady(function, region, whole)):
             break
-        if turns and loop.kind == "for":
-            found = region
+        if turns and loop.kind in ("for", "comprehension"):
+            found = region, Safety.UNSAFE if holds else Safety.DISPLAY
+        if not holds:
+            break
     return found
 
 
+def _steady(function: FunctionFacts, region: int, whole: Reg) -> bool:
+    """True where a loop does not itself bind the tensor, an attribute of its name or an element, nor calls a method
+    upon it that writes: what it calls may."""
+    text = function.text(whole)
+    names = {one.name for r in function.expression(whole) if isinstance(one := function.code[r], p.Attr)}
+    slots = {one.slot for r in function.expression(whole) if isinstance(one := function.code[r], p.Load)}
+    for reg, made in enumerate(function.code):
+        if not function.inside(reg, region):
+            continue
+        if isinstance(made, p.Store | p.Delete) and made.slot in slots:
+            return False
+        if isinstance(made, p.SetAttr) and made.name in names:
+            return False
+        written = isinstance(made, p.Attr) and made.name.endswith("_") and not made.name.startswith("_")
+        if isinstance(made, p.SetItem) or written:
+            assert isinstance(made, p.SetItem | p.Attr)
+            if function.has_text(made.object) and function.text(made.object).startswith(text):
+                return False
+    return not names or isinstance(function.code[whole], p.Attr | p.Load | p.Outer)
+
+
 def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    subject = transfer.subject
-    while subject is not None and isinstance(part := function.code[subject], p.Subscript):
-        subject = part.object
+    subject, sliced = transfer.subject, False
+    while subject is not None:
+        if isinstance(part := function.code[subject], p.Subscript):
+            subject, sliced = part.object, True
+        elif (inner := _computed_from(function, subject)) is not None:
+            subject = inner
+        else:
+            break
     made = function.code[subject] if subject is not None else None
     if transfer.inside is not None or not isinstance(made, p.Load) or captured(function, made.slot):
         return None
@@ -132,44 +226,33 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == made.slot]
     value = function.values[source]
     text = operand(function, source)
-    if not text or not value.places & ON_DEVICE or not all(_read(function, r) for r in loads):
+    known = value.places & ON_DEVICE or (transfer.kind == DOWNLOAD and value.kinds == UNKNOWN)
+    imports: tuple[Edit, ...] = ()
+    if value.kinds & CONTAINER:  # of numbers: else they may be of several shapes
+        torch, imports = torch_name(function, transfer.register)
+        numbers = value.kinds == CONTAINER and method(function, transfer.register) == "item"
+        text = f"{torch}.stack({text})" if numbers and torch and text else ""
+    elif not sliced and not _one_tensor(function, transfer, source):
         return None
+    if not text or not known or not all(serves_host(function, r) for r in loads):
+        return None
+    if transfer.kind == SHAPE and not _served(function, transfer, transfer.register):
+        return None
+    safety = Safety.UNSAFE if value.is_a(TENSOR) else Safety.DISPLAY
+    region = function.loops(stores[0])[0]
     if isinstance(function.code[source], p.Call):
-        if method(function, source) in _READS:
+        if method(function, source) in _COPIES:
             return None
-    elif not Invariance(function, function.loops(stores[0])[0]).holds(source):
-        return None
+    elif not Invariance(function, region).holds(source):
+        if not _steady(function, region, source):
+            return None
+        safety = Safety.DISPLAY
     edits = [Edit(*function.file.spans.outer(function.function.nodes[source]), f"{text}.cpu()")]
     for other in function.transfers:
         inside = set(function.expression(other.register)) if other.kind == DOWNLOAD else set[Reg]()
-        if inside & set(loads):
-            cut = _without_copy(function, other)
-            if cut is None:
-                return None
+        if inside & set(loads) and (cut := _without_copy(function, other)) is not None:
             edits.append(cut)
-    safety = Safety.UNSAFE if value.is_a(TENSOR) else Safety.DISPLAY
-    return Fix("copy the whole to the host once, before the loop", safety, tuple(edits))
-
-
-def _read(function: FunctionFacts, load: Reg) -> bool:
-    """True where an element is only read: a number or a list is made of it, or a bound of a slice."""
-    for user in function.users(load):
-        made = function.code[user]
-        if isinstance(made, p.Slice):
-            continue
-        if isinstance(made, p.Subscript) and made.object == load and _read(function, user):
-            continue
-        if isinstance(made, p.Call) and called(function, user) in ("builtins.int", "builtins.float", "builtins.range"):
-            continue
-        if isinstance(made, p.Attr) and made.name in _READS and _calls(function, user):
-            continue
-        return False
-    return True
-
-
-def _calls(function: FunctionFacts, attribute: Reg) -> bool:
-    users = [function.code[r] for r in function.users(attribute)]
-    return bool(users) and all(isinstance(u, p.Call) and u.function == attribute for u in users)
+    return Fix(_title(safety), safety, (*imports, *edits))
 
 
 def _gone_over(function: FunctionFacts, reg: Reg) -> Reg | None:

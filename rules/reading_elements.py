@@ -95,7 +95,7 @@ def _operands(made: p.Binary | p.Compare | p.Unary) -> set[Reg]:
 def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Transfer]) -> Fix | None:
     """`x[i].item()` to `x_on_host[i].item()`."""
     whole, text = function.text(tensor), operand(function, tensor)
-    named = re.findall(r"[A-Za-z_]\w*", whole)
+    named = re.findall(r"[A-Za-z_]\w*", whole.partition("[")[0])
     at = _outermost(function, region, tensor)
     if not text or not named or at is None:
         return None

@@ -9,6 +9,8 @@ from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .chains import statement
+
 _ODD = re.compile(r"[\n\r#]|:=|\bawait\b|\byield\b")
 _REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
 
@@ -70,6 +72,18 @@ def before_loop(function: FunctionFacts, region: int, line: str) -> Edit | None:
     return Edit(start, start, f"{indent}{line}{newline(function)}")
 
 
+def before_comprehension(function: FunctionFacts, region: int, line: str) -> Edit | None:
+    """The insertion of a line before the statement that a comprehension stands in."""
+    for reg, made in enumerate(function.code):
+        if isinstance(made, p.Collect) and made.region == region:
+            home = statement(function, reg)
+            indent = re.match(r"[ \t]*", function.file.text[home[1] :]) if home is not None else None
+            if home is None or indent is None:
+                return None
+            return Edit(home[1], home[1], f"{indent[0]}{line}{newline(function)}")
+    return None
+
+
 def after_loop(function: FunctionFacts, region: int, *lines: str) -> tuple[Edit, ...] | None:
     """The insertion of lines after a loop, deeper ones indented by a tab; none where they stand there already."""
     indent = indent_of(function, region)
@@ -100,10 +114,14 @@ def within(function: FunctionFacts, reg: Reg, region: int) -> bool:
 
 
 def remove(function: FunctionFacts, reg: Reg) -> Edit | None:
-    """The edit that takes away the statement that a register is; `pass` where the suite would be empty, or where its
-    line holds more. `reg` is the register of an expression statement's value."""
+    """The edit that takes away the statement that a register is. `reg` is the register of an expression statement's
+    value."""
+    return cut(function, *outer(function, reg))
+
+
+def cut(function: FunctionFacts, start: int, end: int) -> Edit:
+    """The edit that takes away a statement; `pass` where the suite would be empty, or where its line holds more."""
     text = function.file.text
-    start, end = outer(function, reg)
     begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     rest = _REST.match(text, end)
     if text[begin:start].strip() or rest is None or "#" in rest[0] or _alone(function, begin, rest.end()):

@@ -11,6 +11,11 @@ from transferlint.syntax.program import Reg
 
 from .detection import for_the_host
 
+# What processes do together with a value, by whatever library's name (docs.pytorch.org distributed, MPI's names).
+_TOGETHER = frozenset(
+    "all_reduce allreduce all_gather allgather all_gather_into_tensor broadcast reduce gather scatter reduce_scatter"
+    " all_to_all all_to_all_single send recv".split()
+)
 READS = frozenset({DOWNLOAD, SCALAR_READ, NUMBER, "array"})
 _UPLOADS = frozenset({MOVE, BUILD})
 
@@ -38,6 +43,46 @@ def bounces(function: FunctionFacts, transfer: Transfer) -> list[Reg]:
     uploads = [r for r in sorted(before.uploads) if function.has_text(r)]
     loops = function.loops(transfer.register)
     return [] if loops and not all(function.inside(r, loops[0]) for r in uploads) else uploads
+
+
+def agreed(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a read of a host value that was uploaded to be exchanged with other processes: that takes the trip."""
+    if transfer.subject is None or not transfer.before.uploads:
+        return False
+    if any(t.register in transfer.before.uploads and _came(function, t) for t in function.transfers):
+        return False
+    read = {made.slot for r in function.expression(transfer.subject) if isinstance(made := function.code[r], p.Load)}
+    for made in function.code[: transfer.register]:
+        if not isinstance(made, p.Call):
+            continue
+        callee = function.code[made.function]
+        if isinstance(callee, p.Attr | p.Outer) and callee.name in _TOGETHER:
+            for argument in (*made.args, *(r for _, r in made.keywords)):
+                given = (function.code[r] for r in function.expression(argument))
+                if any(isinstance(one, p.Load) and one.slot in read for one in given):
+                    return True
+    return False
+
+
+def _came(function: FunctionFacts, upload: Transfer) -> bool:
+    """True where what is uploaded was read from the device, or is made a number of what nobody knows."""
+    if upload.before.reads or upload.before.kinds & (UNKNOWN | TENSOR):
+        return True
+    for reg in function.expression(upload.subject) if upload.subject is not None else ():
+        made = function.code[reg]
+        if isinstance(made, p.Call) and len(made.args) == 1 and not function.values[made.args[0]].is_a(HOST_VALUE):
+            callee = function.code[made.function]
+            if isinstance(callee, p.Outer) and callee.name in ("float", "int"):
+                return True
+    return False
+
+
+def _counted(function: FunctionFacts, upload: Transfer) -> bool:
+    """True for an upload of what is a number of the host for certain."""
+    if upload.subject is None:
+        return False
+    names = (r for r in function.expression(upload.subject) if isinstance(function.code[r], p.Load | p.Attr))
+    return all(function.values[r].is_a(HOST_VALUE | NAME) for r in names)
 
 
 def explained(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -20,10 +20,17 @@ def if_statement(function: FunctionFacts, value: Reg) -> tuple[int, str, ast.If]
     blanks = re.match(r"[ \t]*", text[line:])
     assert blanks is not None
     start = line + blanks.end()
-    return _trimmed(text, start, blanks[0]) if re.match(r"if\b", text[start:first]) else None
+    found = _trimmed(text, start, blanks[0]) if re.match(r"if\b", text[start:first]) else None
+    return (start, found[0], found[1]) if found is not None and isinstance(found[1], ast.If) else None
 
 
-def _trimmed(text: str, start: int, blanks: str) -> tuple[int, str, ast.If] | None:
+def statement_at(text: str, start: int) -> tuple[str, ast.stmt] | None:
+    """The text and the tree of the statement at an offset, which begins its line."""
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    return _trimmed(text, start, text[line:start]) if not text[line:start].strip() else None
+
+
+def _trimmed(text: str, start: int, blanks: str) -> tuple[str, ast.stmt] | None:
     """The statement at an offset, parsed where it stands: columns count from the beginning of its line."""
     lines = text[start:].splitlines(keepends=True)
     for number in range(1, min(len(lines), _LONGEST) + 1):
@@ -37,12 +44,11 @@ def _trimmed(text: str, start: int, blanks: str) -> tuple[int, str, ast.If] | No
             continue
         if blanks and isinstance(made[0], ast.If):
             made = made[0].body
-        inner = made[0] if len(made) == 1 else None
-        return (start, source, _moved(inner, len(blanks))) if isinstance(inner, ast.If) else None
+        return (source, _moved(made[0], len(blanks))) if len(made) == 1 else None
     return None
 
 
-def _moved(node: ast.If, columns: int) -> ast.If:
+def _moved(node: ast.stmt, columns: int) -> ast.stmt:
     """A tree with positions in the text of the statement, which begins behind the blanks of its line."""
     if not columns:
         return node

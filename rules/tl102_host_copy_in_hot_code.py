@@ -31,8 +31,9 @@ returns the tensor on the device, and its callers decide when to copy; a list th
 joined on the device, and copied then (all its parts are on the device at once); the elements of a tensor that the loop
 does not change come from one copy, made before the loop, whose memory they share.
 
-Elsewhere the edit is only shown, where a tensor on the device serves as well; who uses the value further on has to take
-it there.
+Elsewhere the edit is only shown, where a tensor on the device serves as well: it is kept or handed on, and who uses the
+value further on has to take it there, or all that is done with it are computations, which the device makes as well. So
+is the one copy before a loop that may change the tensor.
 """
 
 from __future__ import annotations
@@ -42,12 +43,15 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, Transfer
 from transferlint.flow.values import MODULE, TENSOR
-from transferlint.model import Confidence, Finding, Fix, Safety
+from transferlint.knowledge import roles
+from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
+from .chains import statement
 from .collecting import bare
-from .detection import brief, clusters, hot, others, sure
+from .detection import brief, clusters, hot, others, sure, together
 from .leaving import made_in, offered
 from .round_trips import explained
 
@@ -68,7 +72,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "collect on the device and copy once after the loop",
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
-            _returned(function, first) or offered(function, group),
+            together(function, group, [_returned(function, t) for t in group]) or offered(function, group),
         )
 
 
@@ -87,9 +91,54 @@ def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """As for every read; but who writes `.cpu()` believes that it may be elsewhere."""
     confidence = sure(function, transfer)
+    if _served(function, transfer) or _ahead(function, transfer):
+        return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
         return Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
     return confidence
+
+
+def _served(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the one copy of a result that a function for inference makes: its callers want it on the host."""
+    if not roles.SERVING.search(function.function.name) or function.loops(transfer.register):
+        return False
+    return function.warmth(transfer.register).level < Level.PER_ELEMENT and _always_used(function, transfer)
+
+
+def _always_used(function: FunctionFacts, transfer: Transfer) -> bool:
+    """False where every use of the copy, by its variable, stands behind a test that comes after it."""
+    ended = statement(function, transfer.register)
+    store = function.code[ended[0]] if ended is not None else None
+    if not isinstance(store, p.Store):
+        return True
+    tests = list(_tests(function, transfer.register))
+    uses = [
+        r
+        for r, made in enumerate(function.code)
+        if r > transfer.register and isinstance(made, p.Load) and made.slot == store.slot
+    ]
+    return not uses or any(len(list(_tests(function, use))) <= len(tests) for use in uses)
+
+
+def _tests(function: FunctionFacts, reg: Reg) -> Iterator[p.Region]:
+    """The arms around a register."""
+    return (r for r in function.function.ancestors(function.region(reg)) if r.kind in ("then", "else", "case"))
+
+
+def _ahead(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the one copy of lengths that spares a loop many: named for being on the host, and indexed there."""
+    ended = statement(function, transfer.register)
+    store = function.code[ended[0]] if ended is not None else None
+    if not isinstance(store, p.Store) or function.loops(transfer.register):
+        return False
+    name = function.function.slot_names[store.slot]
+    if not (roles.HOST_WORDS.search(name) and roles.LENGTH_WORDS.search(name)):
+        return False
+    indexed = (made.object for made in function.code if isinstance(made, p.Subscript))
+    return any(
+        isinstance(made := function.code[r], p.Load) and made.slot == store.slot and bool(function.loops(r))
+        for r in indexed
+    )
 
 
 RULE = Rule(

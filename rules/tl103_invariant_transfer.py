@@ -4,7 +4,7 @@ What it does
 ------------
 Reports a move to the device (or a device tensor built from constants), in a loop that changes neither what is moved nor
 where to; and, in a step method, the move of a plain attribute of `self` that nothing but this move brings to the
-device.
+device, also where a module keeps it there.
 
 Why
 ---
@@ -21,7 +21,8 @@ Use instead
     for _ in range(10):
         y = x + table_on_device
 
-In a module, register the tensor as a buffer (`self.register_buffer("table", table)`): it then moves with the module.
+In a module, register the tensor as a buffer (`self.register_buffer("table", table)`): it then moves with the module,
+and `forward` neither asks where it is nor writes to `self`.
 
 When it is fine
 ---------------
@@ -31,7 +32,11 @@ Fix safety
 ----------
 The move is put before the loop under a new name. Safe where nothing that the loop does can write to the tensor, where
 its copy is only read, and where the device is there even if the loop turns not once; unsafe where that is not proven,
-as for attributes, for arguments in a loop that calls functions, and for copies that are handed on.
+as for attributes, for arguments in a loop that calls functions, and for copies that are handed on. A copy that the
+function is seen to write to or to keep is cloned in each turn, on the device.
+
+Unsafe: an attribute that the constructor alone sets becomes a buffer, which the module's `.to` moves. It converts its
+type with it (`half()`), and the buffer is found by `buffers()`; it is not saved.
 """
 
 from __future__ import annotations
@@ -64,6 +69,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .buffering import buffered
 from .detection import Found, brief, clusters, each, others
 from .hoisting import hoist
 
@@ -82,11 +88,23 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         assert attribute is not None
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` moves the same attribute {function.warmth(reg).level.words}",
-            f'register it as a buffer: `self.register_buffer("{attribute}", ..., persistent=False)`',
+            *_words(function, group[0], attribute),
             others(function, group),
             Confidence.LIKELY,
+            None if _of_class(function, group[0], attribute) else buffered(function, attribute),
         )
+
+
+def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple[str, str]:
+    """What is wrong with moving an attribute, and what to do instead."""
+    reg = transfer.register
+    text = brief(function.text(reg))
+    buffer = f'register it as a buffer: `self.register_buffer("{attribute}", ..., persistent=False)`'
+    if not _kept(function, attribute):
+        return f"`{text}` moves the same attribute {function.warmth(reg).level.words}", buffer
+    if _of_class(function, transfer, attribute):
+        return f"`{text}` moves the same table for each object that is made", "keep one copy of it for each device"
+    return f"`{text}` moves what the module's own `.to` leaves behind", buffer
 
 
 def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
@@ -146,11 +164,34 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
     before = transfer.before
     if before.flags & PARAMETER or before.kinds & MODULE or (before.places and not before.places & ~ON_DEVICE):
         return False
-    if any(isinstance(i, p.SetAttr) and i.name == attribute for i in function.code):
-        return False  # kept where it was moved to: the next call moves nothing
+    if _of_class(function, transfer, attribute):
+        return before.is_a(TENSOR) and bool(before.places & HOST)
+    if _kept(function, attribute):  # the next call moves nothing; but a buffer would have been there
+        info = function.file.placement.class_of(function.function)
+        moves = info is not None and info.module and _assigned(function, transfer, attribute)
+        return moves and before.is_a(TENSOR) and bool(before.places & HOST)
     if function.loops(transfer.register) and _written(function, transfer):
         return False
     return bool(before.flags & (PLAIN | FRESH)) or (before.is_a(TENSOR) and bool(before.places & HOST))
+
+
+def _kept(function: FunctionFacts, attribute: str) -> bool:
+    """True where the function binds the attribute anew."""
+    return any(isinstance(made, p.SetAttr) and made.name == attribute for made in function.code)
+
+
+def _of_class(function: FunctionFacts, transfer: Transfer, attribute: str) -> bool:
+    """True in a constructor, for what the class holds for all its objects."""
+    return function.function.name == "__init__" and _assigned(function, transfer, attribute)
+
+
+def _assigned(function: FunctionFacts, transfer: Transfer, attribute: str) -> bool:
+    """True for `self.table = self.table.to(x.device)`, on every call."""
+    stores = [
+        i for i in function.code if isinstance(i, p.SetAttr) and i.name == attribute and _is_self(function, i.object)
+    ]
+    kept = len(stores) == 1 and stores[0].value == transfer.register
+    return kept and function.region(transfer.register) == 0
 
 
 def _written(function: FunctionFacts, transfer: Transfer) -> bool:

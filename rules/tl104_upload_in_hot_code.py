@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports `torch.tensor(values, device=d)`, `torch.as_tensor`, `x.new_tensor(values)` and `from_numpy(row).to(d)` on the
-device, in code that runs for every step or element.
+device, and `torch.tensor(v)` as an operand of `torch.where` beside device tensors, in code that runs for every step or
+element.
 
 Why
 ---
@@ -39,10 +40,11 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import BUILD, MOVE, Transfer
-from transferlint.model import Confidence, Finding, Fix, Level, Safety
+from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
+from .creating import outer
 from .detection import brief, clusters, each, others, together
 from .round_trips import bounces, returns
 from .uploading import filled, made_before, modern, unawaited, written
@@ -66,7 +68,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "build it once before, in one upload, or fill it on the device (`torch.full`)",
             others(function, group),
             Confidence.POSSIBLE if warmth.unsure and not _constant(function, first) else Confidence.LIKELY,
-            together([_fix(function, t) for t in group]),
+            together(function, group, [_fix(function, t) for t in group]),
         )
 
 
@@ -98,12 +100,24 @@ def _row(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """The best that can be written: filled on the device, built before the loop, or uploaded without waiting."""
+    if transfer.api == "torch.where":
+        return _number(function, transfer)
     return (
         filled(function, transfer)
         or modern(function, transfer)
         or made_before(function, transfer)
         or unawaited(function, transfer)
     )
+
+
+def _number(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """The number itself in `torch.where(mask, x, torch.tensor(0))`, where no dtype is asked for; numbers leave the
+    dtype of the other operand as it is, as tensors without dimensions do."""
+    made = function.code[transfer.register]
+    if not isinstance(made, p.Call) or made.keywords:
+        return None
+    start, end = function.span(transfer.register)
+    return Fix("pass the number", Safety.UNSAFE, (Edit(start, end, outer(function, made.args[0])),))
 
 
 RULE = Rule(

@@ -34,7 +34,8 @@ Fix safety
 ----------
 Unsafe: the whole is copied before the loop, `x_on_host = x.cpu()`, and its elements are read from there. The loop must
 not change the tensor under another name, and what it computes with an element it computes on the host. Only shown where
-other values of the device meet the elements. Whether the loop is better vectorised is for a person to say.
+other values of the device meet the elements, or where what the loop calls may change the tensor. Whether the loop is
+better vectorised is for a person to say.
 """
 
 from __future__ import annotations
@@ -46,13 +47,14 @@ from transferlint.flow.sharing import path
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import HOST_VALUE, MOVED, ON_DEVICE, TENSOR, UNKNOWN, Value
 from transferlint.flow.writes import Writes
-from transferlint.model import Evidence, Finding, Safety
+from transferlint.model import Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called
-from .detection import brief, hot, likely, others, sure
+from .detection import apart, brief, hot, likely, others, remaining, sure
+from .reading_ahead import ahead
 from .reading_elements import read_before
 from .round_trips import told
 
@@ -65,9 +67,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     found: dict[tuple[int, int], list[Transfer]] = {}
     for function, transfer in hot(facts, *_KINDS):
         where = _loop(function, transfer)
-        if where is not None and _likely(function, transfer):
+        if where is not None and likely(function, transfer):
             found.setdefault((function.index, where[0]), []).append(transfer)
-    for (index, region), group in found.items():
+    parts = ((key, part) for key, group in found.items() for part in apart(facts.functions[key[0]], group))
+    for (index, region), group in parts:
         function = facts.functions[index]
         group.sort(key=lambda t: function.span(t.register))
         first = group[0]
@@ -84,9 +87,18 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 Evidence(function.site(where[1]), "the loop goes over the elements of this"),
                 *others(function, group),
             ),
-            sure(function, first, loops=first.kind != TRUTH),
-            read_before(function, region, where[1], group),
+            sure(function, first),
+            read_before(function, region, where[1], group) or _ahead(function, group),
         )
+
+
+def _ahead(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
+    """The copy for the first of the reads for which there is one."""
+    for transfer in group:
+        fix = ahead(function, transfer)
+        if fix is not None:
+            return remaining(function, group, transfer, fix)
+    return None
 
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:
@@ -94,15 +106,10 @@ def claims(function: FunctionFacts) -> Iterator[Reg]:
     for transfer in function.transfers:
         if transfer.kind not in _KINDS or not function.has_text(transfer.register):
             continue
-        if not function.warmth(transfer.register).hot or not _likely(function, transfer):
+        if not function.warmth(transfer.register).hot or not likely(function, transfer):
             continue
         if _loop(function, transfer) is not None:
             yield transfer.register
-
-
-def _likely(function: FunctionFacts, transfer: Transfer) -> bool:
-    """As the rules ask from which this one takes the reads."""
-    return likely(function, transfer, loops=transfer.kind != TRUTH)
 
 
 def _loop(function: FunctionFacts, transfer: Transfer) -> tuple[int, Reg] | None:

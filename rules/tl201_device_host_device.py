@@ -30,7 +30,8 @@ Python number becomes torch's default type), as may the shape of an empty list a
 numpy's function is replaced by torch's of the same name, whose order of equal elements, types and rounding may differ.
 A sum or list that is read once after the loop, and one copy before it, are as for TL101.
 
-Elsewhere the edit is only shown, where a tensor serves as well.
+Elsewhere the edit is only shown, where a tensor serves as well, and `torch.stack(values)` for `torch.tensor(values)` of
+a list of tensors without dimensions.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from transferlint.flow.transfers import NUMBER, SCALAR_READ
 from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
-from .detection import Found, brief, clusters, for_the_host, likely, others, sure
+from .detection import Found, brief, clusters, for_the_host, likely, others, sure, together
 from .detours import detour
 from .leaving import offered
 from .round_trips import READS, returns
@@ -65,7 +66,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *others(function, group),
             ),
             sure(function, first),
-            detour(function, first) or offered(function, group),
+            together(function, group, [detour(function, t) for t in group]) or offered(function, group),
         )
 
 

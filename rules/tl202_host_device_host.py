@@ -25,7 +25,9 @@ Where the computation is large; then upload everything once and download once.
 
 Fix safety
 ----------
-No automatic fix.
+Unsafe: where one upload of a variable went into what is read, and nothing wrote to it since, the host computes it of
+its own data, with its own rounding. The upload stays; where nothing else needs it, it is for a person to remove. Other
+round trips have no automatic fix.
 """
 
 from __future__ import annotations
@@ -34,16 +36,18 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ
-from transferlint.model import Evidence, Finding
+from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
-from .detection import brief, clusters, hot, likely, others, sure
-from .round_trips import bounces
+from .detection import brief, clusters, hot, likely, others, sure, together
+from .host_twin import from_host
+from .round_trips import agreed, bounces
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Downloads of what came from an upload alone."""
-    found = ((f, t) for f, t in hot(facts, DOWNLOAD, SCALAR_READ) if likely(f, t) and bounces(f, t))
+    read = ((f, t) for f, t in hot(facts, DOWNLOAD, SCALAR_READ) if likely(f, t) and not agreed(f, t))
+    found = ((f, t) for f, t in read if bounces(f, t))
     for function, group in clusters(found):
         first = group[0]
         uploads = bounces(function, first)
@@ -54,6 +58,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "compute it on the host, or keep it on the device over many steps",
             (*(Evidence(function.site(r), "uploaded here") for r in uploads[:2]), *others(function, group)),
             sure(function, first),
+            together(function, group, [from_host(function, t, bounces(function, t)) for t in group]),
         )
 
 
@@ -63,7 +68,7 @@ RULE = Rule(
     summary="host data goes to the device for a computation and straight back",
     category="round-trip",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -89,6 +94,42 @@ def norms(loader):
         found.append(np.linalg.norm(np.stack(batch)))
     return found
 """,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+def train(loader, model, device):
+    for batch in loader:
+        mask = batch["mask"].to(device)
+        if mask.sum().item() == 0:  # expect: TL202
+            continue
+        model(batch["inputs"].to(device), mask).mean().backward()
+""",
+            good="""\
+import torch
+
+
+def train(loader, model, device):
+    for batch in loader:
+        mask = batch["mask"].to(device)
+        if batch["mask"].sum().item() == 0:
+            continue
+        model(batch["inputs"].to(device), mask).mean().backward()
+""",
+            fixed="""\
+import torch
+
+
+def train(loader, model, device):
+    for batch in loader:
+        mask = batch["mask"].to(device)
+        if batch["mask"].sum().item() == 0:
+            continue
+        model(batch["inputs"].to(device), mask).mean().backward()
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

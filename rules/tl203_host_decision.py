@@ -24,20 +24,28 @@ Behind an interval, for a decision once an epoch (early stopping), on an error p
 
 Fix safety
 ----------
-No automatic fix: a branch-free form is another program.
+Unsafe: an element that decides comes from one copy of the whole, made before the loop, which must not change it. Only
+shown: the decision to leave a loop is taken on every 16th turn (up to 15 turns more), and a tensor is not shortened to
+the longest of its lengths. Other branches have no automatic fix: a branch-free form is another program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
-from transferlint.model import Evidence, Finding
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import Transfer
+from transferlint.model import Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
 from .detection import brief, sure
-from .round_trips import decisions
+from .less_often import seldom
+from .padding import padded, shortened
+from .reading_ahead import ahead
+from .round_trips import agreed, decisions
+from .statement_text import if_statement
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -49,7 +57,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         for test, read in decisions(function).items():
             made = function.code[test]
             assert isinstance(made, p.Test)
-            if not function.has_text(read) or not function.has_text(test):
+            if not function.has_text(read) or not function.has_text(test) or agreed(function, by_register[read]):
                 continue
             evidence = function.why(by_register[read].before)
             if read not in set(function.expression(made.value)):
@@ -61,7 +69,18 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "decide on the device: `torch.where`, a mask, `clamp`, or a check that is deferred",
                 evidence,
                 sure(function, by_register[read]),
+                _fix(function, made.value, by_register[read]),
             )
+
+
+def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:
+    """What can be written for a condition that rests on an explicit read; None where nothing concrete is sure."""
+    found = if_statement(function, value)
+    if found is not None:
+        fix = seldom(function, value, found[2]) or shortened(function, *found)
+        if fix is not None:
+            return fix
+    return ahead(function, read) or padded(function, read)
 
 
 RULE = Rule(
@@ -70,7 +89,7 @@ RULE = Rule(
     summary="a host branch, taken from a device value, steers device work",
     category="round-trip",
     default=True,
-    fix_safety=None,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -102,6 +121,43 @@ for step in range(1000):
     weights += grads
     weights += (weights.sum() == 0).to(weights.dtype)
 """,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+class Decoder(torch.nn.Module):
+    def forward(self, scores: torch.Tensor, states: torch.Tensor):
+        best = scores.argmax(dim=1)
+        for i in range(best.size(0)):
+            if best[i].item() != 0:  # expect: TL203
+                states[i] += 1
+        return states
+""",
+            good="""\
+import torch
+
+
+class Decoder(torch.nn.Module):
+    def forward(self, scores: torch.Tensor, states: torch.Tensor):
+        best = scores.argmax(dim=1)
+        return states + (best != 0).to(states.dtype)[:, None]
+""",
+            fixed="""\
+import torch
+
+
+class Decoder(torch.nn.Module):
+    def forward(self, scores: torch.Tensor, states: torch.Tensor):
+        best = scores.argmax(dim=1)
+        best_on_host = best.cpu()
+        for i in range(best.size(0)):
+            if best_on_host[i].item() != 0:
+                states[i] += 1
+        return states
+""",
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -3,7 +3,9 @@
 What it does
 ------------
 Reports `if t`, `while t`, `assert t`, `not t`, `t and u`, `bool(t)`, `torch.equal(t, u)` and `x in t` in hot code,
-where `t` is a tensor on the device.
+where `t` is a tensor on the device. Also what torch checks by itself: the arguments of `torch.distributions`, `std` of
+`torch.normal`, `torch.linalg.inv` and `solve`; as possible alone, what can hardly do without (`torch.multinomial`,
+`torch.linalg.eigh`).
 
 Why
 ---
@@ -29,27 +31,40 @@ Fix safety
 Unsafe: an assertion, or an `if` that does nothing but raise, becomes `torch._assert_async`. Its error comes later, as
 one of the device (a `RuntimeError`) and not as the exception that was raised, and it leaves the device unusable; the
 shapes that `torch.equal` compares have to be the same. `if mask.any(): x[mask] = v` loses its branch: the assignment
-then always happens, to nothing where the mask is empty, and what it computes is computed every time. Only shown:
-`torch.where` in place of a branch (both sides are computed, errors and random numbers included), a check on every 16th
-turn (up to 15 turns more), and checks whose message is computed, which they lose.
+then always happens, to nothing where the mask is empty, and what it computes is computed every time. `all(t)` becomes
+`torch.all(t)`, which waits once and not for every element. What torch checks by itself is left unchecked
+(`validate_args=False`, `torch.linalg.inv_ex`): bad data then gives bad results and no error. A random number that the
+host alone asks for is drawn on the host: another generator draws another number. Elements that a loop asks for come
+from one copy before it.
+
+Only shown: `torch.where` in place of a branch (both sides are computed, errors and random numbers included); a check on
+every 16th turn (up to 15 turns more, which must change nothing); checks whose message is computed, which they lose; a
+branch or way out for an empty mask left out, where the rest must do nothing for it; a loss set to zero in place of a
+step left out (its gradients are zero then, the optimizer steps all the same, and what was printed is not); a tensor
+not shortened to the longest of its lengths; and `a is b` for `a is b or torch.equal(a, b)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
-from transferlint.flow.transfers import TRUTH
-from transferlint.model import Finding, Safety
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import TRUTH, Transfer
+from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
 from .branchless import without_waiting
-from .detection import brief, clusters, hot, likely, others, sure, together
+from .detection import Found, brief, clusters, hot, likely, others, sure, together
+from .host_numbers import for_host
+from .own_checks import looks, surely
+from .reading_ahead import ahead
+from .unchecked import unchecked
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Truth tests of device tensors in hot code."""
-    found = ((f, t) for f, t in hot(facts, TRUTH) if likely(f, t, loops=False) and not f.claimed(t.register))
+    asked = [(f, t) for f, t in hot(facts, TRUTH) if not f.claimed(t.register)]
+    found = ((f, t) for f, t in asked if likely(f, t, loops=False) and looks(f, t) is None)
     for function, group in clusters(found):
         first = group[0]
         yield function.finding(
@@ -59,8 +74,37 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "compute without a branch (`torch.where`, `clamp`, a mask), or check behind an interval",
             (*function.why(first.before), *others(function, group)),
             sure(function, first, loops=False),
-            together([without_waiting(function, t) for t in group]),
+            together(function, group, [_fix(function, t) for t in group]),
         )
+    for sure_enough in (True, False):
+        yield from _checks([pair for pair in asked if _expected(*pair) is sure_enough])
+
+
+def _expected(function: FunctionFacts, transfer: Transfer) -> bool | None:
+    """Whether a check of torch's own is one to report by default; None for other tests."""
+    row = looks(function, transfer)
+    return None if row is None else surely(function, transfer, row) is not Confidence.POSSIBLE
+
+
+def _checks(found: list[Found]) -> Iterator[Finding]:
+    """Calls that look at what they are given."""
+    for function, group in clusters(found):
+        first = group[0]
+        row = looks(function, first)
+        assert row is not None
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` checks its data on the device, and the host waits for the answer"
+            f" {function.warmth(first.register).level.words}",
+            row.instead,
+            (*function.why(first.before), *others(function, group)),
+            surely(function, first, row),
+            together(function, group, [unchecked(function, t) for t in group]),
+        )
+
+
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    return for_host(function, transfer) or without_waiting(function, transfer) or ahead(function, transfer)
 
 
 RULE = Rule(

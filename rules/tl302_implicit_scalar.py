@@ -5,6 +5,9 @@ What it does
 Reports `float(t)`, `int(t)`, `range(t)`, `x[:t]`, `[v] * t`, `xs[t]` on lists, `math.f(t)`, `max(tensors)`, and sizes
 taken from `t`, in hot code, where `t` is a tensor on the device.
 
+Also an attribute in which a class keeps a size as a number in one place and as a 0-d tensor of the device in another
+(`self.longest = lengths.max()`): each use of it waits.
+
 Why
 ---
 Each of them calls `__float__`, `__int__` or `__index__`, which copies the value to the host and waits for the device.
@@ -31,7 +34,9 @@ the largest, and no elements or tensors of several shapes or places are another 
 a loop reads and does not change come from one copy, made before the loop. `total += float(t)` and
 `values.append(float(t))` stay on the device as for `.item()` (TL101).
 
-Elsewhere the edit (`t.detach()` for `float(t)`) is only shown, where a tensor serves as well as the number.
+Elsewhere the edit is only shown: `t.detach()` for `float(t)`, where a tensor serves as well as the number; and for the
+longest of several lengths either the size that they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes
+`x`), where the padding does no harm because the lengths, or a mask, say what counts.
 """
 
 from __future__ import annotations
@@ -40,11 +45,12 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.transfers import NUMBER
-from transferlint.model import Finding, Safety
+from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
-from .detection import brief, clusters, hot, likely, others, sure
+from .detection import brief, clusters, hot, likely, others, sure, together
 from .extremes import extreme
+from .kept_sizes import kept_sizes
 from .leaving import offered
 from .round_trips import explained
 
@@ -61,7 +67,17 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "keep the arithmetic on the device, or read all values at once before",
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
-            extreme(function, first) or offered(function, group),
+            together(function, group, [extreme(function, t) for t in group]) or offered(function, group),
+        )
+    for function, reg, attribute, uses in kept_sizes(facts):
+        yield function.finding(
+            reg,
+            f"`self.{attribute}` is kept as a tensor on the device where a number is meant: the host waits each time it"
+            " is used",
+            f"read it once: `self.{attribute} = {brief(function.text(reg), 60)}.item()`",
+            (*function.why(function.values[reg]), *uses),
+            Confidence.LIKELY,
+            heated=False,
         )
 
 

@@ -51,7 +51,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import brief, clusters, hot, likely, others, sure
+from .detection import brief, clusters, hot, likely, others, sure, together
 from .round_trips import explained
 
 _LEVELS = frozenset({"debug", "info"})
@@ -73,7 +73,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "keep it detached and print it behind an interval, or only where the level is enabled",
             (*function.why(first.before), *others(function, group)),
             min(sure(function, first), Confidence.LIKELY),
-            _guard(function, first.register),
+            together(function, group, [_guard(function, t.register) for t in group]),
         )
 
 

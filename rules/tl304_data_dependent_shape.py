@@ -27,22 +27,28 @@ Fix safety
 Unsafe: `x[mask].mean()` becomes a masked sum over a count, which adds in another order; `x[mask] = t` becomes
 `masked_fill_`; `output_size=` is the sum of the list that the repeats were uploaded from, and an error where it is not;
 `.nonzero().item()` becomes `.int().argmax().item()`, which finds the first place where there are several, and 0 where
-there is none. Only shown: `torch.where` in place of `x[mask] += t`, which binds another tensor, and masks of which
-nothing says that they have the shape of what they select from.
+there is none. What the host asks of the elements of a tensor comes from one copy, made before the loop.
+
+Only shown: `torch.where` in place of `x[mask] += t`, which binds another tensor, and of `x[mask] = y[mask]`; masks of
+which nothing says that they have the shape of what they select from; the mean of a selection that is taken where it is
+not empty (it is NaN then); `masked_scatter_` for rows; and all rows in place of `torch.unique` of them, where its
+inverse puts the results back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
-from transferlint.flow.transfers import SHAPE
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import SHAPE, Transfer
 from transferlint.flow.values import TENSOR
-from transferlint.model import Finding, Safety
+from transferlint.model import Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .fixed_size import of_fixed_size
+from .reading_ahead import ahead
+from .selecting import selected
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -57,8 +63,12 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum, `output_size=`, `num_classes=`",
             (*function.why(first.before), *others(function, group)),
             sure(function, first, loops=False),
-            together([of_fixed_size(function, t) for t in group]),
+            together(function, group, [_fix(function, t) for t in group]),
         )
+
+
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    return of_fixed_size(function, transfer) or selected(function, transfer) or ahead(function, transfer)
 
 
 RULE = Rule(

@@ -32,8 +32,9 @@ Fix safety
 ----------
 An index that is made in the brackets by a function of torch is given `device=x.device`: safe where it has the same
 values there. Numbers in a list that follow each other become a slice, others a `torch.stack` of the rows: unsafe, for a
-slice is a view of `x`, and the stack is laid out otherwise in memory. An index that comes from elsewhere has no
-automatic fix.
+slice is a view of `x` (cloned where the function is seen to write to it), and the stack is laid out otherwise in
+memory. Unsafe too, where a function of torch makes an index further up, of which nothing but indices is made: on the
+device another generator draws it. An index that comes from elsewhere has no automatic fix.
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import user
+from .altering import altered
+from .chains import captured, method, origin, user
 from .creating import added_device, exact
-from .detection import brief, clusters, hot, others
+from .detection import brief, clusters, hot, others, together
 from .dimensions import dimensional
 from .importing import torch_name
 
+_SHAPES = frozenset("view reshape flatten squeeze unsqueeze long int clone contiguous".split())
+_INDICES = (p.Sequence, p.Subscript, p.Binary, p.Compare, p.Attr)
 _MOST = 4  # rows that are worth a stack
 
 
@@ -71,7 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "make the index on the device, once, or use a slice",
             (*function.why(base), *others(function, group)),
             Confidence.CERTAIN if base.places == DEVICE else Confidence.LIKELY,
-            _fix(function, first),
+            together(function, group, [_fix(function, t) for t in group]),
         )
 
 
@@ -103,9 +107,48 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         edit = added_device(function, transfer.subject, f"{function.text(made.object)}.device")
         safety = Safety.SAFE if exact(function, index) and _surely(function, made.object) else Safety.UNSAFE
         return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
-    if isinstance(made, p.Subscript):
-        return _without_list(function, made, transfer)
-    return None
+    if isinstance(made, p.Subscript) and (fix := _without_list(function, made, transfer)) is not None:
+        return fix
+    return _made_before(function, made.object, transfer.subject)
+
+
+def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:
+    """`ids = torch.triu_indices(n, n)` with `device=`, for an index `ids[0]`, `ids * 2`, where nothing but indices are
+    made of it and the tensor is there already."""
+    makers = {origin(function, r) for r in function.expression(index) if isinstance(function.code[r], p.Load)}
+    makers = {r for r in makers if isinstance(function.code[r], p.Call)}
+    if len(makers) != 1:
+        return None
+    (maker,) = makers
+    whole = function.code[base]
+    given = isinstance(whole, p.Load) and any(q.slot == whole.slot for q in function.function.parameters)
+    stores = function.stores(whole.slot) if isinstance(whole, p.Load) else []
+    if not isinstance(whole, p.Load) or (not given and not stores) or any(store > maker for store in stores):
+        return None
+    users = function.users(maker)
+    stored = function.code[users[0]] if len(users) == 1 else None
+    if not isinstance(stored, p.Store) or captured(function, stored.slot):
+        return None
+    loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == stored.slot]
+    if not all(_only_index(function, r) for r in loads):
+        return None
+    edit = added_device(function, maker, f"{function.text(base)}.device")
+    return Fix("make the index on the device", Safety.UNSAFE, (edit,)) if edit is not None else None
+
+
+def _only_index(function: FunctionFacts, reg: Reg) -> bool:
+    """True where nothing but indices of tensors of the device are made of a value."""
+    for at in function.users(reg):
+        made = function.code[at]
+        if isinstance(made, p.Subscript | p.SetItem) and made.index == reg:
+            served = bool(function.values[made.object].places & ON_DEVICE)
+        elif isinstance(made, p.Call):
+            served = method(function, at) in _SHAPES and _only_index(function, at)
+        else:
+            served = isinstance(made, _INDICES) and _only_index(function, at)
+        if not served:
+            return False
+    return True
 
 
 def _plain(function: FunctionFacts, reg: Reg) -> bool:
@@ -142,7 +185,11 @@ def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer
     _, start, end = _outer(function, transfer.subject)
     if values == list(range(values[0], values[0] + len(values))) and (values[0] >= 0 or values == [-1]):
         last = "" if values == [-1] else str(values[-1] + 1)
-        return Fix("take a slice", Safety.UNSAFE, (Edit(start, end, f"{values[0]}:{last}"),))
+        edits = [Edit(start, end, f"{values[0]}:{last}")]
+        if altered(function, transfer.register):
+            stop = function.span(transfer.register)[1]
+            edits.append(Edit(stop, stop, ".clone()"))
+        return Fix("take a slice", Safety.UNSAFE, tuple(edits))
     whole = function.span(transfer.register)
     torch, imports = torch_name(function, transfer.register)
     if len(values) > _MOST or not torch:

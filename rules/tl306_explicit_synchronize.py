@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports `torch.cuda.synchronize()`, `torch.accelerator.synchronize()`, `Stream.synchronize()`, `Event.synchronize()` and
-`torch.cuda.empty_cache()` in hot code, unless a timer is read next to it.
+`torch.cuda.empty_cache()` in hot code, unless a timer is read next to it; in the loop that trains, and in the methods
+of a stopwatch that hot code calls, the timer does not excuse it.
 
 Why
 ---
@@ -23,7 +24,8 @@ Use instead
 
 When it is fine
 ---------------
-Next to a timer, at the end of a run, behind an interval, before host memory of a non-blocking copy is read.
+Next to a timer in a benchmark, at the end of a run, behind an interval, before host memory of a non-blocking copy is
+read, for the oldest event of a queue.
 
 Fix safety
 ----------
@@ -47,37 +49,81 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, method, origin, receiver
-from .detection import brief, clusters, hot, others
+from .detection import brief, clusters, hot, others, together
 from .importing import torch_name
 from .rewriting import operand, remove
 
 _TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
 _NEAR = 40
+_MEASURE = (
+    "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
+)
 _MAKERS = frozenset(f"torch.{root}.{name}" for root in ("cuda", "xpu") for name in ("Stream", "Event"))
 _BARRIERS = ("barrier", "wait_for_everyone")  # processes wait for each other: another matter
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Explicit waits in hot code away from timers."""
-    found = ((f, t) for f, t in hot(facts, SYNCHRONIZE) if not f.warmth(t.register).weak and not _timed(f, t.register))
+    found = (
+        (f, t)
+        for f, t in hot(facts, SYNCHRONIZE)
+        if not (f.warmth(t.register).weak or f.role.host_side or _timed(f, t.register) or _meant(f, t))
+    )
     for function, group in clusters(found):
         first = group[0].register
         yield function.finding(
             first,
             f"`{brief(function.text(first))}` makes the host wait for the device {function.warmth(first).level.words}",
-            "remove it; order streams with `wait_stream` or `wait_event`",
+            _MEASURE if _clocked(function, first) else "remove it; order streams with `wait_stream` or `wait_event`",
             others(function, group),
             Confidence.LIKELY,
-            _fix(function, group[0]),
+            together(function, group, [_fix(function, t) for t in group]),
         )
 
 
 def _timed(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a clock is read within a few expressions, but not in a loop that trains: there the wait that makes
+    the clock right takes from each step what it measures."""
+    loop = next(iter(function.loops(reg)), None)
+    if loop is not None and any(
+        isinstance(made, p.Attr) and made.name == "backward" and function.inside(at, loop)
+        for at, made in enumerate(function.code)
+    ):
+        return False
+    return _clocked(function, reg) and not _stopwatch(function, reg)
+
+
+def _clocked(function: FunctionFacts, reg: Reg) -> bool:
     """True where a clock is read within a few expressions."""
-    for near in function.code[max(0, reg - _NEAR) : reg + _NEAR]:
-        if isinstance(near, p.Attr | p.Outer) and _TIMERS.match(near.name):
-            return True
-    return False
+    around = function.code[max(0, reg - _NEAR) : reg + _NEAR]
+    return any(isinstance(near, p.Attr | p.Outer) and _TIMERS.match(near.name) for near in around)
+
+
+def _stopwatch(function: FunctionFacts, reg: Reg) -> bool:
+    """True in a method that keeps the time for others, which hot code calls: each step pays for it."""
+    warmth = function.warmth(reg)
+    method = function.file.placement.class_of(function.function) is not None
+    return method and warmth.caller is not None and not function.loops(reg)
+
+
+def _meant(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where somebody asked for it: an option to save memory, a bound on what is in flight."""
+    around = function.function.regions[function.region(transfer.register)]
+    test = function.code[around.test] if around.test is not None else None
+    option = around.kind == "then" and isinstance(test, p.Load | p.Attr)
+    return (option and transfer.api.endswith("empty_cache")) or _queued(function, transfer.register)
+
+
+def _queued(function: FunctionFacts, reg: Reg) -> bool:
+    """True for the event of work that was queued earlier, out of a container: so much may be in flight, and no more."""
+    waited = receiver(function, reg) if method(function, reg) == "synchronize" else None
+    if waited is None:
+        return False
+    start = origin(function, waited)
+    made = function.code[start]
+    if isinstance(made, p.Load):
+        return any(made.slot in region.target_slots for region in function.function.regions)
+    return isinstance(made, p.Next | p.Unpack) or method(function, start) in ("pop", "popleft", "popitem", "get")
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -67,7 +67,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
             _sure(first),
-            together([make_there(function, t) or make_behind(function, t) for t in group]),
+            together(function, group, [make_there(function, t) or make_behind(function, t) for t in group]),
         )
 
 

@@ -6,6 +6,9 @@ Reports moves to the device without `non_blocking=True` where the source is pinn
 `pin_memory=True`, or a tensor on which `.pin_memory()` was called; and, in a loop over steps, moves of batches that the
 same function has stacked from samples on the host, pinned or not.
 
+Also what leaves no choice: a function that takes batches apart and moves the tensors in them, without a `non_blocking`
+of its own, and a call in hot code of one that has it, as False, and is not given it.
+
 Why
 ---
 Pinned memory is there so that the copy can run beside the computation; without `non_blocking=True` the host waits for
@@ -47,6 +50,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .batch_movers import movers, unasked
 from .detection import brief, clusters, hot, others
 from .loaders import batch_of
 
@@ -80,6 +84,30 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{brief(function.text(first.register))}` uploads a batch from pageable memory, and the host waits for it",
             "pin it and move it with `non_blocking=True`: `batch.pin_memory().to(device, non_blocking=True)`",
             others(function, group),
+            Confidence.LIKELY,
+        )
+    yield from _without_choice(facts)
+
+
+def _without_choice(facts: FileFacts) -> Iterator[Finding]:
+    """What moves batches and waits, and gives its callers no say in it or gets none."""
+    for function, transfer in movers(facts):
+        if not function.claimed(transfer.register):
+            yield function.finding(
+                transfer.register,
+                f"`{brief(function.text(transfer.register))}` moves what batches are made of, and the host waits for"
+                " each copy, pinned or not",
+                "take `non_blocking` as an argument and hand it on: `.to(device, non_blocking=non_blocking)`",
+                (),
+                Confidence.LIKELY,
+                heated=False,
+            )
+    for function, reg in unasked(facts):
+        yield function.finding(
+            reg,
+            f"`{brief(function.text(reg))}` takes `non_blocking`, and without it the host waits for each copy",
+            "hand on `non_blocking=True` where the batches are pinned",
+            (),
             Confidence.LIKELY,
         )
 

@@ -48,7 +48,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import Found, brief, clusters, hot, others
+from .detection import Found, brief, clusters, hot, others, together
 from .loaders import Loader, batch_of, pinning
 
 
@@ -76,8 +76,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "pin the memory that is uploaded",
             (*_made(source), *others(function, group)),
             Confidence.LIKELY,
-            pinning(source) if source is not None else _fix(function, first),
+            together(function, group, [_cure(function, t, loaders) for t in group]),
         )
+
+
+def _cure(function: FunctionFacts, transfer: Transfer, loaders: dict[tuple[int, Reg], Loader]) -> Fix | None:
+    source = loaders.get((function.index, transfer.register))
+    return pinning(source) if source is not None else _fix(function, transfer)
 
 
 def _asks(function: FunctionFacts, transfer: Transfer) -> bool:

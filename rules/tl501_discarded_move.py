@@ -25,7 +25,8 @@ Never on a tensor.
 
 Fix safety
 ----------
-Unsafe: assigning the result makes the program do what it says, and not what it did.
+Unsafe: assigning the result makes the program do what it says, and not what it did. A move of what has no name
+(`x.detach().cpu()`) is removed; nobody has what it gives, but the host waits no more at this place.
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
+from .chains import method, receiver
 from .detection import brief, each
+from .rewriting import remove
+
+_WITHOUT_EFFECT = frozenset("detach clone float double half bfloat16 contiguous".split())
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -69,9 +74,21 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     assert transfer.subject is not None
     if not isinstance(function.code[transfer.subject], p.Load | p.Attr):
-        return None
+        return _removed(function, transfer)
     start, _ = function.span(transfer.register)
     return Fix("assign the moved tensor", Safety.UNSAFE, (Edit(start, start, f"{function.text(transfer.subject)} = "),))
+
+
+def _removed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """Take `x.detach().cpu()` away: nobody has what it gives, not even by another name."""
+    at = transfer.subject
+    while at is not None and method(function, at) in _WITHOUT_EFFECT:
+        made = function.code[at]
+        if not isinstance(made, p.Call) or made.args or made.keywords:
+            return None
+        at = receiver(function, at)
+    edit = remove(function, transfer.register) if isinstance(function.code[at or 0], p.Load | p.Attr) else None
+    return Fix("remove it", Safety.UNSAFE, (edit,)) if at is not None and edit is not None else None
 
 
 RULE = Rule(

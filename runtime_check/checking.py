@@ -11,9 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from runtime_check.findings import FindingsError, FoundFinding, read_findings
+from runtime_check.findings import FindingsError, FoundFinding, read_findings, read_quiet
+from transferlint.model import QuietSite
 
 _COMMAND = "import sys; sys.path[:1] == [''] and sys.path.pop(0); from transferlint.cli import main; sys.exit(main())"
+_ASKED = ("--output-format", "json", "--quiet-sites", "--exit-zero")
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "transferlint.toml")
 
 
@@ -24,12 +26,13 @@ class CheckError(Exception):
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
     """The answer of `check --output-format json`, as text, and what it says: the findings, how many files were checked,
-    and what could not be."""
+    what could not be, and what it says nothing of on purpose."""
 
     text: str
     findings: tuple[FoundFinding, ...]
     files: int = 0
     problems: tuple[str, ...] = ()
+    quiet: tuple[QuietSite, ...] = ()
 
 
 def project_root(script: Path) -> Path:
@@ -49,7 +52,7 @@ def project_root(script: Path) -> Path:
 def check(root: Path, scripts: Sequence[Path]) -> Checked:
     """Check the Python files below `root`, and the scripts wherever they lie. Raises CheckError."""
     named = [str(script.resolve()) for script in scripts if not script.resolve().is_relative_to(root)]
-    command = [sys.executable, "-c", _COMMAND, "check", "--output-format", "json", "--exit-zero", "--", ".", *named]
+    command = [sys.executable, "-c", _COMMAND, "check", *_ASKED, "--", ".", *named]
     try:
         made = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as error:
@@ -75,12 +78,13 @@ def parse(text: str, root: Path, name: str) -> Checked:
     """What an answer of `check --output-format json` says; its relative paths start from `root`. Raises CheckError."""
     try:
         found = read_findings(text, root, name)
+        quiet = read_quiet(text, root, name)
     except FindingsError as error:
         raise CheckError(str(error)) from None
     findings = tuple(dataclasses.replace(one, shown=_from_here(one.site.path)) for one in found)
     whole = json.loads(text)
     problems = tuple(f"{one.get('path') or root}: {one.get('message', '')}" for one in whole.get("errors", ()))
-    return Checked(text, findings, int(whole.get("summary", {}).get("files", 0)), problems)
+    return Checked(text, findings, int(whole.get("summary", {}).get("files", 0)), problems, quiet)
 
 
 def _from_here(path: str) -> str:

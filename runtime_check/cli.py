@@ -51,9 +51,9 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
     "--level",
     type=click.Choice(LEVELS),
     default="auto",
-    help="How much to record: guard (transfers and syncs), trace (and where data came from), profile (as trace), or "
-    "simulate (as trace, on a simulated accelerator). auto is trace where there is an accelerator, else simulate.  "
-    "[default: auto]",
+    help="How much to record: guard (transfers and syncs), trace (and where data came from), profile (trace, and a few "
+    "steps under torch.profiler), or simulate (as trace, on a simulated accelerator). auto is trace where there is an "
+    "accelerator, else simulate.  [default: auto]",
 )
 @click.option(
     "--findings",
@@ -92,6 +92,13 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
 @click.option("--html", is_flag=True, help="Write report.html to it as well.")
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but what failed.")
+@click.option("--fixed", is_flag=True, help="Run copies with and without the fixes, alternately, and compare them.")
+@click.option("--rounds", type=click.IntRange(min=1), default=5, metavar="N", show_default=True,
+              help="With --fixed: how often each is run.")  # fmt: skip
+@click.option("--unsafe-fixes", is_flag=True, help="With --fixed: also fixes that may change what the program does.")
+@click.option("--compare-files", is_flag=True, help="With --fixed: compare the files that the programs write, too.")
+@click.option("--link", multiple=True, metavar="PATTERN", help="With --fixed: files and folders of the project that "
+              "the program only reads, to link and not to copy.")  # fmt: skip
 def VERIFY(**given: Any) -> int:
     """Run SCRIPT (or -m MODULE) with its arguments, as Python would, and record every transfer and sync between host
     and device with its line, its bytes and how long it kept the host.
@@ -108,7 +115,25 @@ def VERIFY(**given: Any) -> int:
 
     if not given["program"]:
         raise click.UsageError("name the program to run: transferlint verify [OPTIONS] SCRIPT [ARGS...]")
+    of_fixed = {name: given.pop(name) for name in ("rounds", "unsafe_fixes", "compare_files", "link")}
+    if given.pop("fixed"):
+        return _verify_fixed(given, of_fixed)
+    misplaced = [name for name in ("unsafe_fixes", "compare_files", "link") if of_fixed[name]]
+    if misplaced:
+        raise click.UsageError(f"--{misplaced[0].replace('_', '-')} goes with --fixed")
     return verify(Options(**given))
+
+
+def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:
+    """`verify --fixed`, which judges no findings and so takes nothing that rests on them."""
+    from runtime_check import fixed
+
+    judging = ("findings", "fail_on", "max_blocked", "max_per_step", "baseline", "html")
+    misplaced = [name for name in judging if given.pop(name)]
+    if misplaced:
+        raise click.UsageError(f"--fixed compares two programs and takes no --{misplaced[0].replace('_', '-')}")
+    del given["color"]
+    return fixed.verify_fixed(fixed.Options(**given, **of_fixed))
 
 
 @click.command("report", short_help="Show what a run left, once more or in another form.")

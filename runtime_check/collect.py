@@ -21,10 +21,13 @@ from runtime_check.draw import Draw
 from runtime_check.events import Event, Frame
 from runtime_check.provenance import Provenance, Seen
 from runtime_check.records import OVERFLOW, Link, LinkKind, Missing, Outcome, RawEvent, Record, SiteRecord
-from runtime_check.sums import SiteSum
+from runtime_check.sums import SiteSum, places_of
+from runtime_check.window import Window
+
+__all__ = ["Collector", "TimeModel", "Window"]
 
 _Ends = tuple[LinkKind, int, int, "bool | None"]
-_QUEUE = 256  # events that wait before the program's own thread works them off
+_QUEUE = 64  # events that wait before the program's own thread works them off
 _NUMBER = re.compile(r"[-_ ]?\d+")
 
 
@@ -33,18 +36,6 @@ class TimeModel(Protocol):
 
     def blocked(self, event: Event) -> int:
         """Nanoseconds."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Window:
-    """The steps that are recorded: from `first`, before `end` (None: to the end of the run)."""
-
-    first: int = 0
-    end: int | None = None
-
-    def holds(self, step: int) -> bool:
-        """True for a step that is recorded; what happens before the first boundary is step 0."""
-        return step >= self.first and (self.end is None or step < self.end)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,6 +81,7 @@ class Collector:
         self._lock = threading.RLock()
         self._working = False
         self._sums: dict[tuple[object, ...], SiteSum] = {}
+        self._quick: dict[tuple[object, ...], tuple[object, SiteSum]] = {}  # by the frames' own identity
         self._by_id: list[SiteSum] = []
         self._links: dict[_Ends, list[int]] = {}  # events and bytes
         self._changed: dict[int | _Ends, None] = {}
@@ -102,6 +94,7 @@ class Collector:
         self.origin = self._clock()
         self._began = self.origin if self._window.first == 0 else 0
         self._ended = 0
+        self._holds = self._window.holds(0)
         if self._provenance is not None:
             self._provenance.reset()
         self._pid = os.getpid()
@@ -141,6 +134,12 @@ class Collector:
         with self._worked_off():
             return tuple(one.record(self._step) for one in self._by_id)
 
+    def number(self, event: Event) -> int | None:
+        """The id of the record that an event belongs to; None where none was made, as outside of the window."""
+        with self._worked_off():
+            known = self._sums.get(self._key(event))
+            return None if known is None else known.id
+
     def links(self) -> tuple[Link, ...]:
         """The links so far; their ends are ids of `records`."""
         with self._worked_off():
@@ -157,9 +156,7 @@ class Collector:
             duration = (self._ended or self._clock()) - self._began if self._began else 0
             end = self._step if self._window.end is None else min(self._step, self._window.end)
             full = max(end - max(self._window.first, 1), 0)
-            return Outcome(
-                self._step, full, self._events, duration, duration, status, self._overflow, self._missing
-            )
+            return Outcome(self._step, full, self._events, duration, duration, status, self._overflow, self._missing)
 
     def changes(self) -> tuple[Record, ...]:
         """The site records, links and single events that are new or other than when this was last asked."""
@@ -191,26 +188,31 @@ class Collector:
                 return
             self._working = True
             try:
-                for _ in range(len(self._queue)):
-                    one = self._queue.popleft()
-                    if isinstance(one, Event):
-                        self._add(one)
-                    else:
+                queue = self._queue
+                for _ in range(len(queue)):
+                    one = queue.popleft()
+                    if isinstance(one, _Mark):
                         self._apply(one)
+                    else:
+                        self._add(one)
             finally:
                 self._working = False
         finally:
             self._lock.release()
 
     def _add(self, event: Event) -> None:
-        if not self._window.holds(self._step):
+        step = self._step
+        if not self._holds:
             return
         blocked = event.blocked if self._model is None else self._model.blocked(event)
-        one = self._sum(event)
-        one.add(event, blocked, self._step)
+        # An event has the same frames, and not only equal ones, whenever its place has been seen before.
+        key = (id(event.frames), event.operation, id(event.direction), event.sync, event.thread, event.backward)
+        known = self._quick.get(key)
+        one = self._sum(event, key) if known is None else known[1]
+        one.add(event, blocked, step)
         self._events += 1
         self._changed[one.id] = None
-        self._draw.offer(one.id, event, blocked, self._step, self.origin)
+        self._draw.offer(one.id, event, blocked, step, self.origin)
         if self._provenance is not None:
             self._link(self._provenance.see(event, one.id))
 
@@ -232,24 +234,30 @@ class Collector:
         count, size = self._links[ends]
         return Link(kind, first, second, count, size, changed)
 
-    def _sum(self, event: Event) -> SiteSum:
-        frame = event.frames[0] if event.frames else _NOWHERE
-        user = event.frames[event.user] if 0 < event.user < len(event.frames) else None
-        thread = self._threads.get(event.thread)
-        if thread is None:
-            thread = self._thread(event.thread)
+    def _sum(self, event: Event, quick: tuple[object, ...]) -> SiteSum:
+        """The sum that an event belongs to, to be found by a `quick` key from now on."""
+        found = self._found(event)
+        if len(self._quick) >= 4 * self._limits[1]:
+            self._quick.clear()
+        self._quick[quick] = event.frames, found  # the frames are held, so that no others have their id
+        return found
+
+    def _found(self, event: Event) -> SiteSum:
+        key = self._key(event)
+        found = self._sums.get(key)
+        return self._first(event, key) if found is None else found
+
+    def _key(self, event: Event) -> tuple[object, ...]:
+        frame, user = places_of(event)
         place = user and (user.path, user.line, user.column)
         way = id(event.direction)  # there is one object of each, and its id is quicker than its hash
         spot = frame.path, frame.line, frame.column, place
-        key = (spot, event.operation, way, event.sync, thread, event.backward)
-        found = self._sums.get(key)
-        return self._first(event, frame, user, thread, key) if found is None else found
+        return spot, event.operation, way, event.sync, self._thread(event.thread), event.backward
 
-    def _first(
-        self, event: Event, frame: Frame, user: Frame | None, thread: str, key: tuple[object, ...]
-    ) -> SiteSum:
+    def _first(self, event: Event, key: tuple[object, ...]) -> SiteSum:
         if len(self._by_id) < self._limits[1]:
-            found = self._sums[key] = SiteSum(len(self._by_id), event, frame, user, thread)
+            places = *places_of(event), self._thread(event.thread)
+            found = self._sums[key] = SiteSum(len(self._by_id), event, *places)
             self._by_id.append(found)
             return found
         self._overflow += 1
@@ -262,6 +270,9 @@ class Collector:
 
     def _thread(self, name: str) -> str:
         """Its name without numbers: some programs start a thread for every epoch or request."""
+        found = self._threads.get(name)
+        if found is not None:
+            return found
         if len(self._threads) > 4096:
             self._threads.clear()
         return self._threads.setdefault(name, _NUMBER.sub("", name))
@@ -270,6 +281,7 @@ class Collector:
         if mark.kind == "step":
             if self._counts(mark.subject):
                 self._step += 1
+                self._holds = self._window.holds(self._step)
                 self._at_boundary(mark.at)
         elif self._provenance is not None and isinstance(mark.subject, int):
             self._link(self._provenance.told(mark.kind, mark.subject, mark.at))
@@ -297,7 +309,3 @@ class Collector:
                 self.reset()
                 if self.on_fork is not None:
                     self.on_fork()
-
-
-
-_NOWHERE = Frame("(no Python frame)", 0, "")

@@ -54,7 +54,8 @@ class Event:
     chain to the program; `user` is the index among them of the user's own nearest line. `backward` names the autograd
     node where one ran ("" elsewhere). `value` is the id of the Python object a read returned, or of the one that was
     sent (0: none), kept alive by whoever needs it. `launch` is how many device operations the program had started
-    before (0: not counted).
+    before (0: not counted). `call` numbers the call that
+    moves many tensors in one go (`Module.to`, `torch.save`) and that this is part of (0: none).
     """
 
     direction: Direction
@@ -74,6 +75,7 @@ class Event:
     target: Memory | None = None
     value: int = 0
     launch: int = 0
+    call: int = 0
 
 
 Listener = Callable[[Event], None]

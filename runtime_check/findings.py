@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transferlint.model import Evidence, Site
+from transferlint.model import Direction, Evidence, QuietSite, Site
 
 
 class FindingsError(Exception):
@@ -49,6 +49,25 @@ def read_findings(text: str, root: str | Path = ".", source: str = "findings") -
         raise FindingsError(
             f"{source}: not a report of `transferlint check --output-format json` ({type(error).__name__}: {error})"
         ) from error
+
+
+def read_quiet(text: str, root: str | Path = ".", source: str = "findings") -> tuple[QuietSite, ...]:
+    """The transfers that a JSON report lists as quiet on purpose (`check --quiet-sites`), none where it has no such
+    list; paths as in `read_findings`. Raises FindingsError."""
+    real: dict[str, str] = {}
+    try:
+        return tuple(
+            QuietSite(
+                _site(fields, str(root), real),
+                Direction(fields["direction"]) if fields.get("direction") else None,
+                str(fields.get("kind", "")),
+                str(fields["reason"]),
+            )
+            for fields in json.loads(text).get("quiet") or ()
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise FindingsError(f"{source}: its list of quiet sites is damaged ({why})") from error
 
 
 def _finding(fields: Mapping[str, Any], root: str, real: dict[str, str]) -> FoundFinding:

@@ -79,7 +79,7 @@ def _choose(
 ) -> Sequence[int]:
     places = {number: _sites(findings[number]) for number in near}
     if site.column:
-        inside = [number for number in near if any(_within(site, place) for place in places[number])]
+        inside = [number for number in near if any(within(site, place) for place in places[number])]
         if inside:
             return inside
         crossing = [number for number in near if any(covers(site, place) for place in places[number])]
@@ -101,7 +101,10 @@ def _operation(finding: FoundFinding) -> str:
     return "" if claim is None else claim.operation
 
 
-def _within(inner: Site, outer: Site) -> bool:
+def within(inner: Site, outer: Site) -> bool:
+    """True where a site lies in another, as far as their columns are known."""
+    if not inner.column:
+        return covers(inner, outer)
     return inner.path == outer.path and _start(outer) <= _start(inner) and _end(inner) <= _end(outer)
 
 

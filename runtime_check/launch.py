@@ -55,6 +55,7 @@ class Process:
         self._pid = os.getpid()
         self._stop: Callable[[int], None] | None = None
         self._status = Status()
+        self._simulated = False
         self._code = 0
         self._end_now = os._exit
         self._lines = executed.ExecutedLines(asked.sites)
@@ -93,8 +94,8 @@ class Process:
             self._lines.stop()
             done = Status("", self._status.level, self._status.torch, True)
             plan.write(self._asked.folder, f"status-{self._asked.rank}", done)
-        if self._status.level == "simulate":
-            _end(self._code)
+        if self._simulated:
+            end(self._code)
 
     def _stop_recording(self, code: int) -> None:
         stop, self._stop = self._stop, None
@@ -114,7 +115,7 @@ class Process:
             words = " ".join(str(error).split())
             self.refuse(f"recording could not start: {type(error).__name__}: {words}; please report")
             return
-        self._stop = started.stop
+        self._stop, self._simulated = started.stop, started.simulated
         os._exit = self._exit_at_once
         self._status = Status(level=started.level, torch=True)
         plan.write(self._asked.folder, f"status-{self._asked.rank}", self._status)
@@ -222,7 +223,7 @@ def _exit_code(error: BaseException) -> int:
     return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
 
 
-def _end(code: int) -> None:
+def end(code: int) -> None:
     """End as the interpreter does, without its tearing down of modules: flush, then the signal or the code."""
     try:
         sys.stdout.flush()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from runtime_check import records, sketch
@@ -13,7 +13,9 @@ from runtime_check.records import (
     Executed,
     Link,
     LinkKind,
+    Missing,
     Outcome,
+    Profile,
     RawEvent,
     RecordError,
     Run,
@@ -70,6 +72,7 @@ def merge(runs: Sequence[Run]) -> Run:
         _raw(ordered, numbers),
         _outcome(ordered),
         _executed(ordered),
+        _profiles(ordered, numbers),
     )
 
 
@@ -94,7 +97,12 @@ def _together(number: int, group: list[SiteRecord]) -> SiteRecord:
         stepped=sum(record.stepped for record in group),
         steps=sum(record.steps for record in group),
         processes=sum(record.processes for record in group),
+        executions=sum(record.executions or record.count for record in group) if _counted(group) else 0,
     )
+
+
+def _counted(group: Sequence[SiteRecord]) -> bool:
+    return any(record.executions for record in group)
 
 
 def _blocked(parts: Sequence[Blocked]) -> Blocked:
@@ -153,7 +161,29 @@ def _outcome(runs: Sequence[Run]) -> Outcome | None:
         processes=sum(one.processes for one in known),
         status=failed or (None if None in launched else 0),
         overflow=sum(one.overflow for one in known),
-        missing=tuple(missing for one in known for missing in one.missing),
+        missing=(*(missing for one in known for missing in one.missing), *_ended(runs)),
+    )
+
+
+def _ended(runs: Sequence[Run]) -> Iterator[Missing]:
+    """What is missing of spawned processes that did not come to their end."""
+    for run in runs:
+        if run.header.spawned and (run.outcome is None or run.outcome.status is None):
+            why = "it was ended from outside: what it did in its last half second is not recorded"
+            yield Missing(f"process {run.header.pid}", why)
+
+
+def _profiles(runs: Sequence[Run], numbers: Sequence[dict[int, int]]) -> tuple[Profile, ...]:
+    """The profiles of all processes; what names a site that was lost is left out."""
+    return tuple(
+        dataclasses.replace(
+            profile,
+            copies=tuple(
+                dataclasses.replace(one, site=places[one.site]) for one in profile.copies if one.site in places
+            ),
+        )
+        for run, places in zip(runs, numbers, strict=True)
+        for profile in run.profiles
     )
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import linecache
 import os
-import re
 from collections.abc import Sequence
 
 from runtime_check import phrases
+from runtime_check.reasons import Reasons
 from runtime_check.records import OVERFLOW, Link, LinkKind, Run, SiteRecord
-from transferlint.model import Direction, Site
+from transferlint.model import Direction, QuietSite, Site
 
 _OFTEN = 10  # events from which a site counts as hot, where no steps were seen
 _SCALAR = "aten::_local_scalar_dense"
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_SAVES = re.compile(r"\b\w*(save|checkpoint|state_dict)\w*\(")
+KEEP = "nothing: it is as it should be"
+_RARE = ("cold", "callers", "rare")  # reasons that a run can contradict
 _BACK = (LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR)
 _SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
 
@@ -39,15 +39,20 @@ class Missed:
     bytes: int = 0
 
 
-def missed(run: Run, claimed: set[int], root: str, scale: phrases.Scale) -> tuple[Missed, ...]:
+def missed(
+    run: Run, claimed: set[int], root: str, scale: phrases.Scale, quiet: Sequence[QuietSite] = ()
+) -> tuple[Missed, ...]:
     """The hot sites of a run whose records' ids are not claimed, true misses in the program's own code first, and of
-    these those that blocked the host longest. `root` is the folder of the program's own code ("": everything is)."""
+    these those that blocked the host longest. `root` is the folder of the program's own code ("": everything is);
+    `quiet` is what `check` says nothing of on purpose."""
+    reasons = Reasons(quiet)
     folder = os.path.realpath(root) if root else ""
     groups: dict[object, list[SiteRecord]] = {}
     for record in run.sites:
         if record.id not in claimed and record.crossed and record.site.path != OVERFLOW:
             groups.setdefault(_group(record, folder), []).append(record)
-    found = [_missed(run, records, folder, scale) for records in groups.values() if hot(records, scale.full_steps)]
+    often = [records for records in groups.values() if hot(records, scale.full_steps)]
+    found = [_missed(run, records, folder, scale, reasons) for records in often]
     return tuple(sorted(found, key=lambda one: (not one.own, bool(one.explained), -one.blocked_ns, -one.count)))
 
 
@@ -59,13 +64,20 @@ def _group(record: SiteRecord, root: str) -> object:
 
 
 def hot(records: Sequence[SiteRecord], full_steps: int) -> bool:
-    """True where a site crossed in every other step or more; without steps to count by, where it crossed often."""
+    """True where a site crossed in every other step or more; without steps to count by, where it crossed often. What
+    one call of torch's moves (a module's parameters) is one crossing."""
     if full_steps >= 2:
-        return sum(record.stepped for record in records) * 2 >= full_steps
-    return sum(record.count for record in records) >= _OFTEN * max(record.processes for record in records)
+        return sum(record.stepped * _share(record) for record in records) * 2 >= full_steps
+    crossed = sum(record.executions or record.count for record in records)
+    return crossed >= _OFTEN * max(record.processes for record in records)
 
 
-def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.Scale) -> Missed:
+def _share(record: SiteRecord) -> float:
+    """Executions for each event."""
+    return record.executions / record.count if record.executions and record.count else 1.0
+
+
+def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.Scale, reasons: Reasons) -> Missed:
     first = records[0]
     ids = {record.id for record in records}
     own = [site for site in (first.site, first.user) if site is not None and _own(site.path, root)]
@@ -75,8 +87,12 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
         explained = explained or "it is a library's, and no line of the program's own was seen above it"
     elif not _own(first.site.path, root):
         explained = f"inside {_library(first.site.path)}, which is not the program's own code"
-    elif not explained and _saves(records, own[0], scale.full_steps):
-        explained = "a checkpoint, and not in every step"
+    elif not explained:
+        reason = reasons.of(first)
+        if reason is not None and _stands(reason, records, links, scale.full_steps):
+            explained, act = reason.reason, KEEP
+        elif reason is not None and reason.kind in _RARE:
+            act += f" (`check` took it for rare: {reason.reason})"
     return Missed(
         own[0] if own else first.site,
         first.direction,
@@ -90,6 +106,19 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
         sum(record.count for record in records),
         sum(record.bytes for record in records),
     )
+
+
+def _stands(reason: QuietSite, records: Sequence[SiteRecord], links: Sequence[Link], full_steps: int) -> bool:
+    """Whether the reason for which `check` is quiet holds in this run. What it takes for setup did not run in every
+    other step, and what it takes for new data did not come again, nor wait where it was asked not to."""
+    if reason.kind == "callers" and full_steps < 2:
+        return False  # it ran often enough to be looked at, whoever else may call it
+    if reason.kind in _RARE:
+        return full_steps < 2 or sum(record.steps for record in records) * 2 < full_steps
+    if reason.kind != "new data":
+        return True
+    again = any(link.kind in (*_BACK, *_SAME) for link in links)
+    return not again and not any(record.hint_ignored for record in records)
 
 
 def _worth(links: Sequence[Link]) -> bool:
@@ -109,14 +138,6 @@ def _library(path: str) -> str:
         if part in real:
             return os.path.splitext(real.rpartition(part)[2].split(os.sep)[0])[0]
     return os.path.basename(real)
-
-
-def _saves(records: Sequence[SiteRecord], site: Site, full_steps: int) -> bool:
-    """True where a line writes or reads a checkpoint: many tensors at once, in less than half of the steps if any."""
-    if full_steps >= 2 and sum(record.steps for record in records) * 2 >= full_steps:
-        return False
-    text = (linecache.getline(site.path, line) for line in range(site.line, site.end_line + 1))
-    return any(_SAVES.search(line) for line in text)
 
 
 def _advise(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) -> tuple[str, str]:

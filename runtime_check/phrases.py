@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from runtime_check.findings import FoundFinding
-from runtime_check.records import OVERFLOW, Link, LinkKind, Run, SiteRecord
+from runtime_check.records import OVERFLOW, Link, LinkKind, Profile, Run, SiteRecord
 from runtime_check.reports import units
 from transferlint.model import Direction
 
@@ -116,6 +116,33 @@ def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
         if outcome.overflow:
             counted = units.count(outcome.overflow, "event")
             found.append(f"{counted} came from more sites than are kept apart: counted under {OVERFLOW}")
+    found += [profiled(one) for one in run.profiles]
+    cost = run.header.overhead_ns * outcome.events if outcome is not None else 0
+    if cost:
+        each, whole = units.duration(run.header.overhead_ns), units.duration(cost)
+        found.append(f"to record an event took about {each}, {whole} in all; the blocked times do not hold it")
     if not lines_known:
         found.append("which lines ran was not recorded: nothing can be refuted")
     return tuple(found)
+
+
+def profiled(profile: Profile) -> str:
+    """What a profile saw, in one line."""
+    if profile.problem:
+        return profile.problem
+    steps = f"profiled after step {profile.first}: {units.count(profile.steps, 'step')} in"
+    steps += f" {units.duration(profile.duration)}"
+    host = f"the host was in {units.count(profile.operators, 'operator')} for {_part(profile.host, profile.duration)}"
+    if profile.on_device:
+        idle = max(profile.duration - profile.device, 0)
+        found = f"{sum(one.count for one in profile.copies):,} of the copies are among the transfers here"
+        seen = f"the device was idle for {_part(idle, profile.duration)}; copies were on the bus for"
+        said = f"{seen} {units.duration(profile.copied)} ({found}); {host}"
+    else:
+        said = f"{host}; a simulated device has no timeline of its own"
+    return f"{steps}; {said}; {profile.trace} beside the records opens in ui.perfetto.dev"
+
+
+def _part(time: int, whole: int) -> str:
+    share = f" ({units.share(time / whole)})" if whole else ""
+    return f"{units.duration(time)}{share}"

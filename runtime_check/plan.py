@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 LEVELS = ("auto", "guard", "trace", "profile", "simulate")
-_OURS = re.compile(r"(?P<rank>[0-9]+)-[0-9-]+\.(jsonl|new)|(plan|status)-(?P<of>[0-9]+)\.json")
+_OURS = re.compile(r"(?P<rank>[0-9]+)-[0-9-]+\.(jsonl|new)|(plan|status|profile)-(?P<of>[0-9]+)(-[0-9]+)?\.json")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime_check.plan import Plan
-from runtime_check.records import Header
+from runtime_check.records import Header, Profile
 
 if TYPE_CHECKING:
+    from runtime_check.collect import Collector
     from runtime_check.cost import CostModel
+    from runtime_check.profiled import Window
 
 Lines = Callable[[], Mapping[str, Iterable[int]]]
 
@@ -24,45 +28,83 @@ class Refused(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Started:
-    """A recording at a level; `stop`, given the exit code, ends it."""
+    """A recording at a level, `simulated` where the device is; `stop`, given the exit code, ends it."""
 
     level: str
     stop: Callable[[int], None]
+    simulated: bool = False
 
 
-def start(asked: Plan, executed: Lines) -> Started:
-    """Start to record this process, in which torch has been imported. Raises Refused."""
-    from runtime_check import collect, provenance, recording, session
+def start(asked: Plan, executed: Lines, parent: int = 0) -> Started:
+    """Start to record this process, in which torch has been imported. `parent` is the process of the program's that
+    spawned it, 0 for none. Raises Refused."""
+    from runtime_check import collect, provenance, recording, session, spawned
+    from runtime_check.hooks import calibration
     from runtime_check.hooks import device as devices
 
     level = asked.level
     if level == "auto":
         level = "trace" if devices.key() else "simulate"
-    model, device = _simulated() if level == "simulate" else (None, "")
-    if level != "simulate" and not devices.key():
+    simulated = level == "simulate" or (level == "profile" and not devices.key())
+    model, device = _simulated() if simulated else (None, "")
+    if not simulated and not devices.key():
         raise Refused(f"torch finds no accelerator for --level {level}; --level simulate does without one")
     traced = provenance.Provenance(lifetimes=True, reads=True) if level != "guard" else None
     end = None if asked.steps[1] < 0 else asked.steps[1]
     window = collect.Window(max(asked.steps[0], asked.warmup), end)
     collector = collect.Collector(model, provenance=traced, window=window)
-    header = _header(asked, level, model is not None, device)
+    header = _header(asked, level, model is not None, device, parent)
+    header = dataclasses.replace(header, overhead_ns=calibration.per_event(level != "guard"))
     written = recording.Recording(asked.folder, header, collector, executed)
     try:
         written.start()
     except OSError as error:
         raise Refused(f"{asked.folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     atexit.unregister(written.stop)  # it is stopped below, with the exit code
+    profiling = _profiling(asked, collector) if level == "profile" else None
     running = session.start(level, collector)
+    watching = None if profiling is None else session.start("guard", profiling)
+    as_before = spawned.install(asked)
 
     def stop(code: int) -> None:
+        as_before()
+        if watching is not None:
+            watching.stop()
         running.stop()
+        if profiling is not None:
+            profiling.end()
+            written.profile = profiling.result or Profile(0, 0, 0, 0, 0, problem=profiling.problem)
         if not device:
             written.header = dataclasses.replace(written.header, device=_device_name(), driver=_driver())
         written.stop(code)
         if written.problem:
             print(f"transferlint: {written.problem}", file=sys.stderr)
 
-    return Started(level, stop)
+    return Started(level, stop, simulated)
+
+
+def _profiling(asked: Plan, collector: Collector) -> Window:
+    """The window of steps that is profiled: the asked one, or a few after the warm-up."""
+    from runtime_check import profiled
+    from runtime_check.hooks.profiler import Profiler
+
+    first, end = asked.steps
+    trace = os.path.join(asked.folder, f"profile-{asked.rank}-{os.getpid()}.json")
+    count = end - first if end > first else profiled.STEPS
+    return profiled.Window(max(first, asked.warmup), count, Profiler, collector.number, trace)
+
+
+def say_missing(asked: Plan, parent: int, why: str) -> None:
+    """Leave a file of records that says only that those of this process, which `parent` spawned, are missing."""
+    from runtime_check import collect, recording
+
+    collector = collect.Collector()
+    collector.missing(f"process {os.getpid()}", f"it was spawned, and there {why}")
+    header = _header(asked, asked.level, False, "", parent)
+    written = recording.Recording(asked.folder, header, collector)
+    with contextlib.suppress(OSError):
+        written.start()
+        written.stop(0)
 
 
 def _simulated() -> tuple[CostModel, str]:
@@ -73,10 +115,10 @@ def _simulated() -> tuple[CostModel, str]:
         simulation = simulate.start()
     except simulate.Refused as error:
         raise Refused(str(error)) from None
-    return cost.assumed(), simulation.device_name
+    return cost.default(), simulation.device_name
 
 
-def _header(asked: Plan, level: str, modelled: bool, device: str) -> Header:
+def _header(asked: Plan, level: str, modelled: bool, device: str, parent: int) -> Header:
     torch = sys.modules["torch"]
     words = ("-m", *asked.program) if asked.module else asked.program
     return Header(
@@ -90,6 +132,8 @@ def _header(asked: Plan, level: str, modelled: bool, device: str) -> Header:
         time_source="modelled" if modelled else "measured",
         rank=asked.rank,
         ranks=asked.ranks,
+        parent=parent,
+        spawned=parent > 0,
     )
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from runtime_check import records
 from runtime_check.collect import Collector
 from runtime_check.merging import Folder, read_folder
-from runtime_check.records import Executed, Header, Outcome, Record
+from runtime_check.records import Executed, Header, Outcome, Profile, Record
 
 __all__ = ["Folder", "Recording", "read_folder"]
 
@@ -48,6 +48,7 @@ class Recording:
         interval: float = 0.5,
     ) -> None:
         self.header = header
+        self.profile: Profile | None = None  # to be written with the rest at the end
         self.problem = ""
         self.path = Path()
         self._folder = Path(folder)
@@ -150,7 +151,8 @@ class Recording:
         self._lines()
         executed = self._written.values()
         outcome: Outcome = self._collector.outcome(status)
-        return (*self._collector.records(), *links, *self._collector.raw(), *executed, outcome)
+        profiles = () if self.profile is None else (self.profile,)
+        return (*self._collector.records(), *links, *self._collector.raw(), *executed, *profiles, outcome)
 
     def _cannot(self, error: OSError) -> None:
         self.problem = f"{self.path}: not all of the run could be recorded: {error.strerror or error}"

@@ -13,7 +13,7 @@ import dataclasses
 import enum
 import json
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,7 +52,8 @@ class Header:
     """Whose records these are. `started` is ISO 8601 in UTC; `level` one of LEVELS; `time_source` one of TIME_SOURCES,
     which says whether times come from a clock or a model; `overhead_ns` is what recording one event cost, measured in
     this run (0: not measured). `driver` is "" on a simulated device. `clock` is what `time.perf_counter_ns` said at
-    `started`, to which raw events count; `parent` the process that this one was forked from (0: none of ours)."""
+    `started`, to which raw events count; `parent` the process that this one was forked from, or that
+    `spawned` it (0: none of ours)."""
 
     program: tuple[str, ...]
     started: str
@@ -69,6 +70,7 @@ class Header:
     version: int = VERSION
     clock: int = 0
     parent: int = 0
+    spawned: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class SiteRecord:
     `thread` is without its number. `site` is the nearest line outside torch, in `function`; `user` the nearest of the
     program's own, None where `site` is; `backward` the autograd node that ran, "" elsewhere. `chain` are the callers,
     innermost first, as they were when the site was first seen. `processes` counts those that saw the site.
+    `executions` counts the events with those of one call that moves many tensors (`Module.to`, `torch.save`) as one (0:
+    not counted).
     """
 
     id: int
@@ -119,6 +123,7 @@ class SiteRecord:
     stepped: int = 0
     steps: int = 0
     processes: int = 1
+    executions: int = 0
 
     @property
     def crossed(self) -> bool:
@@ -191,7 +196,41 @@ class Executed:
     lines: tuple[int, ...]
 
 
-Record = SiteRecord | Link | RawEvent | Outcome | Executed
+@dataclasses.dataclass(frozen=True, slots=True)
+class BusTime:
+    """Copies of the record `site` in a profile: how many, and for how many nanoseconds they were on the bus."""
+
+    site: int
+    count: int
+    time: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Profile:
+    """What torch.profiler saw of a window of `steps` steps, from the end of step `first` on.
+
+    Nanoseconds: `duration` of the window, `host` in which an operator (of which there were `operators`) ran on the host
+    in any thread, `device` in which anything ran on the device, and `copied` that copies between the two were on the
+    bus, `copies` those of them that were found among the recorded transfers. The last four say nothing unless
+    `on_device`. `trace` is the file, beside the records, that a viewer opens; `process` whose it is.
+    `problem` says in one line why nothing was seen, "" where something was.
+    """
+
+    first: int
+    steps: int
+    duration: int
+    operators: int
+    host: int
+    on_device: bool = False
+    device: int = 0
+    copied: int = 0
+    copies: tuple[BusTime, ...] = ()
+    trace: str = ""
+    process: int = 0
+    problem: str = ""
+
+
+Record = SiteRecord | Link | RawEvent | Outcome | Executed | Profile
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -206,11 +245,12 @@ class Run:
     raw: tuple[RawEvent, ...] = ()
     outcome: Outcome | None = None
     executed: tuple[Executed, ...] = ()
+    profiles: tuple[Profile, ...] = ()
 
     def records(self) -> tuple[Record, ...]:
         """All its records, in the order of a file."""
         outcome = () if self.outcome is None else (self.outcome,)
-        return (*self.sites, *self.links, *self.raw, *self.executed, *outcome)
+        return (*self.sites, *self.links, *self.raw, *self.executed, *self.profiles, *outcome)
 
 
 def write(path: str | Path, run: Run) -> None:
@@ -242,10 +282,12 @@ def read(path: str | Path) -> Run:
         if not isinstance(fields, dict):
             raise RecordError(f"{path}:{number}: not a record of a run")
         decoded.append(fields)
-    header = _header(path, decoded)
+    from runtime_check import decoding  # which needs the kinds of records, defined here
+
+    header = decoding.header(path, decoded)
     latest: dict[object, Record] = {}
     for number, fields in enumerate(decoded[1:], start=2):
-        record = _decode(path, number, fields)
+        record = decoding.record(path, number, fields)
         latest[_identity(record)] = record
     kept = list(latest.values())
     return Run(
@@ -256,6 +298,7 @@ def read(path: str | Path) -> Run:
         tuple(record for record in kept if isinstance(record, RawEvent)),
         next((record for record in kept if isinstance(record, Outcome)), None),
         tuple(record for record in kept if isinstance(record, Executed)),
+        tuple(record for record in kept if isinstance(record, Profile)),
     )
 
 
@@ -267,58 +310,19 @@ def _identity(record: Record) -> object:
         return Link, record.kind, record.first, record.second, record.changed
     if isinstance(record, RawEvent):
         return RawEvent, record.slot
+    if isinstance(record, Profile):
+        return Profile, record.process
     return (Executed, record.path) if isinstance(record, Executed) else Outcome
 
 
-def _header(path: str | Path, decoded: list[Mapping[str, Any]]) -> Header:
-    if not decoded or decoded[0].get("record") != "header":
-        raise RecordError(f"{path}: not a record of a run: it has no header")
-    version = decoded[0].get("version")
-    if not isinstance(version, int) or version < 1:
-        raise RecordError(f"{path}: the header names no version")
-    if version > VERSION:
-        raise RecordError(f"{path}: written by a newer transferlint (version {version}, this one reads {VERSION})")
-    fields = dict(decoded[0], program=tuple(decoded[0].get("program", ())))
-    return _build(path, 1, lambda: Header(**_without_kind(fields)))
-
-
-def _decode(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
-    makers: dict[str, Callable[[dict[str, Any]], Record]] = {
-        "site": _site_record,
-        "link": lambda inner: Link(**{**inner, "kind": LinkKind(inner["kind"])}),
-        "raw": lambda inner: RawEvent(**inner),
-        "outcome": lambda inner: Outcome(**{**inner, "missing": tuple(Missing(**one) for one in inner["missing"])}),
-        "executed": lambda inner: Executed(inner["path"], tuple(int(line) for line in inner["lines"])),
-    }
-    make = makers.get(str(fields.get("record")))
-    if make is None:
-        raise RecordError(f"{path}:{number}: unknown record {fields.get('record')!r}")
-    return _build(path, number, lambda: make(_without_kind(fields)))
-
-
-def _site_record(fields: dict[str, Any]) -> SiteRecord:
-    blocked = fields["blocked"]
-    changed = {
-        "site": Site(**fields["site"]),
-        "direction": Direction(fields["direction"]),
-        "blocked": Blocked(**{**blocked, "buckets": tuple((int(b), int(n)) for b, n in blocked.get("buckets", ()))}),
-        "chain": tuple(Site(**site) for site in fields["chain"]),
-        "user": Site(**fields["user"]) if fields.get("user") else None,
-    }
-    return SiteRecord(**{**fields, **changed})
-
-
-def _build(path: str | Path, number: int, make: Callable[[], T]) -> T:
-    try:
-        return make()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RecordError(f"{path}:{number}: a damaged record: {error}") from error
-
-
-def _without_kind(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key != "record"}
-
-
 _KINDS: Mapping[type, str] = types.MappingProxyType(
-    {Header: "header", SiteRecord: "site", Link: "link", RawEvent: "raw", Outcome: "outcome", Executed: "executed"}
+    {
+        Header: "header",
+        SiteRecord: "site",
+        Link: "link",
+        RawEvent: "raw",
+        Outcome: "outcome",
+        Executed: "executed",
+        Profile: "profile",
+    }
 )

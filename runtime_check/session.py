@@ -89,6 +89,7 @@ class Recorder:
             if trace and not self._tracing:
                 self._hooks.trace(True)
             self._users += 1
+            self._observer.scoped += listener is None
             self._tracing += trace
             if listener is not None:
                 self._observer.listeners = (*self._observer.listeners, listener)
@@ -107,6 +108,7 @@ class Recorder:
                 left.remove(listener)
                 self._observer.listeners = tuple(reversed(left))
             self._users -= 1
+            self._observer.scoped -= listener is None
             self._tracing -= trace
             if trace and not self._tracing:
                 self._hooks.trace(False)

@@ -14,8 +14,10 @@ class SiteSum:
     __slots__ = (
         "_buckets",
         "_bytes",
+        "_call",
         "_count",
         "_current",
+        "_executions",
         "_first",
         "_first_step",
         "_inside",
@@ -35,6 +37,7 @@ class SiteSum:
         self._first = event
         self._places = frame, user, thread
         self._count = self._bytes = self._pinned = self._unasked = self._waited = self._total = self._max = 0
+        self._call = self._executions = 0
         self._buckets: dict[int, int] = {}
         self._first_step = self._last_step = -1
         self._inside = self._current = self._steps = 0
@@ -43,6 +46,9 @@ class SiteSum:
         """Add an event of `step` that kept the host for `blocked` nanoseconds."""
         self._count += 1
         self._bytes += event.bytes
+        if not event.call or event.call != self._call:
+            self._executions += 1
+            self._call = event.call
         if event.pinned:
             self._pinned += 1
         if event.non_blocking:
@@ -53,7 +59,8 @@ class SiteSum:
         if blocked > self._max:
             self._max = blocked
         index = sketch.bucket(blocked)
-        self._buckets[index] = self._buckets.get(index, 0) + 1
+        buckets = self._buckets
+        buckets[index] = buckets.get(index, 0) + 1
         if self._last_step != step:
             if self._first_step < 0:
                 self._first_step = step
@@ -92,6 +99,7 @@ class SiteSum:
             hint_ignored=self._waited,
             stepped=inside,
             steps=self._steps + (whole and self._current > 0),
+            executions=self._executions,
         )
 
     def _blocked(self) -> Blocked:
@@ -102,3 +110,12 @@ class SiteSum:
 def site_of(frame: Frame) -> Site:
     """The site of a frame: one line, without columns, where Python does not tell more."""
     return Site(frame.path, frame.line, frame.column, frame.end_line or frame.line, frame.end_column)
+
+
+def places_of(event: Event) -> tuple[Frame, Frame | None]:
+    """The nearest line outside torch, and the user's own where that is another."""
+    frame = event.frames[0] if event.frames else _NOWHERE
+    return frame, event.frames[event.user] if 0 < event.user < len(event.frames) else None
+
+
+_NOWHERE = Frame("(no Python frame)", 0, "")

@@ -16,7 +16,7 @@ from runtime_check.findings import FindingsError, FoundFinding, read_findings
 from runtime_check.joining import RealPaths, covers, join
 from runtime_check.misses import Missed, missed
 from runtime_check.records import Link, LinkKind, Run, SiteRecord
-from transferlint.model import Direction
+from transferlint.model import Direction, QuietSite
 
 __all__ = [
     "FindingsError",
@@ -77,12 +77,17 @@ Executed = Mapping[str, Iterable[int]]
 
 
 def judge(
-    findings: Sequence[FoundFinding], run: Run, executed: Executed | None = None, root: str = ""
+    findings: Sequence[FoundFinding],
+    run: Run,
+    executed: Executed | None = None,
+    root: str = "",
+    quiet: Sequence[QuietSite] = (),
 ) -> Judgement:
     """Hold findings against a run.
 
     `executed` tells by real path which lines with findings ran (None: what the run itself says, if it does); `root` is
-    the folder of the program's own code ("": all of it is).
+    the folder of the program's own code ("": all of it is). `quiet` is what `check` says nothing of on purpose: what
+    crossed there is explained, and not missed.
     """
     ran = _executed(run) if executed is None else {path: frozenset(lines) for path, lines in executed.items()}
     scale = phrases.scale_of(run)
@@ -101,7 +106,7 @@ def judge(
     total = sum(record.blocked.total for record in run.sites)
     return Judgement(
         tuple(verdicts),
-        missed(run, claimed, root, scale),
+        missed(run, claimed, root, scale, quiet),
         total,
         scale.share(total),
         phrases.notes(run, lines_known=ran is not None or not findings),

@@ -161,7 +161,7 @@ def _conclude(options: Options, budget: Budget, asked: Plan, checked: Checked, c
     """Judge, write the reports and print one. The exit code where the program's is 0."""
     read = recording.read_folder(asked.folder)
     problems = (*read.problems, *checked.problems)
-    judgement = verdicts.judge(checked.findings, read.whole, root=asked.root)
+    judgement = verdicts.judge(checked.findings, read.whole, root=asked.root, quiet=checked.quiet)
     failures: list[str] = []
     try:
         failures += budgets.breaches(budget, read.whole, judgement)
@@ -217,7 +217,7 @@ def _recorded(place: Path) -> Shown:
         checked = checking.parse((folder / _FINDINGS).read_text(encoding="utf-8"), Path(root), str(folder / _FINDINGS))
     except (OSError, ValueError):  # records that something other than `verify` made
         root, checked = "", Checked("", ())
-    judgement = verdicts.judge(checked.findings, read.whole, root=root)
+    judgement = verdicts.judge(checked.findings, read.whole, root=root, quiet=checked.quiet)
     return parts.of(read.whole, judgement, os.getcwd(), problems=read.problems, version=_version())
 
 

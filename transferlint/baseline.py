@@ -2,7 +2,8 @@
 
 The file is JSON, one entry a line, sorted, so that a version control system shows what came and went. An entry is known
 by its fingerprint, in which the path is relative to the baseline's folder and no line number counts; equal findings of
-one function share an entry, and as many of them as it counts are left out.
+one function share an entry, and as many of them as it counts are left out. A finding that speaks for several sites has
+an entry for each: what joins them later is new, and what is left when one goes is known.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Baseline:
     context: str = "project"
 
     def split(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[str]]:
-        """The findings that are new, in order, and the fingerprints of those that are known."""
+        """Of findings, each of which stands for its own site alone, those that are new, in order, and the fingerprints
+        of those that are known."""
         left = {key: entry.count for key, entry in self.entries.items()}
         new, known = [], []
         for finding in findings:
@@ -91,10 +93,10 @@ def fingerprint(finding: Finding, baseline: str) -> str:
 
 
 def render(findings: Iterable[Finding], path: str, confidence: Confidence, context: str) -> str:
-    """The baseline that knows `findings` again, as the text of `path`. Entries of the baseline's own rule are left out:
-    they would come and go with what they speak of."""
+    """The baseline that knows `findings` and their members again, as the text of `path`. Entries of the baseline's own
+    rule are left out: they would come and go with what they speak of."""
     groups: dict[str, list[Finding]] = {}
-    for finding in findings:
+    for finding in (member for whole in findings for member in whole.members()):
         if finding.code != STALE[0]:
             groups.setdefault(fingerprint(finding, path), []).append(finding)
     rows = [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transferlint import selection
 from transferlint.discovery import Trouble
-from transferlint.model import AGAIN, Finding, Site
+from transferlint.model import Finding, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
 
@@ -19,32 +19,131 @@ if TYPE_CHECKING:
 
 def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, ignored: tuple[str, ...]) -> Checked:
     """What the rules find, without what is suppressed or not sure enough; rules about suppressions come last."""
-    path = facts.path
-    found: list[Finding] = []
     troubles: list[Trouble] = []
-    ran: set[str] = set()
+    firsts: list[tuple[Rule, list[Finding]]] = []
+    counting: list[Finding] = []
     rules = [rule for rule in plan.rules if not selection.ignored(rule.code, rule.name, ignored)]
     facts.claimants = tuple((rule.code, rule.claims) for rule in rules if rule.claims is not None)
+
+    def quiet(finding: Finding) -> bool:
+        return any(_silences(comment, finding) for comment in comments)
+
     for rule in rules:
         try:
-            found.extend([_named(finding, rule) for finding in rule.detect(facts)])
-            ran.add(rule.code)
+            found = findings_of(rule, facts)
+            counting += [f for f in regrouped(rule, facts, found, quiet) if not quiet(f)]
+            firsts.append((rule, found))
         except Exception as error:
-            troubles.append(internal(rule.code, path, error))
-    silenced = [frozenset(_silenced_by(comment, found)) for comment in comments]
-    counting = [f for f in found if not any(_silences(comment, f) for comment in comments)]
+            troubles.append(internal(rule.code, facts.path, error))
+    judged = list(_judgements(facts, comments, plan, rules, firsts, troubles))
+    counting = [finding for finding in (*counting, *judged) if finding.confidence >= plan.min_confidence]
+    keys: list[str] = []
+    hidden = 0
+    found = counting
+    if plan.known is not None:
+        counting, hidden, keys = _fresh(facts, counting, firsts, quiet, plan)
+    new = tuple(sorted(counting, key=_order))
+    ran = tuple(sorted(rule.code for rule, _ in firsts))
+    asked = tuple(_on_purpose(facts, comments, firsts, found, new)) if plan.quiet else ()
+    return Checked(new, tuple(troubles), _malformed(facts.path, comments), tuple(keys), ran, hidden, asked)
+
+
+def _on_purpose(
+    facts: FileFacts,
+    comments: Sequence[Suppression],
+    firsts: Sequence[tuple[Rule, list[Finding]]],
+    counting: Iterable[Finding],
+    new: Iterable[Finding],
+) -> Iterator[QuietSite]:
+    """What is not among the `new` findings on purpose: suppressed, in the baseline (of those that are `counting`), or
+    quiet by the analysis."""
+    from transferlint.flow.quiet import quiet_sites
+
+    reported = {one.site for finding in new for one in finding.members()}
+    for member in (one for _, group in firsts for finding in group for one in finding.members()):
+        comment = next((one for one in comments if _silences(one, member)), None)
+        if comment is not None and member.site not in reported:
+            reason = f": {comment.reason}" if comment.reason else ""
+            said = f"{member.code} is suppressed by the comment at line {comment.line}{reason}"
+            yield QuietSite(member.site, None, "suppressed", said)
+    for member in (one for finding in counting for one in finding.members()):
+        if member.site not in reported:
+            yield QuietSite(member.site, None, "baseline", f"{member.code} is in the baseline")
+    yield from quiet_sites(facts, reported)
+
+
+def findings_of(rule: Rule, facts: FileFacts) -> list[Finding]:
+    """What a rule finds, with its code and name. Raises whatever the rule raises."""
+    return [_named(finding, rule) for finding in rule.detect(facts)]
+
+
+def regrouped(rule: Rule, facts: FileFacts, found: list[Finding], silent: Callable[[Finding], bool]) -> list[Finding]:
+    """The findings of a rule, found again where one of them speaks for sites of which only some are `silent`: those
+    are put into groups of their own, and what hid behind them comes forward."""
+    members = [finding.members() for finding in found]
+    if all(len({silent(one) for one in group}) == 1 for group in members):
+        return found
+    facts.silent = frozenset(one.site for group in members for one in group if silent(one))
+    try:
+        return findings_of(rule, facts)
+    finally:
+        facts.silent = frozenset()
+
+
+def _fresh(
+    facts: FileFacts,
+    counting: list[Finding],
+    firsts: Iterable[tuple[Rule, list[Finding]]],
+    quiet: Callable[[Finding], bool],
+    plan: Plan,
+) -> tuple[list[Finding], int, list[str]]:
+    """The findings that the baseline does not know, how many others there are, and the fingerprints of what it knows.
+    `firsts` are what the rules found at first, `counting` what counts of it and of the judgements on comments."""
+    assert plan.known is not None
+    members = [one for finding in sorted(counting, key=_order) for one in finding.members()]
+    unknown, keys = plan.known.split(members)
+    known = {_place(one) for one in members} - {_place(one) for one in unknown}
+
+    def silent(finding: Finding) -> bool:
+        return _place(finding) in known or quiet(finding)
+
+    grouped = [(rule, found) for rule, found in firsts if any(len(finding.members()) > 1 for finding in found)]
+    codes = {finding.code for _, found in grouped for finding in found}
+    again = [finding for finding in counting if finding.code not in codes]
+    for rule, found in grouped:
+        made = regrouped(rule, facts, found, silent)
+        again += [one for one in made if one.confidence >= plan.min_confidence]
+    new = [finding for finding in again if not silent(finding)]
+    left_out = [one for one in again if silent(one) and not known.isdisjoint(map(_place, one.members()))]
+    return new, len(left_out), keys
+
+
+def _place(finding: Finding) -> tuple[str, Site]:
+    return finding.code, finding.site
+
+
+def _judgements(
+    facts: FileFacts,
+    comments: Sequence[Suppression],
+    plan: Plan,
+    rules: Iterable[Rule],
+    firsts: Sequence[tuple[Rule, list[Finding]]],
+    troubles: list[Trouble],
+) -> Iterator[Finding]:
+    """What the rules about suppressions say of the comments, given what the others found; adds to `troubles`."""
     judging = [rule for rule in rules if rule.judge is not None]
-    if comments and judging:
-        usual = frozenset(rule.code for rule in plan.rules if rule.default) if plan.usual is None else plan.usual
-        judged = CommentFacts(path, facts.text, tuple(comments), tuple(silenced), frozenset(ran), usual, plan.whole)
-        for rule in judging:
-            try:
-                counting += [f for f in _judged(rule, judged) if not _names(comments, f)]
-            except Exception as error:
-                troubles.append(internal(rule.code, path, error))
-    sure = sorted((finding for finding in counting if finding.confidence >= plan.min_confidence), key=_order)
-    new, known = (sure, []) if plan.known is None else plan.known.split(sure)
-    return Checked(tuple(new), tuple(troubles), _malformed(path, comments), tuple(known), tuple(sorted(ran)))
+    if not comments or not judging:
+        return
+    found = [finding for _, group in firsts for finding in group]
+    silenced = tuple(frozenset(_silenced_by(comment, found)) for comment in comments)
+    usual = frozenset(rule.code for rule in plan.rules if rule.default) if plan.usual is None else plan.usual
+    ran = frozenset(rule.code for rule, _ in firsts)
+    judged = CommentFacts(facts.path, facts.text, tuple(comments), silenced, ran, usual, plan.whole)
+    for rule in judging:
+        try:
+            yield from [f for f in _judged(rule, judged) if not _names(comments, f)]
+        except Exception as error:
+            troubles.append(internal(rule.code, facts.path, error))
 
 
 def _judged(rule: Rule, facts: CommentFacts) -> list[Finding]:
@@ -60,8 +159,7 @@ def _silences(comment: Suppression, finding: Finding) -> bool:
 def _silenced_by(comment: Suppression, found: Iterable[Finding]) -> Iterator[str]:
     """The codes of what a comment silences: findings, or sites for which a finding elsewhere speaks too."""
     for finding in found:
-        speaks_for = (link.site for link in finding.evidence if link.message == AGAIN)
-        if any(comment.silences(finding.code, at.line, at.end_line) for at in (finding.site, *speaks_for)):
+        if any(_silences(comment, member) for member in finding.members()):
             yield finding.code
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from transferlint import baseline, context, selection, steps, workers, writing
 from transferlint.discovery import Exclusion, Target, Trouble, discover
 from transferlint.flow.options import AnalysisOptions
-from transferlint.model import Finding
+from transferlint.model import Finding, QuietSite
 from transferlint.pipeline import check_bytes, check_file
 from transferlint.plan import UNPARSABLE, Outcome, Plan, internal
 from transferlint.reach import reach
@@ -41,8 +41,8 @@ class Progress(Protocol):
 class Result:
     """What a run found: findings in order of path and line, what was fixed, what could not be done, how many files were
     looked at, the texts of files with findings, the diffs of fixes that were only shown, `notes` on fixes that were
-    left out, the paths of texts that changed, what suppressions were added for, and how many findings the baseline
-    knew."""
+    left out, the paths of texts that changed, what suppressions were added for, how many findings the baseline knew,
+    and what is quiet on purpose, where that was asked."""
 
     findings: tuple[Finding, ...]
     fixed: tuple[Finding, ...]
@@ -54,6 +54,7 @@ class Result:
     written: frozenset[str] = frozenset()
     silenced: tuple[Finding, ...] = ()
     known: int = 0
+    quiet: tuple[QuietSite, ...] = ()
 
     @property
     def changed(self) -> int:
@@ -107,6 +108,7 @@ def check_paths(paths: Iterable[str], settings: Settings, plan: Plan, progress: 
     last = results[-1]
     return dataclasses.replace(
         last,
+        troubles=tuple(dict.fromkeys((*last.troubles, *given_up.values()))),
         fixed=tuple(finding for result in results for finding in result.fixed),
         silenced=tuple(finding for result in results for finding in result.silenced),
         notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
@@ -261,7 +263,8 @@ def _gathered(outcomes: Iterable[Outcome], plan: Plan, troubles: Sequence[Troubl
         notes=(*notes, *(note for outcome in outcomes for note in outcome.notes)),
         written=frozenset(outcome.path for outcome in outcomes if outcome.changed),
         silenced=tuple(finding for outcome in outcomes for finding in outcome.silenced),
-        known=sum(len(outcome.known) for outcome in outcomes),
+        known=sum(outcome.hidden for outcome in outcomes),
+        quiet=tuple(one for outcome in outcomes for one in outcome.quiet),
     )
 
 

@@ -120,19 +120,20 @@ def write_atomically(path: str | Path, data: bytes, expected: bytes | None) -> N
     """Replace the content of `path`, which must still be `expected`, by `data`: the old file or the new, never a half.
 
     With `expected` None the content does not matter, nor whether there is a file. Writes beside the file, keeps its
-    permissions, and follows symbolic links, so that the link stays one. Raises FixError where the file changed
-    meanwhile, is read-only, or cannot be written; then nothing was changed.
+    permissions and owner, and follows symbolic links, so that the link stays one. Raises FixError where the file
+    changed meanwhile, is read-only, or cannot be written; then nothing was changed.
     """
     name = os.fspath(path)
     try:
         target = os.path.realpath(name)
         if expected is None and not os.path.exists(target):
             return _replace(name, target, 0o666 & ~_umask(), data, None)
-        mode = stat.S_IMODE(os.stat(target).st_mode)
+        found = os.stat(target)
+        mode = stat.S_IMODE(found.st_mode)
         # Replacing needs only a writable folder; a file that was made read-only is meant to stay as it is.
         if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
             raise FixError(name, "not written: the file is read-only")
-        _replace(name, target, mode, data, expected)
+        _replace(name, target, mode, data, expected, found)
     except FixError:
         raise
     except OSError as error:
@@ -146,13 +147,16 @@ def _umask() -> int:
     return mask
 
 
-def _replace(name: str, target: str, mode: int, data: bytes, expected: bytes | None) -> None:
+def _replace(
+    name: str, target: str, mode: int, data: bytes, expected: bytes | None, before: os.stat_result | None = None
+) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".transferlint-", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+        _give_back(temporary, before)
         os.chmod(temporary, mode)
         # As late as possible: between this comparison and the replacement an editor's save would be lost.
         if expected is not None and Path(target).read_bytes() != expected:
@@ -162,6 +166,16 @@ def _replace(name: str, target: str, mode: int, data: bytes, expected: bytes | N
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _give_back(temporary: str, before: os.stat_result | None) -> None:
+    """Let a new file belong to whom the old one belongs, where the system allows it."""
+    if before is None or not hasattr(os, "chown"):
+        return
+    now = os.stat(temporary)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        with contextlib.suppress(OSError):
+            os.chown(temporary, before.st_uid, before.st_gid)
 
 
 def _one_round(text: str, candidates: Sequence[Finding], strict: bool) -> _Round:

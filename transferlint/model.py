@@ -75,10 +75,12 @@ class Site:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """One link of the chain that explains a finding: a site and what it shows ("on the device: moved here")."""
+    """One link of the chain that explains a finding: a site and what it shows ("on the device: moved here"). `source`
+    is the site's text where the finding speaks for it (`AGAIN`)."""
 
     site: Site
     message: str
+    source: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,6 +124,17 @@ class Fix:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class QuietSite:
+    """A transfer that was seen and is not reported, on purpose: the `kind` of reason, a word, and the `reason`.
+    `direction` is None where the rule that would report it does not say."""
+
+    site: Site
+    direction: Direction | None
+    kind: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
     """A rule's statement about a site.
 
@@ -145,3 +158,9 @@ class Finding:
         """A hash that survives moved lines: code, path, function and the text of the site, not its line number."""
         parts = (self.code, self.site.path, self.context, " ".join(self.source.split()))
         return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]
+
+    def members(self) -> tuple[Finding, ...]:
+        """The finding for each site that it speaks for, its own first; the others have neither evidence nor fix."""
+        again = [link for link in self.evidence if link.message == AGAIN]
+        rest = (dataclasses.replace(self, site=a.site, source=a.source, evidence=(), fix=None) for a in again)
+        return (self, *rest)

@@ -105,6 +105,8 @@ def finished(
         text=source.text if checked.findings else "",
         known=checked.known,
         ran=checked.ran,
+        hidden=checked.hidden,
+        quiet=checked.quiet,
     )
     if not (plan.changes and checked.findings):
         return outcome
@@ -173,7 +175,7 @@ def unparsable(error: SourceError, text: str, path: str, plan: Plan, ignored: tu
     line = error.line or 1
     finding = Finding(code, name, Site(path, line, 1, line, 1), " ".join(error.message.split()), source=error.message)
     new, known = ([finding], []) if plan.known is None else plan.known.split([finding])
-    return Outcome(path, findings=tuple(new), text=text, known=tuple(known), ran=(code,))
+    return Outcome(path, findings=tuple(new), text=text, known=tuple(known), ran=(code,), hidden=len(known))
 
 
 def _suspect(data: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from transferlint.discovery import Trouble
 from transferlint.flow.options import AnalysisOptions
-from transferlint.model import Confidence, Finding
+from transferlint.model import Confidence, Finding, QuietSite
 from transferlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Plan:
     are; `diff` asks for the change of each as a unified diff. `usual` are the codes of the installed rules that are on
     by default, None for those of `rules`. `whole` says that files are seen within their project. `silence` is the
     reason with which every finding is to be suppressed by a comment, None where none is. `known` is the baseline,
-    `cache` the folder of kept programs, "" for none.
+    `cache` the folder of kept programs, "" for none. `quiet` asks for what is quiet on purpose, too.
     """
 
     rules: tuple[Rule, ...]
@@ -40,6 +40,7 @@ class Plan:
     silence: str | None = None
     known: Baseline | None = None
     cache: str = ""
+    quiet: bool = False
 
     @property
     def changes(self) -> bool:
@@ -55,8 +56,9 @@ class Outcome:
     `fixed` are findings that fixes removed, `silenced` those for which suppressions were added; `notes` are remarks on
     fixes left out and comments not understood; `changed` says that the text changed, `diff` is that change as a unified
     diff, and `data` the new bytes where they are to be written (or were asked for), of a file that held `before`.
-    `unchanged` is what came of the file where it stays as it was. `known` are the fingerprints of findings that the
-    baseline knows, and `ran` the codes of the rules that ran to their end.
+    `unchanged` is what came of the file where it stays as it was. `known` are the fingerprints of what the baseline
+    knows, `hidden` is how many findings that leaves out, and `ran` are the codes of the rules that ran to their end.
+    `quiet` are the transfers that are quiet on purpose, where they were asked for.
     """
 
     path: str
@@ -73,18 +75,23 @@ class Outcome:
     unchanged: Outcome | None = None
     known: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
+    hidden: int = 0
+    quiet: tuple[QuietSite, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
     """The findings of a text that count, in order, one trouble for each rule (or analysis) that broke on it, notes on
-    comments that are not understood, the fingerprints of what the baseline knows, and the codes of rules that ran."""
+    comments that are not understood, the fingerprints of what the baseline knows, the codes of rules that ran, how many
+    findings are not among them because the baseline knows them, and what is quiet on purpose, where that was asked."""
 
     findings: tuple[Finding, ...]
     troubles: tuple[Trouble, ...] = ()
     notes: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
+    hidden: int = 0
+    quiet: tuple[QuietSite, ...] = ()
 
 
 def internal(where: str, path: str, error: BaseException) -> Trouble:

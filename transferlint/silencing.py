@@ -35,7 +35,8 @@ def reason_fault(reason: str) -> str:
 
 
 def silence_text(path: str, text: str, check: Check, reason: str) -> Silent:
-    """Put a suppression with `reason` at every finding of `check` at `path`, until there are none.
+    """Put a suppression with `reason` at every finding of `check` at `path`, and at every site that one speaks for,
+    until there are none.
 
     A suppression stands at the end of the statement's last line, behind what comments are there or within one of ours.
     On the header of a block it would cover the block: there a `noqa` with the code is put on the finding's own line,
@@ -48,7 +49,7 @@ def silence_text(path: str, text: str, check: Check, reason: str) -> Silent:
         open_ = [finding for finding in remaining if finding.site.path == path and not finding.code.startswith(_OWN)]
         if not open_:
             break
-        tried = _commented(text, open_, reason, wider)
+        tried = _commented(text, [one for finding in open_ for one in finding.members()], reason, wider)
         made = check(tried) if tried != text else remaining
         if len(made) >= len(remaining):
             if wider:

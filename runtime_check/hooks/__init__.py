@@ -19,6 +19,7 @@ class Hooks:
     def __init__(self, observer: Observer) -> None:
         from runtime_check.hooks import (
             backward,
+            calls,
             device,
             explicit,
             fallback,
@@ -40,6 +41,7 @@ class Hooks:
                 undo.callback(install(observer, key))
             undo.callback(explicit.install(observer))
             undo.callback(backward.install(observer))
+            undo.callback(calls.install(observer))
             undo.callback(steps.install(observer.step))
             undo.callback(processes.install(lambda process, why: observer.note("missing", process, why)))
             undo.callback(sync_debug.install(observer))

@@ -25,11 +25,11 @@ def install(observer: Observer) -> Callable[[], None]:
         def run_backward(*args: Any, **kwargs: Any) -> Any:
             if compiling():
                 return original(*args, **kwargs)
-            before = observer.enter_work()
+            work = observer.enter_work()
             try:
                 return original(*args, **kwargs)
             finally:
-                observer.leave_work(before)
+                observer.leave_work(work)
 
         return run_backward
 

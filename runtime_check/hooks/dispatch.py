@@ -41,11 +41,12 @@ def install(observer: Observer, ends: Ends) -> Callable[[], None]:
                 observer.launches += 1
         if func is not copy:
             return func(*args, **kwargs) if kwargs else func(*args)
-        local.writes = 1
+        mine = local.mine
+        mine.writes = 1
         try:
             return func(*args, **kwargs)
         finally:
-            local.writes = 0
+            mine.writes = 0
 
     return enter(see)
 

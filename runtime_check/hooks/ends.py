@@ -15,12 +15,13 @@ from typing import Any
 
 from runtime_check.events import Memory
 
+_COPIED = 1 << 14  # bytes that are copied in less time than it takes to look at them where they are
 CHECKED = 4 << 20  # bytes; the content of what is larger is not summed: it would cost more than the copy
 
 
 class Ends:
-    """Describes tensors. `note("gone", serial)` is called when a storage is freed, and "read" or "escaped" when the
-    host reads from one that was downloaded, or can from then on without being seen."""
+    """Describes tensors. `note("gone", serial)` is called when a host storage is freed, and "read" or "escaped" when
+    the host reads from one that was downloaded, or can from then on without being seen."""
 
     def __init__(self, note: Callable[[str, int], None]) -> None:
         import torch
@@ -80,9 +81,9 @@ class Ends:
     def _of(self, tensor: Any, content: bool, written: int) -> Memory | None:
         if tensor.layout is not self._strided:
             return None
-        storage = self._storage(tensor)
+        storage, pointer = self._storage(tensor), self._pointer(tensor)
         return Memory(
-            self._pointer(tensor),
+            pointer,
             storage.data_ptr(),
             storage.nbytes(),
             tensor.nbytes,
@@ -90,41 +91,37 @@ class Ends:
             tensor.stride(),
             self._names.get(tensor.dtype) or self._name(tensor.dtype),
             0 if self._inference(tensor) else tensor._version + written,
-            self._serial(storage),
-            self._checksum(tensor) if content else None,
+            self._serial(storage, tensor.is_cpu),
+            checksum(tensor, pointer) if content and tensor.nbytes <= CHECKED else None,
         )
 
     def _name(self, dtype: Any) -> str:
         return self._names.setdefault(dtype, str(dtype).rpartition(".")[2])
 
-    def _serial(self, storage: Any) -> int:
+    def _serial(self, storage: Any, host: bool) -> int:
         address = storage._cdata
         found = self._serials.get(address)
         if found is None:
             number = self._next()
-            found = self._serials[address] = (number, weakref.ref(storage, lambda _: self._freed(address, number)))
+            end = weakref.ref(storage, lambda _: self._freed(address, number, host))
+            found = self._serials[address] = (number, end)
         return found[0]
 
-    def _freed(self, address: int, number: int) -> None:
+    def _freed(self, address: int, number: int, host: bool) -> None:
         if self._serials.get(address, (0,))[0] == number:
             del self._serials[address]
-            self._unread.discard(address)
-            self._note("gone", number)
-
-    def _checksum(self, tensor: Any) -> int | None:
-        return None if tensor.nbytes > CHECKED else checksum(tensor)
+            if host:  # of a device's storage nobody needs to know
+                self._unread.discard(address)
+                self._note("gone", number)
 
 
-def checksum(tensor: Any) -> int:
-    """The CRC-32 of a host tensor's elements in their order, whatever its strides."""
+def checksum(tensor: Any, pointer: int) -> int:
+    """The CRC-32 of a host tensor's elements in their order, whatever its strides; its first lies at `pointer`."""
     if not tensor.is_contiguous() or tensor.is_conj() or tensor.is_neg():
+        import torch
+
         tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    return zlib.crc32((ctypes.c_char * tensor.nbytes).from_address(_pointer(tensor)))
-
-
-def _pointer(tensor: Any) -> int:
-    """`data_ptr`, by its other name: the method itself is wrapped while anybody traces."""
-    import torch
-
-    found: int = torch._C.TensorBase.data_ptr(tensor)
-    return found
+        pointer = torch._C.TensorBase.data_ptr(tensor)  # not by the method, which is wrapped
+    if tensor.nbytes <= _COPIED:
+        return zlib.crc32(ctypes.string_at(pointer, tensor.nbytes))
+    return zlib.crc32((ctypes.c_char * tensor.nbytes).from_address(pointer))

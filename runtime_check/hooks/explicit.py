@@ -54,19 +54,22 @@ def _wrap(observer: Observer, name: str, original: Callable[..., Any]) -> Callab
     @functools.wraps(original)
     def synchronize(*args: Any, **kwargs: Any) -> Any:
         # While a graph is being traced nothing runs, and what reads thread-local state cannot be traced.
-        if compiling() or local.inside:
+        if compiling():
             return original(*args, **kwargs)
-        event = observer.begin(Direction.NONE, name, 0, True)
+        mine = local.mine
+        if mine.inside:
+            return original(*args, **kwargs)
+        event = observer.begin(mine, Direction.NONE, name, 0, True)
         if event is None:
             return original(*args, **kwargs)
-        local.inside = True
+        mine.inside = True
         try:
             event.started = time.perf_counter_ns()
             result = original(*args, **kwargs)
             event.blocked = time.perf_counter_ns() - event.started
         finally:
-            local.inside = False
-        observer.finish(event)
+            mine.inside = False
+        observer.finish(mine, event)
         return result
 
     return synchronize

@@ -44,7 +44,8 @@ def _moving(observer: Observer, original: Any) -> Callable[..., Any]:
 
     def to_copy(keyset: Any, source: Any, **options: Any) -> Any:
         device = options.get("device")
-        if local.inside or device is None or torch.device(device).type == source.device.type or not source.numel():
+        mine = local.mine
+        if mine.inside or device is None or torch.device(device).type == source.device.type or not source.numel():
             return original(source, **options)
         upload = source.is_cpu
         non_blocking = bool(options.get("non_blocking"))
@@ -53,18 +54,18 @@ def _moving(observer: Observer, original: Any) -> Callable[..., Any]:
         pinned = source.is_pinned() if upload else non_blocking
         direction = Direction.H2D if upload else Direction.D2H
         size = source.numel() * int(crossing.itemsize)
-        event = observer.begin(direction, "aten::copy_", size, not (non_blocking and pinned))
+        event = observer.begin(mine, direction, "aten::copy_", size, not (non_blocking and pinned))
         if event is None:
             return original(source, **options)
         event.pinned, event.non_blocking = pinned, non_blocking
-        local.inside = True
+        mine.inside = True
         try:
             event.started = time.perf_counter_ns()
             result = original(source, **options)
             event.blocked = time.perf_counter_ns() - event.started
         finally:
-            local.inside = False
-        observer.finish(event)
+            mine.inside = False
+        observer.finish(mine, event)
         return result
 
     return to_copy

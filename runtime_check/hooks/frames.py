@@ -59,11 +59,16 @@ class CallSites:
         """Take every place for new again, so that its chain is told once more."""
         self._places: dict[tuple[int, int, int, int, bool], tuple[CodeType, CodeType, Place]] = {}
         self._frames: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
+        self._direct: dict[tuple[int, int], tuple[CodeType, Place]] = {}  # places of the user's own frames
 
     def of(self, frame: FrameType | None, behind: Place = NOWHERE) -> Place:
         """The place of a frame, or of its nearest caller that is one. `behind` is where the work of this thread was
         asked for, which its callers lead to: a thread of autograd has none of the user's own.
         """
+        if frame is not None and behind is NOWHERE:
+            known = self._direct.get((id(frame.f_code), frame.f_lasti))
+            if known is not None:
+                return known[1]
         first: FrameType | None = None
         whose = self._whose
         while frame is not None:
@@ -97,7 +102,10 @@ class CallSites:
         while walk is not own and walk is not None:
             user += self._owner(walk.f_code.co_filename) is not HIDDEN
             walk = walk.f_back
-        self._places[key] = (first.f_code, own.f_code, Place(chain[: user + 1], user))
+        place = Place(chain[: user + 1], user)
+        self._places[key] = (first.f_code, own.f_code, place)
+        if first is own and behind is NOWHERE:
+            self._direct[id(own.f_code), own.f_lasti] = (own.f_code, place)
         return Place((*chain, *behind.frames)[: max(_CHAIN, user + 1)], user)
 
     def _continued(self, first: FrameType, behind: Place) -> Place:

@@ -47,10 +47,11 @@ def _moving(observer: Observer, name: str, original: Callable[..., Any]) -> Call
             caller = sys._getframe(1).f_code.co_filename
             if caller.startswith(folder) and not caller.endswith(_ON_BEHALF):
                 return result
-            event = observer.begin(Direction.NONE, f"torch.Tensor.{name}", 0, False)
+            mine = observer.local.mine
+            event = observer.begin(mine, Direction.NONE, f"torch.Tensor.{name}", 0, False)
             if event is not None:
                 event.started = time.perf_counter_ns()
-                observer.finish(event)
+                observer.finish(mine, event)
         return result
 
     return move

@@ -75,6 +75,7 @@ class Observer:
         self.launches = 0  # device operations that the dispatch mode saw
         self.ends: Ends | None = None  # describes the memory at both ends of a transfer, while anybody traces
         self.local = _Local()
+        self.scoped = 0  # scopes that are open, in whatever thread
         self.working = 0  # calls of backward that have not returned
         self.warned = False  # torch warns of waits
         self.renew: Callable[[], None] = _nothing  # what has to be put in place again now and then
@@ -83,53 +84,67 @@ class Observer:
         self._main = threading.main_thread()
         self._threads: dict[int, threading.Thread] = getattr(threading, "_active", {})
 
-    def begin(self, direction: Direction, operation: str, size: int, sync: bool) -> Event | None:
+    def begin(
+        self, mine: Mine, direction: Direction, operation: str, size: int, sync: bool, above: int = 2
+    ) -> Event | None:
         """An operation that is about to run, as an event to be completed; None where nobody wants to know. Raises what
-        a scope raises. It is called by the hook itself, and looks no further in than the hook's caller."""
-        scopes = SCOPES.get()
+        a scope raises. It is called by the hook itself, with what it knows of its thread, and looks no further in than
+        the frame `above` it, by default the hook's caller: each frame that is looked at costs as much as all else."""
         work = self.work() if self.working else None
-        if not scopes:
-            if work is not None:
-                scopes = work.scopes
-            if not scopes and not self.listeners:
-                return None
+        scopes = self._scopes(work) if self.scoped else ()
+        if not scopes and not self.listeners:
+            return None
         if self.warned:
             self.renew()
-        place = self.sites.of(sys._getframe(2), NOWHERE if work is None else self._place(work))
+        try:
+            frame: FrameType | None = sys._getframe(above)
+        except ValueError:  # a thread that is not Python's: the hook is all there is
+            frame = None
+        place = self.sites.of(frame, NOWHERE if work is None else self._place(work))
         if scopes:
             asked = Asked(direction, operation, size, sync, place)
             for scope in reversed(scopes):
                 if scope.before(asked):
                     break
-        event = Event(direction, operation, size, 0, 0, sync, place.frames, place.user)
-        event.launch = self.launches
+        event = Event(
+            direction, operation, size, 0, 0, sync, place.frames, place.user, False, True, False, mine.thread
+        )  # by position, which is the fastest
+        if self.launches:
+            event.launch = self.launches
+        if mine.call:
+            event.call = mine.call
+        if self.working or not mine.thread:
+            self._where_of(event, mine)
+        return event
+
+    def _scopes(self, work: Work | None) -> tuple[Scope, ...]:
+        """The scopes of this thread or task, or of the one that called backward."""
+        return SCOPES.get() or (() if work is None else work.scopes)
+
+    def _where_of(self, event: Event, mine: Mine) -> None:
+        """Name the thread where it is not known yet, and the node of autograd that runs. A thread of Python's runs none
+        but below a call of backward."""
         node = self._node()
         if node is not None:
             event.backward = node.name().rpartition("::")[2]
-        thread = self._threads.get(get_ident())
-        if thread is self._main:
-            event.thread = "MainThread"
-        elif thread is not None:
-            event.thread = thread.name
-        else:  # `threading.current_thread` would enter autograd's threads in its list for good
-            event.thread = "native" if node is None else "autograd"
-        return event
+        if not mine.thread:
+            thread = self._threads.get(get_ident())
+            if thread is not None:
+                event.thread = mine.thread = "MainThread" if thread is self._main else thread.name
+            else:  # `threading.current_thread` would enter autograd's threads in its list for good
+                event.thread = "native" if node is None else "autograd"
 
-    def finish(self, event: Event) -> None:
+    def finish(self, mine: Mine, event: Event) -> None:
         """It has run, and its event is complete: tell everybody, or keep it for the hook further up that will know the
         value that was returned."""
-        waiting = self.local.waiting
-        if waiting is not None:
-            waiting.append(event)
+        if mine.waiting is not None:
+            mine.waiting.append(event)
             return
         for listener in self.listeners:
             listener(event)
-        scopes = SCOPES.get()
-        if not scopes and self.working:
-            work = self.work()
-            scopes = () if work is None else work.scopes
-        for scope in scopes:
-            scope.after(event)
+        if self.scoped:
+            for scope in self._scopes(self.work() if self.working else None):
+                scope.after(event)
 
     def cover(self, event: Event) -> None:
         """A hook has seen a wait of which torch will warn too, where it warns."""
@@ -137,9 +152,10 @@ class Observer:
         if work is not None:
             work.covered += 1
         else:
-            known, count = self.local.covers
+            mine = self.local.mine
+            known, count = mine.covers
             first = event.frames[:1]
-            self.local.covers = (first, count + 1 if known == first else 1)
+            mine.covers = (first, count + 1 if known == first else 1)
 
     def covered(self) -> bool:
         """Whether the wait that torch warns of here has been seen by another hook; counts it off."""
@@ -150,10 +166,11 @@ class Observer:
                 return True
             work.covered = 0
             return False
-        first, count = self.local.covers
+        mine = self.local.mine
+        first, count = mine.covers
         if count < 1 or first != self.sites.of(sys._getframe(1)).frames[:1]:
             return False
-        self.local.covers = (first, count - 1)
+        mine.covers = (first, count - 1)
         return True
 
     def step(self, source: object) -> None:
@@ -165,7 +182,7 @@ class Observer:
     def note(self, kind: str, *what: object) -> None:
         """Tell those listeners that take such notes: "gone", "read", "escaped", "missing"; after the events that this
         thread keeps back."""
-        waiting = self.local.waiting
+        waiting = self.local.mine.waiting
         if waiting is not None:
             waiting.append((kind, *what))
             return
@@ -176,35 +193,36 @@ class Observer:
 
     def hold(self) -> bool:
         """Keep back what this thread tells, until `release`; False where it is kept back already."""
-        if self.local.waiting is not None:
+        mine = self.local.mine
+        if mine.waiting is not None:
             return False
-        self.local.waiting = []
+        mine.waiting = []
         return True
 
     def release(self, value: int) -> None:
         """Tell what was kept back; each read returned the object with this id (0: none that says anything)."""
-        waiting, self.local.waiting = self.local.waiting, None
+        mine = self.local.mine
+        waiting, mine.waiting = mine.waiting, None
         for what in waiting or ():
             if isinstance(what, Event):
                 what.value = value
-                self.finish(what)
+                self.finish(mine, what)
             else:
                 self.note(*what)
 
-    def enter_work(self) -> Work | None:
-        """Backward is called here: what it does in other threads is done for this place. The one before comes back."""
+    def enter_work(self) -> Work:
+        """Backward is called here: what it does in other threads is done for this place."""
         before = self.work() if self.working else None
-        scopes = SCOPES.get() or (before.scopes if before is not None else ())
+        scopes = SCOPES.get() if self.scoped else ()
         self.working += 1
-        self._c._stash_obj_in_tls(_WORK, Work(sys._getframe(2), scopes, before))
-        return before
+        work = Work(sys._getframe(2), scopes or (before.scopes if before is not None else ()), before)
+        self._c._stash_obj_in_tls(_WORK, work)
+        return work
 
-    def leave_work(self, before: Work | None) -> None:
+    def leave_work(self, work: Work) -> None:
         """Backward has returned."""
-        work = self.work()
-        if work is not None:
-            work.frame = None
-        self._c._stash_obj_in_tls(_WORK, before)
+        work.frame = None
+        self._c._stash_obj_in_tls(_WORK, work.outer)
         self.working -= 1
 
     def work(self) -> Work | None:
@@ -222,15 +240,27 @@ class Observer:
         return work.place
 
 
-class _Local(threading.local):
+class Mine:
     """What the hooks know of one thread."""
 
-    inside = False  # an operation that a hook has seen is running: what it does inside is part of it
-    sent = 0  # the id of the Python object that a call is sending, 0 where none is known
-    uploaded = False  # and whether a copy took it
-    writes = 0  # how far the running operator will raise its target's version
-    covers: tuple[tuple[Frame, ...], int] = ((), 0)  # waits seen at a line, of which torch will warn too
-    waiting: list[Event | tuple[Any, ...]] | None = None
+    __slots__ = ("call", "covers", "inside", "sent", "thread", "uploaded", "waiting", "writes")
+
+    def __init__(self) -> None:
+        self.inside = False  # an operation that a hook has seen is running: what it does inside is part of it
+        self.sent = 0  # the id of the Python object that a call is sending, 0 where none is known
+        self.uploaded = False  # and whether a copy took it
+        self.writes = 0  # how far the running operator will raise its target's version
+        self.covers: tuple[tuple[Frame, ...], int] = ((), 0)  # waits seen at a line, of which torch will warn too
+        self.waiting: list[Event | tuple[Any, ...]] | None = None
+        self.thread = ""  # its name, when its first event has come; "" for a thread that is not Python's
+        self.call = 0  # the number of the call that moves many tensors, and is running; 0 for none
+
+
+class _Local(threading.local):
+    """Hands each thread its own; one look at thread-local state costs as much as ten at an attribute."""
+
+    def __init__(self) -> None:
+        self.mine = Mine()
 
 
 def _nothing() -> None:

@@ -35,10 +35,10 @@ def install(observer: Observer, key: str) -> Callable[[], None]:
     replaced = {} if simulation is None else simulation.changes.kernels
     library = _library()
     with _no_warning():
-        for operator, make in ((_COPY, copying), (_READ, reading)):
+        for operator, make, keyless in ((_COPY, copying, _keyless_copy), (_READ, reading, _keyless_read)):
             function = replaced.get((operator, key))
-            kernel = _original(operator, key) if function is None else _without_keyset(function)
-            library.impl(_name(operator), make(observer, kernel), key, with_keyset=True, allow_override=True)
+            ours = make(observer, _original(operator, key)) if function is None else keyless(observer, function)
+            library.impl(_name(operator), ours, key, with_keyset=function is None, allow_override=True)
 
     def undo() -> None:
         library._destroy()
@@ -55,10 +55,19 @@ def _original(operator: str, key: str) -> Kernel:
     return kernel
 
 
-def _without_keyset(kernel: Kernel) -> Kernel:
-    """Call a kernel that is itself a Python function. The dispatcher would not get to it while a dispatch mode is
-    on: it then takes the latest Python function of an operator and key, ours (python_op_registration_trampoline)."""
-    return lambda keyset, *args: kernel(*args)
+def _keyless_copy(observer: Observer, kernel: Kernel) -> Kernel:
+    """Ours for a kernel that is itself a Python function. It is called, and not by the dispatcher, which would not get
+    to it while a dispatch mode is on: it then takes the latest Python function of an operator and key, ours
+    (python_op_registration_trampoline). So no keyset is needed, and the time that it takes to hand one over is saved.
+    """
+    copy_ = copying(observer, lambda _, target, source, non_blocking: kernel(target, source, non_blocking), above=1)
+    return lambda target, source, non_blocking=False: copy_(None, target, source, non_blocking)
+
+
+def _keyless_read(observer: Observer, kernel: Kernel) -> Kernel:
+    """The same for the read of a scalar."""
+    read = reading(observer, lambda _, tensor: kernel(tensor), above=1)
+    return lambda tensor: read(None, tensor)
 
 
 def _remember(kernels: Any, key: str) -> None:
@@ -89,8 +98,9 @@ def _name(operator: str) -> str:
     return operator.partition("::")[2]
 
 
-def copying(observer: Observer, original: Kernel) -> Kernel:
-    """`aten::copy_` that tells what it moves; `original` is called with the same arguments."""
+def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
+    """`aten::copy_` that tells what it moves; `original` is called with the same arguments. `above` it are so many
+    frames of ours."""
     import torch
 
     tensor, plain = torch.Tensor, frozenset((torch.Tensor, torch.nn.Parameter))
@@ -99,6 +109,7 @@ def copying(observer: Observer, original: Kernel) -> Kernel:
     depth, disabled = torch._C._len_torch_function_stack, torch._C.DisableTorchFunction
     local, clock = observer.local, time.perf_counter_ns
     h2d, d2h, d2d = Direction.H2D, Direction.D2H, Direction.D2D
+    caller = above + 3
     capturing: Callable[[], bool] = torch.cuda.is_current_stream_capturing if torch.cuda.is_available() else _never
 
     def copy_(keyset: Any, target: Any, source: Any, non_blocking: bool = False) -> Any:
@@ -120,7 +131,8 @@ def copying(observer: Observer, original: Kernel) -> Kernel:
 
     def crossing(keyset: Any, target: Any, source: Any, non_blocking: bool, upload: bool) -> Any:
         # What a CUDA graph records does not run yet; torch refuses to record copies that wait.
-        if local.inside or not target.numel() or (non_blocking and capturing()):
+        mine = local.mine
+        if mine.inside or not target.numel() or (non_blocking and capturing()):
             return original(keyset, target, source, non_blocking)
         host = source if upload else target if target.is_cpu else None
         pinned = host is not None and host.is_pinned()
@@ -128,7 +140,7 @@ def copying(observer: Observer, original: Kernel) -> Kernel:
         sync = not (non_blocking and pinned and dense) and host is not None
         direction = h2d if upload else d2d if host is None else d2h
         size = target.nbytes if target.dtype == source.dtype else _converted(target, source, non_blocking, upload)
-        event = observer.begin(direction, _COPY, size, sync)
+        event = observer.begin(mine, direction, _COPY, size, sync, caller)
         if event is None:
             return original(keyset, target, source, non_blocking)
         if observer.warned and not non_blocking:
@@ -136,33 +148,35 @@ def copying(observer: Observer, original: Kernel) -> Kernel:
         ends = observer.ends
         if ends is not None:
             event.source = ends.of_source(source, upload)
-        local.inside = True
+        mine.inside = True
         try:
-            event.started = clock()
+            event.started = started = clock()
             result = original(keyset, target, source, non_blocking)
-            event.blocked = clock() - event.started
+            event.blocked = clock() - started
         finally:
-            local.inside = False
+            mine.inside = False
         event.pinned, event.dense, event.non_blocking = pinned, dense, non_blocking
         if ends is not None:
-            event.target = ends.of_target(target, host is target and sync, local.writes)
+            event.target = ends.of_target(target, host is target and sync, mine.writes)
             if upload:
-                event.value = local.sent
-                local.uploaded = True
-        observer.finish(event)
+                event.value = mine.sent
+                mine.uploaded = True
+        observer.finish(mine, event)
         return result
 
     return copy_
 
 
-def reading(observer: Observer, original: Kernel) -> Kernel:
-    """`aten::_local_scalar_dense` that tells what it reads."""
+def reading(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
+    """`aten::_local_scalar_dense` that tells what it reads; as `copying`."""
+    caller = above + 2
     local, clock, d2h = observer.local, time.perf_counter_ns, Direction.D2H
 
     def local_scalar_dense(keyset: Any, tensor: Any) -> Any:
-        if local.inside:
+        mine = local.mine
+        if mine.inside:
             return original(keyset, tensor)
-        event = observer.begin(d2h, _READ, tensor.element_size(), True)
+        event = observer.begin(mine, d2h, _READ, tensor.element_size(), True, caller)
         if event is None:
             return original(keyset, tensor)
         if observer.warned:
@@ -170,14 +184,14 @@ def reading(observer: Observer, original: Kernel) -> Kernel:
         ends = observer.ends
         if ends is not None:
             event.source = ends.of_source(tensor, False)
-        local.inside = True
+        mine.inside = True
         try:
-            event.started = clock()
+            event.started = started = clock()
             result = original(keyset, tensor)
-            event.blocked = clock() - event.started
+            event.blocked = clock() - started
         finally:
-            local.inside = False
-        observer.finish(event)
+            mine.inside = False
+        observer.finish(mine, event)
         return result
 
     return local_scalar_dense

@@ -83,9 +83,7 @@ class Returned:
             self._ids.pop(key, None)
 
 
-def _reading(
-    observer: Observer, ends: Ends, returned: Returned, original: Callable[..., Any]
-) -> Callable[..., Any]:
+def _reading(observer: Observer, ends: Ends, returned: Returned, original: Callable[..., Any]) -> Callable[..., Any]:
     compiling = _compiling()
 
     @functools.wraps(original)
@@ -117,22 +115,25 @@ def _sending(observer: Observer, returned: Returned, original: Callable[..., Any
 
     @functools.wraps(original)
     def send(*args: Any, **kwargs: Any) -> Any:
-        if compiling() or local.sent:
+        if compiling():
+            return original(*args, **kwargs)
+        mine = local.mine
+        if mine.sent:
             return original(*args, **kwargs)
         sent = returned.among(args) or (returned.among(kwargs.values()) if kwargs else 0)
         if not sent:
             return original(*args, **kwargs)
-        local.sent = sent
-        local.uploaded = False
+        mine.sent = sent
+        mine.uploaded = False
         try:
             result = original(*args, **kwargs)
         finally:
-            local.sent = 0
-        if isinstance(result, torch.Tensor) and not result.is_cpu and not local.uploaded:
-            event = observer.begin(Direction.NONE, name, 0, False)  # went with the kernel's arguments
+            mine.sent = 0
+        if isinstance(result, torch.Tensor) and not result.is_cpu and not mine.uploaded:
+            event = observer.begin(mine, Direction.NONE, name, 0, False)  # went with the kernel's arguments
             if event is not None:
                 event.started, event.value = time.perf_counter_ns(), sent
-                observer.finish(event)
+                observer.finish(mine, event)
         return result
 
     return send

@@ -40,11 +40,12 @@ def install(observer: Observer) -> Callable[[], None]:
 
 def _waits(observer: Observer, operation: str, size: int) -> None:
     """A kernel waits inside itself, and reads `size` bytes that nobody asked for."""
-    if not observer.local.inside:
-        event = observer.begin(Direction.NONE, operation, size, True)
+    mine = observer.local.mine
+    if not mine.inside:
+        event = observer.begin(mine, Direction.NONE, operation, size, True)
         if event is not None:
             event.started = time.perf_counter_ns()
-            observer.finish(event)
+            observer.finish(mine, event)
 
 
 def _warned(observer: Observer) -> Callable[[], None]:

@@ -26,6 +26,7 @@ def render(shown: Shown) -> str:
         "missed": [_missed(shown, one) for one in judgement.missed],
         "links": [_plain(one) for one in run.links],
         "sites": [_plain(one) for one in run.sites],
+        "profiles": [_plain(one) for one in run.profiles],
         "notes": list(judgement.notes),
         "failures": list(shown.failures),
         "problems": list(shown.problems),

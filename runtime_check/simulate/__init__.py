@@ -29,6 +29,8 @@ def start() -> Simulation:
     Start it before the program: torch's autograd counts devices at the first backward pass, and what was imported from
     torch before keeps the names that it had. It can not be stopped.
     """
+    import torch  # noqa: F401 - whoever waits for its import may start the simulation then
+
     from runtime_check.simulate import simulation
 
     if not _RUNNING:

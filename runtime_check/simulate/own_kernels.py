@@ -21,7 +21,7 @@ VIEWS = (
 def table(forge: Forge) -> dict[str, Kernel]:
     """Operator name without namespace to kernel."""
     kernels = {**_memory(forge), **_copies(forge), **_device_only(forge)}
-    kernels = {name: below_modes(kernel) for name, kernel in kernels.items()}
+    kernels = {name: kernel if name == "_to_copy" else below_modes(kernel) for name, kernel in kernels.items()}
     kernels.update((name, at_host_key(operator(name))) for name in VIEWS)
     return kernels
 
@@ -77,7 +77,7 @@ def _memory(forge: Forge) -> dict[str, Kernel]:
 
 def _copies(forge: Forge) -> dict[str, Kernel]:
     copy, read = aten.copy_.default._op, aten._local_scalar_dense.default._op
-    host = forge.host
+    host, depth, disabled = forge.host, C._len_torch_function_stack, C.DisableTorchFunction
 
     def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         copy(host(target) if target.is_cuda else target, host(source) if source.is_cuda else source)
@@ -91,6 +91,14 @@ def _copies(forge: Forge) -> dict[str, Kernel]:
 
     def to_copy(tensor: Any, **options: Any) -> Any:
         """Pinned memory receives what comes to the host without waiting (TensorConversions.cpp: _to_copy)."""
+        if depth():  # as `below_modes`, without a frame of its own: every frame costs whoever looks for the caller
+            with disabled():
+                return moved(tensor, options)
+        if options.get("non_blocking"):
+            return moved(tensor, options)
+        return composed.call_boxed(at_cuda, tensor, **options)
+
+    def moved(tensor: Any, options: Any) -> Any:
         place = options.get("device")
         if not (tensor.is_cuda and options.get("non_blocking") and place is not None and place.type == "cpu"):
             return composed.call_boxed(at_cuda, tensor, **options)

@@ -20,24 +20,35 @@ FACTORIES = (
 
 def mark_pinned(tensor: Any) -> None:
     """Make the storage of a host tensor count as pinned."""
+    _MARKED.any = True
     setattr(tensor.untyped_storage(), MARK, True)
 
 
 def is_pinned(tensor: Any, device: Any = None) -> bool:
     """`Tensor.is_pinned`."""
+    if not _MARKED.any:
+        return False
     return not tensor.is_cuda and (getattr(tensor.untyped_storage(), MARK, False) or _RECEIVING.on)
+
+
+class _Marked:
+    """Whether any memory was pinned in this process: where none was, nobody need look."""
+
+    any = False
 
 
 class _Receiving(threading.local):
     on = False
 
 
+_MARKED = _Marked()
 _RECEIVING = _Receiving()
 
 
 @contextlib.contextmanager
 def receiving() -> Iterator[None]:
     """While this thread copies into memory that is pinned and not marked yet."""
+    _MARKED.any = True
     _RECEIVING.on = True
     try:
         yield
@@ -80,6 +91,7 @@ def _pin_storage(storage: Any, device: Any = "cuda") -> Any:
     if storage.device.type != "cpu":
         raise TypeError(f"cannot pin '{storage.type()}' only CPU memory can be pinned")
     copy = storage.clone()
+    _MARKED.any = True
     setattr(copy, MARK, True)
     return copy
 

@@ -185,7 +185,7 @@ TABLE: tuple[Row, ...] = (
     Row(("isin.Tensor_Tensor",), _isin, "TensorCompare.cpp: isin_sorting, by _unique"),
     Row(("embedding_renorm_",), always(LONG), "cuda/Embedding.cu: embedding_renorm_cuda_"),
     Row(
-        ("cholesky", "cholesky_inverse"),
+        ("cholesky", "cholesky_inverse", "_linalg_eigh", "_linalg_svd", "linalg_eig", "_linalg_eigvals"),
         always(FLAG),
         "BatchLinearAlgebra.cpp: _linalg_check_errors",
     ),

@@ -213,13 +213,13 @@ def test_extremes_are_found_on_the_device(old: str, new: str) -> None:
     [
         (["torch.cuda.synchronize()", "x = x + 1"], ["x = x + 1"]),
         (["torch.cuda.synchronize()  # why", "x = x + 1"], ["pass  # why", "x = x + 1"]),
-        (["if n:", "    torch.cuda.empty_cache()", "x = x + 1"], ["if n:", "    pass", "x = x + 1"]),
+        (["if n:", "    torch.cuda.synchronize()", "x = x + 1"], ["if n:", "    pass", "x = x + 1"]),
         (
-            ["if n:  # a:", "    # b", "    torch.cuda.empty_cache()", "x = 1"],
+            ["if n:  # a:", "    # b", "    torch.cuda.synchronize()", "x = 1"],
             ["if n:  # a:", "    # b", "    pass", "x = 1"],
         ),
         (
-            ["if (n and", "        n):", "    torch.cuda.empty_cache()", "x = 1"],
+            ["if (n and", "        n):", "    torch.cuda.synchronize()", "x = 1"],
             ["if (n and", "        n):", "    pass", "x = 1"],
         ),
         (["x = 1; torch.cuda.synchronize()"], ["x = 1; pass"]),

@@ -5,34 +5,15 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import textwrap
 
 import pytest
+from showing import RULES, module, ran
 
-from proving import all_rules, check_bytes, execute, fix, same
+from proving import check_bytes, execute, fix, same
 from transferlint.fixes import apply_edits
 from transferlint.model import Safety
 
-RULES = {rule.code: rule for rule in all_rules()}
 HAS_TORCH = importlib.util.find_spec("torch") is not None
-
-
-def module(body: str, arguments: str = "x: torch.Tensor") -> str:
-    """A module whose forward has a body and gives its local tensors back."""
-    return (
-        "import math\nimport torch\n\n\n"
-        "class Net(torch.nn.Module):\n"
-        f"    def forward(self, {arguments}, n: int = 3, words=None):\n"
-        f"{textwrap.indent(textwrap.dedent(body), ' ' * 8)}"
-        "        return {k: v for k, v in locals().items() if k not in ('self', '__class__')}\n"
-    )
-
-
-def ran(text: str, *args: str) -> object:
-    """What forward gives for tensors that are made anew."""
-    made = execute(f"{text}\n\nout = Net()({', '.join(args)})\n")
-    assert made.error is None, made.error
-    return {k: v for k, v in made.values["out"].items() if not k.endswith("_on_host")}
 
 
 def shown(code: str, text: str) -> tuple[Safety, str]:

@@ -264,3 +264,47 @@ def test_only_what_always_raises_is_an_error_path(look: LookUp) -> None:
         """
     )
     assert found.warmth("here").hot
+
+
+@pytest.mark.parametrize(
+    ("test", "kept"),
+    [
+        ("not self.mask", "self.mask = x"),
+        ("self.mask is None or n", "self.mask = x"),
+        ("n > self.longest", "self.longest = n"),
+        ("self.longest < n", "self.longest = n"),
+        ("mask is None", "table[n] = mask"),
+        ("not mask", "table[n] = mask"),
+    ],
+)
+def test_what_is_made_to_be_kept_is_rare(look: LookUp, test: str, kept: str) -> None:
+    arm = f"            seen\n            {kept}\n"
+    text = f"class Net:\n    def forward(self, x, n, mask, table):\n        if {test}:\n{arm}        after\n"
+    found = look(text)
+    assert found.warmth("seen").amortised
+    assert found.warmth("after").hot
+
+
+@pytest.mark.parametrize(
+    ("test", "kept"),
+    [
+        ("self.last is not None", "self.last = x"),
+        ("n > self.longest", "self.other = n"),
+        ("self.training", "self.last = x"),
+        ("mask is None", "table[n] = x"),
+    ],
+)
+def test_what_is_stored_whatever_was_asked_is_not(look: LookUp, test: str, kept: str) -> None:
+    arm = f"            seen\n            {kept}\n"
+    assert look(f"class Net:\n    def forward(self, x, n, mask, table):\n        if {test}:\n{arm}").warmth("seen").hot
+
+
+@pytest.mark.parametrize("test", ["x.device.type == 'cpu'", "not x.is_cuda", "x.is_cpu", "'cpu' == x.device.type"])
+def test_an_arm_for_the_host_does_not_run_on_a_device(look: LookUp, test: str) -> None:
+    assert look(program(test)).warmth("seen").amortised == "on the host only"
+    assert look(program(test, "else")).warmth("seen").hot
+
+
+@pytest.mark.parametrize("test", ["n == self.sample_begin", "print_probability", "self.sync_cuda", "synchronize"])
+def test_beginnings_and_more_switches_are_rare(look: LookUp, test: str) -> None:
+    assert look(program(test)).warmth("seen").amortised

@@ -83,6 +83,70 @@ def test_the_hottest_caller_decides(look: LookUp) -> None:
     assert found.warmth("seen").hot
 
 
+@pytest.mark.parametrize("other", ["get = lambda: seen", "def get():\n        seen"])
+def test_each_of_the_functions_of_one_name_may_be_called(look: LookUp, other: str) -> None:
+    source = f"""
+if fast:
+    def get():
+        first
+else:
+    {other}
+for step in range(1000):
+    get()
+"""
+    found = look(source)
+    assert found.warmth("first").hot
+    assert found.warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    ("table", "call"),
+    [
+        ("TABLE = {'a': first, 'b': second}", "TABLE[kind](x)"),
+        ("TABLE = dict\nTABLE = {'a': first, 'b': lambda x: second(x)}", "TABLE.get(kind)(x)"),
+        ("TABLE = [first, second]", "TABLE[0](x)"),
+    ],
+)
+def test_what_a_table_of_functions_may_call(look: LookUp, table: str, call: str) -> None:
+    source = f"""
+def first(x):
+    seen
+
+def second(x):
+    also
+
+{table}
+
+def run(loader, kind):
+    for x in loader:
+        {call}
+"""
+    found = look(source)
+    assert found.warmth("seen").hot
+    assert found.warmth("also").hot
+
+
+@pytest.mark.parametrize("table", ["self.steps = {'a': self._first, 'b': self._second}", "pass"])
+def test_what_a_table_of_methods_may_call(look: LookUp, table: str) -> None:
+    source = f"""
+class Runner:
+    def __init__(self):
+        {table}
+
+    def training_step(self, x, kind):
+        self.steps[kind](x)
+
+    def _first(self, x):
+        seen
+
+    def _second(self, x):
+        also
+"""
+    found = look(source)
+    assert found.warmth("seen").hot is (table != "pass")
+    assert found.warmth("also").hot is (table != "pass")
+
+
 def test_recursion_ends(look: LookUp) -> None:
     found = look("def f(x):\n    seen\n    return g(x)\ndef g(x):\n    return f(x)\n")
     assert not found.warmth("seen").cold
@@ -168,3 +232,42 @@ def test_heat_in_words(look: LookUp, source: str, words: str) -> None:
     found = look(source)
     (function,) = [f for f in found.facts.functions if f.transfers]
     assert function.finding(function.transfers[0].register, "m").heat.why == words
+
+
+@pytest.mark.parametrize(("base", "hot"), [("", True), ("(nn.Module)", False), ("(Dataset)", False)])
+def test_the_constructor_of_what_is_made_for_every_step(look: LookUp, base: str, hot: bool) -> None:
+    source = f"""
+import torch.nn as nn
+from torch.utils.data import Dataset
+
+class Scorer{base}:
+    def __init__(self, x):
+        seen
+
+class Decoder(nn.Module):
+    def forward(self, x):
+        return Scorer(x)
+"""
+    assert look(source).warmth("seen").hot is hot
+
+
+def test_the_constructor_of_what_is_made_once(look: LookUp) -> None:
+    source = "class A:\n    def __init__(self, x):\n        seen\ndef main(x):\n    return A(x)\n"
+    assert look(source).warmth("seen").cold
+
+
+@pytest.mark.parametrize(
+    "write", ["np.save(name, x)", "torch.save(x, name)", "soundfile.write(name, x, 16000)", "cv2.imwrite(name, x)"]
+)
+def test_a_loop_that_writes_a_file_in_every_turn_is_as_slow_as_that(look: LookUp, write: str) -> None:
+    head = "import cv2, soundfile, torch\nimport numpy as np\n\ndef main(loader, name):\n    for x in loader:\n"
+    assert look(f"{head}        seen\n        with name:\n            {write}\n").warmth("seen").amortised
+    assert look(f"{head}        seen\n        if x > 3:\n            {write}\n").warmth("seen").hot
+
+
+@pytest.mark.parametrize("warn", ["logger.warning('no')", "warnings.warn('no')"])
+def test_an_arm_that_warns_is_an_error_path(look: LookUp, warn: str) -> None:
+    head = "class Net:\n    def forward(self, x):\n        if x > 1:\n"
+    text = f"{head}            {warn}\n            seen\n        after\n"
+    assert look(text).warmth("seen").amortised == "an error path"
+    assert look(text).warmth("after").hot

@@ -57,6 +57,16 @@ def test_loops_over_epochs(look: LookUp, loop: str) -> None:
     assert not warmth.hot
 
 
+@pytest.mark.parametrize("loop", ["for i, n in enumerate([10, 20]):", "for mode in reversed(('a', 'b')):"])
+def test_counted_loops_over_a_few(look: LookUp, loop: str) -> None:
+    assert look(f"def main(args):\n    {loop}\n        seen\n").warmth("seen").level == Level.ONCE
+
+
+def test_parallel_sizes_are_no_epochs(look: LookUp) -> None:
+    found = look("def forward(self, x):\n    for r in range(self.ep_size):\n        seen\n")
+    assert found.warmth("seen").hot
+
+
 def test_loops_in_loops(look: LookUp) -> None:
     found = look(
         """

@@ -152,3 +152,11 @@ def test_the_loops_of_what_runs_rarely_count_as_ever() -> None:
     function = next(f for f in facts.functions if f.function.name == "estimate")
     (read,) = [t for t in function.transfers if t.api == ".item()"]
     assert function.warmth(read.register).hot
+
+
+def test_tests_do_not_make_cold_what_they_call() -> None:
+    net = "class Net:\n    def merge(self, parts):\n        for part in parts:\n            part.sum().item()\n"
+    use = "from net import Net\n\ndef test_merge():\n    Net().merge([1])\n"
+    facts = linked({"net.py": net, "tests/test_net.py": use})["net.py"]
+    merge = next(f for f in facts.functions if f.function.name == "merge")
+    assert not any(merge.warmth(reg).cold for reg in range(len(merge.code)))

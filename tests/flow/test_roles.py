@@ -115,6 +115,20 @@ def test_the_data_pipeline_is_on_the_host_and_cold(look: LookUp, source: str) ->
     assert function.role.host_side
 
 
+@pytest.mark.parametrize(
+    ("signature", "cold"),
+    [
+        ("preprocess_data(batch)", True),
+        ("preprocess_data(batch, device)", False),
+        ("load_data(path, device)", True),
+        ("augment(x, *, device_id)", False),
+    ],
+)
+def test_data_code_that_is_told_a_device_is_no_host_code(look: LookUp, signature: str, cold: bool) -> None:
+    found = look(f"def {signature}:\n    seen\n")
+    assert bool(found.warmth("seen").cold) is cold
+
+
 def test_a_script_runs_once(look: LookUp) -> None:
     found = look("import torch\nseen\nif __name__ == '__main__':\n    main\n")
     for name in ("seen", "main"):

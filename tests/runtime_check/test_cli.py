@@ -40,8 +40,9 @@ print("sum", round(weight.sum().item(), 4), *sys.argv[1:], flush=True)
 if "--raise" in sys.argv:
     raise ValueError("boom")
 if "--kill" in sys.argv:
-    import time
-    time.sleep(1.5)
+    import glob, time
+    while not any('"count":12,' in open(name).read() for name in glob.glob("transferlint-run/*.jsonl")):
+        time.sleep(0.05)
     os.kill(os.getpid(), signal.SIGKILL)
 if "--exit" in sys.argv:
     os._exit(3)
@@ -155,6 +156,87 @@ def test_the_program_s_own_end_wins_and_what_was_recorded_is_shown(folder: Path,
     assert "failed: 1 finding confirmed" in made.err
     shown = [line for line in made.err.splitlines() if line.startswith(("Traceback", "  File"))]
     assert len(shown) == (2 if option == "--raise" else 0)
+
+
+SPAWNING = """\
+import subprocess, sys
+import torch
+import torch.multiprocessing
+
+def work(rank):
+    x = torch.ones(4).to("cuda")
+    for _ in range(3 + rank):
+        x.sum().item()
+
+if __name__ == "__main__":
+    torch.ones(2).to("cuda").sum().item()
+    torch.multiprocessing.spawn(work, nprocs=2)
+    context = torch.multiprocessing.get_context("spawn")
+    process = context.Process(target=sys.exit, args=(5,))
+    process.start()
+    process.join()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    print("ended with", process.exitcode)
+"""
+
+
+@pytest.mark.usefixtures("simulated")
+def test_spawned_processes_record_too_and_others_are_said_to_be_missing(folder: Path) -> None:
+    (folder / "program.py").write_text(SPAWNING)
+    made = run("verify", "program.py")
+    assert (made.code, made.out) == (0, "ended with 5\n"), made.err
+    whole = json.loads((folder / "transferlint-run" / "report.json").read_text())
+    seen = {(one["site"]["line"], one["direction"]): (one["count"], one["processes"]) for one in whole["sites"]}
+    line = SPAWNING.splitlines().index("        x.sum().item()") + 1
+    assert seen[line, "d2h"] == (7, 2)
+    assert seen[line - 2, "h2d"] == (2, 2)
+    (missing,) = whole["outcome"]["missing"]
+    assert f"`{sys.executable} -c pass`" in missing["process"]
+    assert "are missing: it is a program of its own" in made.err
+
+
+@pytest.mark.usefixtures("simulated")
+def test_a_profile_is_of_the_asked_steps(folder: Path) -> None:
+    made = run("verify", "--level", "profile", "--steps", "3:7", "program.py")
+    assert made.code == 0
+    whole = json.loads((folder / "transferlint-run" / "report.json").read_text())
+    (profile,) = whole["profiles"]
+    assert (profile["first"], profile["steps"], profile["on_device"], profile["problem"]) == (3, 4, False, "")
+    assert profile["operators"] > 20
+    assert 0 < profile["host"] <= profile["duration"]
+    assert whole["header"]["overhead_ns"] > 0
+    assert json.loads((folder / "transferlint-run" / profile["trace"]).read_text())["traceEvents"]
+    assert "profiled after step 3: 4 steps in" in made.err
+    assert "to record an event took about" in made.err
+
+
+PLAYING = """\
+import torch
+
+class Envs:
+    def step(self, action):
+        return torch.ones(4)
+
+def play(envs, policy):
+    state = torch.ones(4)
+    for _ in range(20):
+        action = policy(state.to("cuda")).argmax()
+        state = envs.step(action.cpu().numpy())
+
+play(Envs(), torch.nn.Linear(4, 4).to("cuda"))
+"""
+
+
+@pytest.mark.usefixtures("simulated")
+def test_what_check_is_quiet_about_on_purpose_is_not_missed(folder: Path) -> None:
+    (folder / "program.py").write_text(PLAYING)
+    made = run("verify", "program.py")
+    assert made.code == 0
+    whole = json.loads((folder / "transferlint-run" / "report.json").read_text())
+    explained = {(one["line"], one["direction"]): one["explained"] for one in whole["missed"]}
+    line = PLAYING.splitlines().index("        state = envs.step(action.cpu().numpy())") + 1
+    assert explained[line, "d2h"] == "`envs.step` takes it, which only the host can do"
+    assert f"as it is    program.py:{line}:" in made.err
 
 
 def test_budgets_and_a_baseline_fail_a_run_that_was_well(folder: Path, verified: tuple[Path, Ran]) -> None:
@@ -271,6 +353,7 @@ def test_the_project_is_the_nearest_folder_with_its_mark(
 
 def test_a_folder_is_cleared_rank_by_rank(tmp_path: Path) -> None:
     names = ["0-12.jsonl", "0-12-2.jsonl", "1-13.jsonl", "5-14.jsonl", "plan-0.json", "status-5.json", "mine.jsonl"]
+    names += ["profile-0-12.json", "profile-0.html"]
 
     def left(clear: Callable[[], None]) -> set[str]:
         for name in names:
@@ -278,7 +361,7 @@ def test_a_folder_is_cleared_rank_by_rank(tmp_path: Path) -> None:
         clear()
         return {path.name for path in tmp_path.iterdir()}
 
-    assert left(lambda: plan.clear(tmp_path, 0, 2)) == {"1-13.jsonl", "mine.jsonl"}
+    assert left(lambda: plan.clear(tmp_path, 0, 2)) == {"1-13.jsonl", "mine.jsonl", "profile-0.html"}
     assert left(lambda: plan.clear(tmp_path, 1, 2)) == {*names} - {"1-13.jsonl"}
 
 

@@ -225,6 +225,27 @@ def test_the_model_gives_the_times() -> None:
     assert collector.raw()[0].blocked == 80
 
 
+def test_what_one_call_moves_is_one_execution() -> None:
+    collector = Collector()
+    for call in (1, 1, 1, 2, 2, 0, 0):
+        collector(event(call=call))
+    (record,) = collector.records()
+    assert (record.count, record.executions) == (7, 4)
+
+
+def test_an_event_is_found_again_by_its_place_whatever_its_frames_are() -> None:
+    collector = Collector(window=Window(1))
+    assert collector.number(event()) is None
+    collector(event())
+    assert collector.number(event()) is None  # outside of the window
+    collector.step()
+    for _ in range(3):
+        collector(event())
+        collector(event(Frame("/program/train.py", 8, "main", 5, 8, 16)))
+    assert [one.count for one in collector.records()] == [3, 3]
+    assert collector.number(event(Frame("/program/train.py", 8, "main", 5, 8, 16))) == 1
+
+
 def test_every_event_has_the_same_chance_to_be_drawn() -> None:
     counts = [0] * 200
     for seed in range(2000):

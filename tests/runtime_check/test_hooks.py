@@ -334,6 +334,55 @@ def test_loaders_with_forked_workers_and_pinned_memory_are_told() -> None:
 
 
 @in_simulation
+def test_what_one_call_moves_has_the_number_of_that_call() -> None:
+    import io
+
+    import torch
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    kept = io.BytesIO()
+    with told() as seen:
+        model.to("cuda")
+        torch.save(model.state_dict(), kept)
+        str(next(model.parameters()))
+        on_device(2).cpu()
+    by_line: dict[str, set[int]] = {}
+    for event in seen.events:
+        by_line.setdefault(str(event.frames[0].line), set()).add(event.call)
+    moved, saved, shown, alone = by_line.values()
+    assert [len(numbers) for numbers in (moved, saved, shown, alone)] == [1, 1, 1, 1]
+    assert alone == {0}
+    assert 0 not in moved | saved | shown
+    assert len(moved | saved | shown) == 3
+
+
+@in_simulation
+def test_a_thread_that_is_not_pythons_has_no_caller() -> None:
+    from runtime_check.hooks.observer import Observer
+    from transferlint.model import Direction
+
+    seen = Told()
+    observer = Observer()
+    observer.listeners = (seen,)
+    event = observer.begin(observer.local.mine, Direction.D2H, "aten::copy_", 4, True, above=10_000)
+    assert event is not None
+    assert event.frames == ()
+
+
+@in_simulation
+def test_programs_of_pythons_that_are_run_are_said_to_be_missing() -> None:
+    import subprocess
+
+    with told() as seen:
+        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        subprocess.run(["true"], check=True)
+        subprocess.run("python3 -V", shell=True, check=True, stdout=subprocess.DEVNULL)
+    found = [(str(name), str(why)) for kind, name, why in seen.notes if kind == "missing"]
+    assert [name.partition("(")[2] for name, _ in found] == [f"`{sys.executable} -c pass`)", "`python3 -V`)"]
+    assert all("nothing records" in why for _, why in found)
+
+
+@in_simulation
 def test_a_process_that_records_nothing_is_said_to_be_missing() -> None:
     import multiprocessing
 
@@ -407,7 +456,12 @@ def test_trace_describes_both_ends_and_the_lives_of_their_memory() -> None:
     assert copied.target.version == 1
     assert last.source.version == 2
     assert up.target is not None
-    assert ("gone", up.target.serial) in seen.notes
+    assert ("gone", up.target.serial) not in seen.notes  # of a device's memory nobody needs to know
+    assert ("gone", down.target.serial) not in seen.notes
+    with told(trace=True) as later:
+        copy = x.cpu()
+        del copy
+    assert [kind for kind, *_ in later.notes if kind == "gone"] == ["gone"]
 
 
 @in_simulation
@@ -585,16 +639,17 @@ def test_a_wait_that_an_override_has_seen_is_not_told_again() -> None:
         warnings.warn(MESSAGE, stacklevel=1)
 
     def hook() -> None:  # stands for the override, whose caller is the line that counts
-        event = observer.begin(Direction.D2H, "aten::copy_", 4, True)
+        mine = observer.local.mine
+        event = observer.begin(mine, Direction.D2H, "aten::copy_", 4, True)
         assert event is not None
         observer.cover(event)
-        observer.finish(event)
+        observer.finish(mine, event)
 
-    before = observer.enter_work()
+    work = observer.enter_work()
     hook()
     hook()
     for _ in range(3):  # those of autograd's threads come when backward returns
         warn()
-    observer.leave_work(before)
+    observer.leave_work(work)
     assert [event.operation for event in seen.events] == ["aten::copy_", "aten::copy_", "(CUDA kernel)"]
     first.leave()

@@ -204,7 +204,7 @@ def test_a_signal_to_us_reaches_the_program_once(folder: Path, number: signal.Si
         "signal.signal(signal.SIGUSR1, lambda *_: (came.append(1), print('usr1', flush=True)))\n"
         "open('pid', 'w').write(str(os.getpid()))\n"
         "print('ready', flush=True)\n"
-        "until = time.monotonic() + 25\n"
+        "until = time.monotonic() + 100\n"
         "while time.monotonic() < until and not came:\n"
         "    time.sleep(0.1)\n"
         "time.sleep(0.5)\n"
@@ -214,7 +214,7 @@ def test_a_signal_to_us_reaches_the_program_once(folder: Path, number: signal.Si
         assert made.stdout is not None
         assert made.stdout.readline() == "ready\n"
         made.send_signal(number)
-        out, err = made.communicate(timeout=30)
+        out, err = made.communicate(timeout=120)
     assert out == ("usr1\n" if number == signal.SIGUSR1 else "")
     assert made.returncode == (0 if number == signal.SIGUSR1 else -number)
     assert err.count("KeyboardInterrupt") == (number == signal.SIGINT)
@@ -222,8 +222,8 @@ def test_a_signal_to_us_reaches_the_program_once(folder: Path, number: signal.Si
 
 
 def gone(pid: int) -> bool:
-    """Whether the process ends within a second; one that nobody has waited for yet has ended too."""
-    for _ in range(50):
+    """Whether the process ends, however slow the machine; one that nobody has waited for yet has ended too."""
+    for _ in range(1500):
         state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
         if state.stdout.strip()[:1] in ("", "Z"):
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import itertools
 import os
 import random
@@ -55,9 +56,7 @@ READ = SiteRecord(
 
 
 def event(line: int = 7, **changes: object) -> Event:
-    read = Event(
-        Direction.D2H, "aten::_local_scalar_dense", 4, 0, 1000, True, (dataclasses.replace(LINE, line=line),)
-    )
+    read = Event(Direction.D2H, "aten::_local_scalar_dense", 4, 0, 1000, True, (dataclasses.replace(LINE, line=line),))
     return dataclasses.replace(read, **changes)  # type: ignore[arg-type]
 
 
@@ -98,17 +97,16 @@ def test_off_means_off(tmp_path: Path) -> None:
     assert [run.outcome and run.outcome.status for run in runs] == [0, 0, 0]
 
 
-def test_it_is_on_the_disk_within_a_second(tmp_path: Path) -> None:
+def test_a_thread_writes_it_twice_a_second(tmp_path: Path) -> None:
+    assert inspect.signature(Recording).parameters["interval"].default <= 0.5
     collector = Collector()
     kept = Recording(tmp_path, HEADER, collector)
     kept.start()
     try:
         collector(event())
-        deadline = time.monotonic() + 10
-        began = time.monotonic()
+        deadline = time.monotonic() + 60  # however slow the machine
         while not records.read(kept.path).sites and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert time.monotonic() - began < 1.5
         run = records.read(kept.path)
         assert run.sites[0].count == 1
         assert run.outcome is not None
@@ -141,40 +139,33 @@ def program(text: str, folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-def test_a_killed_process_loses_a_second_at_most(tmp_path: Path) -> None:
+def test_a_killed_process_loses_what_was_not_written_and_no_more(tmp_path: Path) -> None:
     running = program(
         """
-        print("running", flush=True)
-        done = 0
+        done, flush = 0, kept.flush
+        def told_flush():
+            before = done
+            flush()
+            print(before, flush=True)  # so many were worked off before the thread wrote
+        kept.flush = told_flush
         while True:
             collector(event(done % 50))
             done += 1
             if done % 20 == 0:
-                print(done, time.monotonic(), flush=True)
                 time.sleep(0.01)
         """,
         tmp_path,
     )
     assert running.stdout is not None
-    told: list[tuple[int, float]] = []
-    for line in running.stdout:
-        if line[0].isdigit():
-            count, at = line.split()
-            told.append((int(count), float(at)))
-            if told[-1][1] - told[0][1] > 2.5:
-                break
+    told = [int(running.stdout.readline()) for _ in range(3)]
     running.kill()
-    rest = running.stdout.read().splitlines()
+    told += [int(line) for line in running.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
     assert running.wait() == -signal.SIGKILL
-    told += [(int(line.split()[0]), float(line.split()[1])) for line in rest if len(line.split()) == 2]
     whole = read_folder(tmp_path).whole
-    counted = sum(record.count for record in whole.sites)
-    before = max(count for count, at in told if at <= told[-1][1] - 1)
-    assert before > 0
-    assert before <= counted
+    assert sum(record.count for record in whole.sites) >= max(told) > 0
     assert whole.outcome is not None
     assert whole.outcome.status is None
-    assert whole.outcome.duration > 1e9
+    assert whole.outcome.duration > 0
 
 
 def test_a_kill_at_any_moment_leaves_a_file_that_is_read(tmp_path: Path) -> None:
@@ -277,8 +268,10 @@ def test_a_forked_child_writes_its_own(tmp_path: Path, leave: str) -> None:
         child = os.fork()
         if child == 0:
             for _ in range(3): collector(event(2))
-            if "{leave}" == "os._exit(0)":
-                time.sleep(1.2)  # it cannot say goodbye: what the thread has written is there
+            while "{leave}" == "os._exit(0)":  # it cannot say goodbye: what the thread has written is there
+                if any('"count":3' in path.read_text() for path in Path(sys.argv[1]).glob(f"*-{{os.getpid()}}.jsonl")):
+                    break
+                time.sleep(0.01)
             {leave}
         os.waitpid(child, 0)
         silent = os.fork()
@@ -355,6 +348,18 @@ def test_the_worst_status_is_that_of_all(statuses: tuple[int | None, ...], expec
     outcome = merge(runs).outcome
     assert outcome is not None
     assert outcome.status == expected
+
+
+@pytest.mark.parametrize(("status", "missing"), [(0, 0), (1, 0), (None, 1)])
+def test_a_spawned_process_that_was_ended_from_outside_was_cut_short(status: int | None, missing: int) -> None:
+    child = Run(
+        dataclasses.replace(HEADER, pid=9, parent=7, spawned=True),
+        outcome=Outcome(events=1, duration=5, processes=5, status=status),
+    )
+    for forked in (child, dataclasses.replace(child, header=dataclasses.replace(child.header, spawned=False))):
+        outcome = merge([rank(0), forked]).outcome
+        assert outcome is not None
+        assert [one.process for one in outcome.missing] == ["process 9"] * (missing if forked is child else 0)
 
 
 def test_one_run_merges_to_itself() -> None:

@@ -25,8 +25,8 @@ from runtime_check.records import (
     Run,
     SiteRecord,
 )
-from runtime_check.verdicts import Judgement, Verdict, VerdictKind, judge
-from transferlint.model import AGAIN, Direction, Evidence, Site
+from runtime_check.verdicts import Judgement, Missed, Verdict, VerdictKind, judge
+from transferlint.model import AGAIN, Direction, Evidence, QuietSite, Site
 
 D2H, H2D, NONE = Direction.D2H, Direction.H2D, Direction.NONE
 SCALAR, COPY = "aten::_local_scalar_dense", "aten::copy_"
@@ -377,14 +377,68 @@ def test_what_a_library_does_below_one_line_is_told_once() -> None:
     ]
 
 
-def test_a_checkpoint_is_explained_where_it_is_written_now_and_then(tmp_path: Path) -> None:
-    program = tmp_path / "train.py"
-    program.write_text("save_checkpoint(\n    model)\nreport(model.cpu())\n", encoding="utf-8")
-    saving = Site(str(program), 1, 1, 2, 11)
-    now, always = record(0, saving, steps=4), record(0, saving, steps=60)
-    other = record(0, Site(str(program), 3, 1, 3, 20), steps=4)
-    explained = [missed(one).missed[0].explained for one in (now, always, other)]
-    assert explained == ["a checkpoint, and not in every step", "", ""]
+def quiet(where: Site, kind: str, reason: str, direction: Direction | None = D2H) -> QuietSite:
+    return QuietSite(where, direction, kind, reason)
+
+
+def with_reason(one: QuietSite, *records: SiteRecord, links: tuple[Link, ...] = (), full_steps: int = 100) -> Missed:
+    whole = run(*records, links=links)
+    whole = dataclasses.replace(whole, outcome=dataclasses.replace(OUTCOME, full_steps=full_steps))
+    (miss,) = judge([], whole, quiet=[one]).missed
+    return miss
+
+
+def test_what_check_is_quiet_about_on_purpose_is_explained() -> None:
+    needed = quiet(site(7, 5, 16), "host", "`envs.step` takes it, which only the host can do")
+    miss = with_reason(needed, record(0, site(7, 5, 16), D2H, COPY, steps=100))
+    assert (miss.explained, miss.act) == (needed.reason, "nothing: it is as it should be")
+    assert with_reason(needed, record(0, site(7, 20, 30), D2H, COPY)).explained == ""  # another part of the line
+    assert with_reason(needed, record(0, site(7, 1, 40), D2H, COPY)).explained == ""  # a call around it
+    assert with_reason(needed, record(0, site(7, 5, 16), H2D, COPY, hint_ignored=1)).explained == ""
+    assert with_reason(needed, record(0, site(7))).explained == needed.reason  # Python 3.10 knows no columns
+
+
+def test_a_suppression_explains_whatever_crosses_there() -> None:
+    said = quiet(site(7, 5, 16), "suppressed", "TL101 is suppressed by the comment at line 7: the log wants it", None)
+    assert with_reason(said, record(0, site(7, 5, 16), NONE, "aten::nonzero")).explained == said.reason
+
+
+def test_a_callers_whole_call_explains_what_is_done_below_it() -> None:
+    below = record(0, site(3, 5, 16, path="/program/other.py"), chain=(site(7, 5, 16),))
+    whole = quiet(site(7, 5, 16), "amortised", "amortised: only every so many steps")
+    assert with_reason(whole, below).explained == whole.reason
+    assert with_reason(quiet(site(7, 5, 40), "amortised", "now and then"), below).explained == ""
+
+
+def test_a_run_contradicts_what_was_taken_for_setup() -> None:
+    setup = quiet(site(7, 5, 16), "cold", "cold: `prepare` is setup")
+    often = with_reason(setup, record(0, site(7, 5, 16), steps=90))
+    assert often.explained == ""
+    assert often.act.endswith("(`check` took it for rare: cold: `prepare` is setup)")
+    assert with_reason(setup, record(0, site(7, 5, 16), steps=3)).explained == setup.reason
+    assert with_reason(setup, record(0, site(7, 5, 16)), full_steps=0).explained == setup.reason
+    callers = quiet(site(7, 5, 16), "callers", "cold: called only from cold code (test or benchmark code)")
+    assert with_reason(callers, record(0, site(7, 5, 16), steps=3)).explained == callers.reason
+    assert with_reason(callers, record(0, site(7, 5, 16)), full_steps=0).explained == ""
+
+
+def test_new_data_that_was_not_new_is_missed() -> None:
+    new = quiet(site(7, 5, 16), "new data", "an upload of what each step brings: new data has to cross once", H2D)
+    up = record(1, site(7, 5, 16), H2D, COPY, pinned=0)
+    assert with_reason(new, up).explained.startswith("new data every time")
+    again = (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),)
+    assert with_reason(new, up, links=again).explained == ""
+    assert with_reason(new, record(1, site(7, 5, 16), H2D, COPY, hint_ignored=9)).explained == ""
+
+
+def test_what_one_call_moves_counts_once() -> None:
+    fifteen = record(0, site(7, 5, 16), H2D, COPY, count=15, stepped=0, executions=1)
+    none = dataclasses.replace(OUTCOME, steps=0, full_steps=0)
+    assert judge([], dataclasses.replace(run(fifteen), outcome=none)).missed == ()
+    ten = dataclasses.replace(fifteen, count=150, executions=10)
+    assert len(judge([], dataclasses.replace(run(ten), outcome=none)).missed) == 1
+    saved = record(0, site(7, 5, 16), D2H, COPY, count=120, stepped=120, executions=4)  # 30 tensors, 4 of 100 steps
+    assert judge([], run(saved)).missed == ()
 
 
 def test_what_did_not_cross_or_has_no_site_is_not_missed() -> None:
@@ -475,6 +529,16 @@ def test_what_is_no_report_is_refused_in_one_line(text: str) -> None:
         found.read_findings(text, source="found.json")
     assert str(caught.value).startswith("found.json: not a report of `transferlint check --output-format json`")
     assert "\n" not in str(caught.value)
+
+
+def test_quiet_sites_are_read_where_there_are_any(tmp_path: Path) -> None:
+    listed = {"path": "a.py", "line": 3, "column": 1, "end_line": 3, "end_column": 9, "direction": None}
+    listed |= {"kind": "suppressed", "reason": "why"}
+    (one,) = found.read_quiet(json.dumps({"findings": [], "quiet": [listed]}), tmp_path)
+    assert one == QuietSite(Site(str(tmp_path.resolve() / "a.py"), 3, 1, 3, 9), None, "suppressed", "why")
+    assert found.read_quiet(json.dumps({"findings": []})) == ()
+    with pytest.raises(FindingsError, match="quiet sites is damaged"):
+        found.read_quiet(json.dumps({"quiet": [{"path": "a.py"}]}))
 
 
 def test_findings_keep_what_a_report_needs(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
 @click.option("--baseline", type=click.Path(dir_okay=False), help="Do not report the findings that this file knows.")
 @click.option("--write-baseline", is_flag=True, help="Write what is found to the file of --baseline.")
 @click.option("--rules", multiple=True, type=click.Path(), help="A file or folder of rules, beside installed packs.")
+@click.option("--quiet-sites", is_flag=True, help="With -f json: list transfers that are quiet on purpose, and why.")
 @click.option("--statistics", is_flag=True, help="Count findings by code instead of listing them.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even where there are findings.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Worker processes.  [default: one a core]")

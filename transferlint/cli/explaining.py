@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferlint import context, pipeline, selection, steps, workers
+from transferlint import context, detecting, pipeline, selection, steps, workers
 from transferlint.discovery import Target
 from transferlint.flow.explain import Belief, beliefs
 from transferlint.model import AGAIN, Confidence, Direction, Evidence, Finding, Heat, Site
@@ -57,7 +57,10 @@ class Explained:
 
 def explain(facts: FileFacts, line: int, rules: Iterable[Rule], terms: Terms) -> tuple[Explained, ...]:
     """Everything on a line, explained. `rules` are all that are installed, selected or not."""
-    findings = [finding for rule in rules for finding in rule.findings(facts)]
+    findings = []
+    for rule in rules:
+        found = detecting.findings_of(rule, facts)
+        findings += detecting.regrouped(rule, facts, found, lambda one: _silencer(one, terms.comments) is not None)
     return tuple(Explained(belief, _verdict(belief, findings, terms)) for belief in beliefs(facts, line))
 
 

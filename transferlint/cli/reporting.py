@@ -62,6 +62,7 @@ class CheckOptions:
     no_cache: bool
     color: bool | None
     quiet: bool
+    quiet_sites: bool = False
 
 
 def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
@@ -83,6 +84,7 @@ def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
         silence = (options.reason or "") if options.add_ignore else None
         kept = "" if options.no_cache else cache.folder(environment)
         plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
+        plan = dataclasses.replace(plan, quiet=options.quiet_sites)
     except SettingsError as error:
         click.echo(f"transferlint: {error}", err=True)
         return FAILED
@@ -194,7 +196,7 @@ def _report(
             click.echo(tallies(result.fixed, result.findings), nl=False, err=True)
         found = False
     else:
-        report = _as_report(result, settings, packs, problems)
+        report = _as_report(result, settings, packs, problems, options.quiet_sites)
         coloured = output.coloured(options.color, options.output_file, environment, sys.stderr if err else sys.stdout)
         content = _rendered(report, options, settings, coloured)
         failed |= not output.write(content, options.output_file, coloured, err)
@@ -202,7 +204,7 @@ def _report(
     return FAILED if failed else FOUND if found and not options.exit_zero else 0
 
 
-def _as_report(result: Result, settings: Settings, packs: Registry, problems: list[Problem]) -> Report:
+def _as_report(result: Result, settings: Settings, packs: Registry, problems: list[Problem], quiet: bool) -> Report:
     return Report(
         findings=result.findings,
         texts=result.texts,
@@ -215,6 +217,7 @@ def _as_report(result: Result, settings: Settings, packs: Registry, problems: li
         version=version(),
         unsafe=settings.unsafe_fixes,
         root=os.getcwd(),
+        quiet=result.quiet if quiet else None,
     )
 
 

@@ -30,7 +30,10 @@ from transferlint.syntax.program import Function
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
-_TENSOR_NAMES = re.compile(r"\b(torch\.)?(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|TensorType)\b")
+_TENSOR_NAMES = re.compile(
+    r"\b(torch\.)?(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|TensorType)\b"
+    r"|\bnn\.(parameter\.)?Parameter\b|\bautograd\.Variable\b"
+)
 _CONTAINERS = re.compile(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
 _PYTHON = re.compile(
     r"^(Optional\[)?(int|float|bool|str|bytes|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
@@ -45,6 +48,8 @@ _OF_PYTHON = re.compile(
     r"^(typing\.|t\.)?(List|list|Tuple|tuple|Sequence|Iterable|Set|set|Dict|dict|Mapping)\[((List|list|Tuple|tuple)\[|[\s,.\]]|"
     r"\b(int|float|str|bool|Any|Path)\b)+$"
 )
+_CALLABLE = re.compile(r"^((typing|collections\.abc)\.)?Callable\[")
+_LIST = re.compile(r"(?:typing\.)?(?:List|list|Sequence|Iterable)\[([A-Za-z_][\w.]*)\]$")
 _NAME = re.compile(r"[A-Za-z_][\w.]*$")
 
 
@@ -66,7 +71,11 @@ def promised(file: FilePlacement, function: Function) -> Value | None:
 
 
 def _instance(file: FilePlacement, function: Function, plain: str) -> Value | None:
-    """An instance of a class of the checked source."""
+    """An instance of a class of the checked source, or a list of them."""
+    listed = _LIST.match(plain)
+    if listed is not None:
+        item = _instance(file, function, listed[1])
+        return Value(CONTAINER, ANYWHERE, item=item) if item is not None and item.is_a(OBJECT) else None
     if not _NAME.match(plain):
         return None
     info = file.info_of(file.names.resolved(file.names.spelled(function, plain)))
@@ -78,6 +87,8 @@ def _instance(file: FilePlacement, function: Function, plain: str) -> Value | No
 
 
 def _known(annotation: str, plain: str, tensor: Value) -> Value | None:
+    if _CALLABLE.match(plain):
+        return None  # what it takes and gives back says nothing of itself
     if _PYTHON.match(annotation) or _PYTHON.match(plain):
         return PYTHON
     if _OF_PYTHON.match(plain):

@@ -46,6 +46,12 @@ _METADATA = frozenset(
         "is_sparse",
     }
 )
+# Methods of every module, whose meaning a class that has its own keeps (docs.pytorch.org torch.nn.Module).
+_MODULE_METHODS = frozenset(
+    "to cuda cpu xpu float double half bfloat16 type to_empty train eval requires_grad_ zero_grad apply share_memory"
+    " parameters named_parameters buffers named_buffers children named_children modules named_modules state_dict"
+    " load_state_dict register_buffer register_parameter register_module add_module forward compile".split()
+)
 _MODULE_TENSORS = frozenset({"weight", "bias", "running_mean", "running_var"})
 
 
@@ -61,14 +67,15 @@ def read(frame: Frame, reg: Reg, made: Attr) -> Value:
     if base.kinds == NAME and "#" not in base.name:
         return variable(frame, f"{base.name}.{name}") or _of_name(base, name)
     if name == "device":
-        places = base.places if base.kinds & (TENSOR | MODULE) and base.places & ~ANYWHERE else GIVEN
+        told = base.kinds & (TENSOR | MODULE) and base.places & ~ANYWHERE and not moves_along(frame, made.object, base)
+        places = base.places if told else GIVEN
         own = _of_class(frame, base, name) if base.kinds & OBJECT else None
         if own is not None and own.kinds & DEVICE_NAME:
             return own
         return Value(DEVICE_NAME, places, why=base.why)
     if name.endswith("dtype"):
         return DTYPE_VALUE
-    if base.kinds & OBJECT or base.kinds == NAME:
+    if base.kinds & OBJECT or base.kinds == NAME or (base.is_a(MODULE) and name not in _MODULE_METHODS):
         found = _of_class(frame, base, name, reg)
         if found is not None:
             return found

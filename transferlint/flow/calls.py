@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from transferlint.flow import attributes, builtin_calls, effects, known_calls, library_calls, methods
 from transferlint.flow.frame import Frame
+from transferlint.flow.transfers import BUILD
 from transferlint.flow.unknown_calls import arguments, unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
@@ -17,6 +16,7 @@ from transferlint.flow.values import (
     FROM_PARAMETER,
     GIVEN,
     HOST,
+    HOST_VALUE,
     MODULE,
     NAME,
     NOTHING,
@@ -33,10 +33,8 @@ from transferlint.flow.values import (
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.lookup import callbacks, spellings
+from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg
-
-if TYPE_CHECKING:
-    pass
 
 _FOREIGN = ("jax.", "tensorflow.", "cupy.", "paddle.", "mxnet.", "cv2.", "PIL.", "sklearn.", "pandas.", "scipy.")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
@@ -86,6 +84,9 @@ def _hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: I
             target = frame.file.names.resolved(value.name)
             if "#" in target:
                 frame.lent.add((reg, target))
+    for name in frame.file.targets.of(frame.file.names, frame.function, made.function):
+        if "#" in name:
+            frame.lent.add((reg, name))
     if callee.kinds == NAME:
         names: tuple[str, ...] = (callee.name,)
         if callee.name.startswith("torch.utils.data."):
@@ -164,6 +165,8 @@ def _torch(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
             return effects.repeat_interleave(frame, reg, made, made.args[0] if made.args else None, made.args[1:2])
         if name == "torch.where" and len(made.args) == 1 and not made.keywords:
             return effects.apply(frame, reg, made, Effect.SHAPE, name)
+        if name == "torch.where" and len(made.args) == 3:
+            _selected(frame, made)
         if name in ("torch.compile", "torch.jit.script", "torch.jit.trace") and made.args:
             return frame.values[made.args[0]]
         if name == "torch.load":
@@ -197,6 +200,21 @@ def _torch(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     if name.startswith("torch.utils.data."):
         return Value(OBJECT | UNKNOWN, HOST)
     return unknown_call(frame, made, last)
+
+
+def _selected(frame: Frame, made: Call) -> None:
+    """`torch.where(mask, x, torch.tensor(0))` copies the host tensor without dimensions to where the others are, and
+    fills a number in there (aten/src/ATen/native/TensorCompare.cpp, `where_self_out`)."""
+    if not any(frame.values[r].kinds & (TENSOR | UNKNOWN) and frame.values[r].on_device for r in made.args):
+        return
+    for argument in made.args[1:]:
+        value, creation = frame.values[argument], frame.code[argument]
+        if not (value.is_a(TENSOR) and value.places == HOST and isinstance(creation, Call) and len(creation.args) == 1):
+            continue
+        name = frame.file.names.dotted(frame.function, creation.function)
+        source = frame.values[creation.args[0]]
+        if name in ("torch.tensor", "torch.as_tensor", "torch.scalar_tensor") and source.is_a(HOST_VALUE):
+            frame.record(argument, BUILD, None, source, DEVICE, "torch.where", explicit=False, direction=Direction.H2D)
 
 
 def _load(frame: Frame, made: Call) -> Value:

@@ -267,7 +267,7 @@ def repeat_interleave(frame: Frame, reg: Reg, made: Call, subject: Reg | None, r
     return Value(
         TENSOR,
         value.places,
-        value.flags & (FROM_PARAMETER | RESIDENT),
+        value.flags & (FROM_PARAMETER | RESIDENT | FRESH),
         value.why,
         reads=value.reads,
         uploads=value.uploads,

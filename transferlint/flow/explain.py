@@ -11,6 +11,7 @@ import dataclasses
 from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lookalikes import lookalikes, nothing_recorded
+from transferlint.flow.quiet import WAITS, why_quiet
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import (
     ANYWHERE,
@@ -30,7 +31,7 @@ from transferlint.flow.values import (
     Value,
 )
 from transferlint.flow.warmth import Warmth
-from transferlint.model import Confidence, Direction, Evidence, Heat, Level, Place, Site
+from transferlint.model import Confidence, Direction, Evidence, Heat, Place, Site
 from transferlint.syntax.program import Reg
 
 _KINDS = {
@@ -47,7 +48,6 @@ _KINDS = {
     t.SYNCHRONIZE: "explicit wait for the device",
     t.ARRAY: "conversion to numpy",
 }
-_WAITS = frozenset({t.SCALAR_READ, t.DOWNLOAD, t.TRUTH, t.NUMBER, t.FORMAT, t.SHAPE, t.SYNCHRONIZE, t.ARRAY})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
         kind=_KINDS.get(transfer.kind, transfer.kind),
         api=transfer.api,
         direction=transfer.direction,
-        waits=transfer.kind in _WAITS and not transfer.non_blocking,
+        waits=transfer.kind in WAITS and not transfer.non_blocking,
         explicit=transfer.explicit,
         subject=function.text(subject) if subject is not None and function.has_text(subject) else "",
         place=place_of(before.places),
@@ -116,7 +116,7 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
         heat=_heat(function, reg, warmth),
         confidence=confidence,
         confidence_words=words,
-        quiet=_quiet(function, transfer, warmth),
+        quiet=why_quiet(function, transfer, warmth)[1],
     )
 
 
@@ -201,51 +201,3 @@ def _sure(before: Value, warmth: Warmth, kind: str) -> tuple[Confidence, str]:
         words = "the source proves the place" if before.is_a(TENSOR) else "on the host, and of unknown kind"
         return (Confidence.CERTAIN if before.is_a(TENSOR) else Confidence.LIKELY), words
     return Confidence.POSSIBLE, "it is not known to be a tensor on the device"
-
-
-def _quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> str:
-    """Why a recorded transfer is not worth reporting, most decisive reason first; "" where none applies."""
-    before, places = transfer.before, transfer.places
-    if function.role.skip:
-        return "this function is compiled for the device; the host does not run it"
-    reads = transfer.direction in (Direction.D2H, Direction.NONE) and transfer.kind != t.SYNCHRONIZE
-    if reads and before.on_host:
-        return "host value: nothing crosses"
-    if transfer.direction is Direction.D2D and not before.places & ~ON_DEVICE and transfer.kind == t.MOVE:
-        return "it is on the device already; a move to where it is copies nothing"
-    if places == HOST and before.on_host:
-        return "it is on the host already; a move to where it is copies nothing"
-    if warmth.cold:
-        return f"cold: {warmth.cold}"
-    if warmth.amortised:
-        return f"amortised: {warmth.amortised}"
-    if warmth.level < Level.PER_STEP:
-        return f"not hot: it runs {_often(warmth)}"
-    if reads and before.kinds & MODULE and not before.kinds & TENSOR:
-        return "it is a module, not a tensor"
-    if inner := _waited(function, transfer):
-        return f"`{_brief(function.text(inner))}` has made the host wait just before, so this wait is short"
-    if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.kinds & (TENSOR | UNKNOWN):
-        return "an upload of what each step brings: new data has to cross once"
-    return ""
-
-
-def _waited(function: FunctionFacts, transfer: Transfer) -> Reg | None:
-    """The transfer inside the expression that is read, where that has synchronised already."""
-    if transfer.subject is None or transfer.kind not in _WAITS:
-        return None
-    inside = set(function.expression(transfer.subject)) - {transfer.register}
-    for other in function.transfers:
-        waits = other.kind in (t.SHAPE, t.SCALAR_READ, t.NUMBER, t.DOWNLOAD) and other.before.is_a(TENSOR)
-        if waits and other.register in inside and function.has_text(other.register) and other.before.on_device:
-            return other.register
-    return None
-
-
-def _often(warmth: Warmth) -> str:
-    return "once a call" if warmth.level is Level.ONCE else f"once {warmth.level.words.replace('per', 'an')}"
-
-
-def _brief(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 48 else flat[:45] + "..."

@@ -181,6 +181,7 @@ class FileFacts:
         self.spans = spans
         self.project = project
         self.claimants: tuple[tuple[str, Callable[[FunctionFacts], Iterable[Reg]]], ...] = ()  # codes and `Rule.claims`
+        self.silent: frozenset[Site] = frozenset()  # suppressed or known, while a rule runs: groups keep them apart
         if project is not None and project.programs.get(path) is program:
             self.placement, placed, self.heat = project.linked(path)
         else:

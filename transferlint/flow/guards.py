@@ -19,6 +19,43 @@ def rare(function: Function, test: Reg, when: bool, stores: dict[Slot, Reg]) -> 
     return _rare(function, test, when, stores, frozenset())
 
 
+def wanting(function: Function, test: Reg) -> frozenset[str]:
+    """The attributes of `self` that a test finds missing (`not self.x`, `self.x is None`) or small (`n > self.x`)."""
+    made = function.code[test]
+    if isinstance(made, p.Boolean):
+        return frozenset().union(*(wanting(function, part) for part in made.operands))
+    if isinstance(made, p.Unary) and made.operator == "not":
+        return _kept(function, made.operand)
+    if isinstance(made, p.Compare) and len(made.operators) == 1:
+        left, right = made.operands
+        if made.operators[0] in (">", ">="):
+            return _kept(function, right)
+        if made.operators[0] in ("<", "<="):
+            return _kept(function, left)
+        constant = function.code[right]
+        if made.operators[0] in ("is", "==") and isinstance(constant, p.Const) and constant.value is None:
+            return _kept(function, left)
+    return frozenset()
+
+
+def absent(function: Function, test: Reg) -> Slot | None:
+    """The variable that a test finds to be None (or nothing); None where it asks something else."""
+    made = function.code[test]
+    reg = made.operand if isinstance(made, p.Unary) and made.operator == "not" else None
+    if isinstance(made, p.Compare) and made.operators == ("is",):
+        constant = function.code[made.operands[1]]
+        reg = made.operands[0] if isinstance(constant, p.Const) and constant.value is None else None
+    found = function.code[reg] if reg is not None else None
+    return found.slot if isinstance(found, p.Load) else None
+
+
+def _kept(function: Function, reg: Reg) -> frozenset[str]:
+    made = function.code[reg]
+    base = function.code[made.object] if isinstance(made, p.Attr) else None
+    own = isinstance(base, p.Load) and function.slot_names[base.slot] == "self"
+    return frozenset([made.name]) if isinstance(made, p.Attr) and own else frozenset()
+
+
 def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], seen: frozenset[Slot]) -> str:
     """`seen`: the variables that were followed to their only assignment already; each is followed once."""
     instruction = function.code[reg]
@@ -41,6 +78,8 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
         found = _rare(function, source, when, stores, seen | {instruction.slot}) if source is not None else ""
         if found:
             return found
+    if isinstance(instruction, p.Attr) and instruction.name in ("is_cuda", "is_cpu"):
+        return "on the host only" if (instruction.name == "is_cpu") == when else ""
     if not when:
         return ""
     return _switch(function, reg)
@@ -58,7 +97,11 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
         if (operator == "is") == when and _cached(function, left):
             return "only the first time"
         return ""
+    if isinstance(constant, p.Const) and constant.value == "cpu" and operator in ("==", "!="):
+        return "on the host only" if (operator == "==") == when else ""
     words = [w for side in (left, right) for w in identifiers(function, side)]
+    if operator == "==" and when and any(roles.BEGINNING.search(w) for w in words):
+        return "only the first time"
     if operator == "not in" and when and (
         _is_state(function, left) or _is_state(function, right) or any(roles.FIRST_TIME_WORDS.search(w) for w in words)
     ):

@@ -21,6 +21,7 @@ from transferlint.syntax.program import Function, Reg, Region, Slot
 _DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
 _LOOPING = frozenset({"main", "fit", "main_worker", "run_training"})
 
+_SHORT = 40  # instructions: a handful of lines
 # The heat of a region, and that of the places outside of the loops around it, innermost first.
 _Outside = tuple[Warmth, Any]
 _Around = tuple[Warmth, "_Outside | None"]
@@ -122,7 +123,10 @@ class HeatMap:
         warmth, outside = around
         region = function.regions[index]
         if region.kind in ("for", "while", "comprehension"):
-            return self._loop(function, index, region, warmth), (warmth, outside)
+            inner = self._loop(function, index, region, warmth)
+            if region.kind == "for" and inner.hot and self._saves(function, index):
+                inner = dataclasses.replace(inner, amortised="beside a file that is written each time")
+            return inner, (warmth, outside)
         if outside is not None and region.leaves in ("return", "break") and region.kind in ("then", "else", "case"):
             before = outside[0]
             while region.leaves == "return" and outside[1] is not None:
@@ -144,6 +148,8 @@ class HeatMap:
         if region.kind in ("then", "else") and region.test is not None:
             if index in self._failing(function):
                 return "an error path"
+            if region.kind == "then" and self._kept(function, index, region.test):
+                return "only when what is kept is missing or too small"
             if region.implied and region.test in self._validations(function):
                 return ""  # what follows a validated argument is the ordinary path
             stores = self._stores.get(function.index)
@@ -153,15 +159,41 @@ class HeatMap:
         return ""
 
     def _failing(self, function: Function) -> frozenset[int]:
-        """The regions that count what went wrong: `nonfinite_count += 1`."""
+        """The regions that count what went wrong, or warn of it: `nonfinite_count += 1`, `logger.warning(...)`."""
         known = self._failures.get(function.index)
         if known is None:
             known = self._failures[function.index] = frozenset(
                 block.region
                 for block in function.blocks
                 if any(_counts_failure(function, made) for made in function.code[block.start : block.end])
+                or _warns(function, block)
             )
         return known
+
+    def _kept(self, function: Function, index: int, test: Reg) -> bool:
+        """True for an arm that stores the attribute of which its test asks whether it is there, or large enough, or
+        puts the variable that was found missing into a table."""
+        asked = guards.wanting(function, test)
+        absent = guards.absent(function, test)
+        arm = (m for b in function.blocks if b.region == index for m in function.code[b.start : b.end])
+        return (bool(asked) or absent is not None) and any(
+            (isinstance(made, p.SetAttr) and made.name in asked and _of_self(function, made.object))
+            or (absent is not None and isinstance(made, p.SetItem) and _variable(function, made.value) == absent)
+            for made in arm
+        )
+
+    def _saves(self, function: Function, index: int) -> bool:
+        """True for a loop that writes a file in every turn."""
+        for block in function.blocks:
+            at = block.region
+            while at != index and at > 0 and function.regions[at].kind in ("with", "try"):
+                at = function.regions[at].parent
+            if at == index and any(
+                isinstance(made, p.Call) and roles.FILE_WRITERS.search(self._file.names.dotted(function, made.function))
+                for made in function.code[block.start : block.end]
+            ):
+                return True
+        return False
 
     def _validations(self, function: Function) -> frozenset[Reg]:
         """The tests whose arm raises."""
@@ -226,6 +258,8 @@ class HeatMap:
             return Warmth(Level.ONCE, True, reason="runs once, on import")
         if role.hot:
             return Warmth(Level.PER_STEP, False, reason=role.hot)
+        if role.request:
+            return Warmth(Level.ONCE, True, reason="runs once for each request")
         return Warmth(Level.ONCE, False, weak=True, unsure=True)
 
     def _alone(self, index: int, own: Warmth) -> Warmth:
@@ -281,12 +315,21 @@ class HeatMap:
     def receive(self, callee: int, found: Warmth, where: tuple[str, int, Reg]) -> bool:
         """Note a call that stands in a hotter place than was known; True where it does."""
         known = self._bases[callee]
-        if known.cold or self._file.roles[callee].hot or self._loops_itself(self._file.program.functions[callee]):
+        if known.cold and not (self._constructs(callee) and not found.weak and not found.unsure):
+            return False
+        if self._file.roles[callee].hot or self._loops_itself(self._file.program.functions[callee]):
             return False
         if not found.hot or rank(found) <= rank(known):
             return False
         self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason="")
         return True
+
+    def _constructs(self, index: int) -> bool:
+        """True for the constructor of an ordinary class: setup, unless objects are made for every step."""
+        function = self._file.program.functions[index]
+        info = self._file.class_of(function)
+        ordinary = info is not None and function.parent == info.index and not info.module and not info.data
+        return function.name == "__init__" and ordinary and self._bases[index].cold.startswith("`__init__`")
 
     def attach(self, target: str, warmth: Warmth) -> None:
         """Note that a function was handed to what calls it that often; idents of other files count for nothing."""
@@ -370,7 +413,7 @@ class HeatMap:
         for reg, instruction in enumerate(function.code):
             if isinstance(instruction, p.Load) and instruction.slot in slots:
                 value = values[reg]
-                if value.flags & FROM_PARAMETER and (
+                if (value.flags & FROM_PARAMETER or value.on_host) and (
                     value.is_a(TENSOR) or (value.is_a(CONTAINER) and value.item is not None and value.item.is_a(TENSOR))
                 ):
                     return True
@@ -381,6 +424,25 @@ class HeatMap:
             and function.parent == info.index
             and not function.name.startswith("get_num")
         )
+
+
+def _warns(function: Function, block: p.Block) -> bool:
+    """True for a short arm, written as such, that warns and does little else."""
+    if block.end - block.start > _SHORT or function.regions[block.region].implied:
+        return False
+    calls = (made for made in function.code[block.start : block.end] if isinstance(made, p.Call))
+    callees = (function.code[call.function] for call in calls)
+    return any(isinstance(callee, p.Attr) and callee.name in ("warn", "warning") for callee in callees)
+
+
+def _variable(function: Function, reg: Reg) -> Slot | None:
+    made = function.code[reg]
+    return made.slot if isinstance(made, p.Load) else None
+
+
+def _of_self(function: Function, reg: Reg) -> bool:
+    made = function.code[reg]
+    return isinstance(made, p.Load) and function.slot_names[made.slot] == "self"
 
 
 def _counts_failure(function: Function, made: p.Instruction) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from transferlint.flow import guards
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SHAPE
@@ -25,8 +27,10 @@ from transferlint.flow.values import (
     join,
 )
 from transferlint.model import Direction
-from transferlint.syntax.program import Const, Reg, Sequence, SetItem, Subscript
+from transferlint.syntax.program import Const, Load, Reg, Sequence, SetItem, Subscript
 
+# What is called a mask; what is masked, and what says where a mask is, is none.
+_MASK = re.compile(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
 _LOST = FRESH | PLAIN | SCALAR
 
 
@@ -89,15 +93,23 @@ def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) 
     if isinstance(frame.code[position], Sequence) and value.is_a(CONTAINER) and not value.on_device:
         if value.item is not None and value.item.is_a(HOST_VALUE):
             frame.record(reg, HOST_INDEX, position, value, base.places, "x[[...]]", explicit=False)
+    elif value.is_a(ARRAY) and _counted(frame, position):
+        return
     elif value.is_a(ARRAY) or (value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR):
         frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
+
+
+def _counted(frame: Frame, position: Reg) -> bool:
+    """True for what a loop goes over, one at a time: of an array of one dimension, a number."""
+    made = frame.code[position]
+    return isinstance(made, Load) and any(made.slot in region.target_slots for region in frame.function.regions)
 
 
 def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
     """True where an index is a tensor of booleans."""
     if not value.is_a(TENSOR) or value.flags & INTEGER:
         return False
-    return bool(value.flags & BOOLEAN) or any("mask" in word for word in guards.identifiers(frame.function, reg))
+    return bool(value.flags & BOOLEAN) or any(_MASK.search(w) for w in guards.identifiers(frame.function, reg))
 
 
 def write(frame: Frame, reg: Reg, made: SetItem) -> Value:

@@ -41,8 +41,10 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if isinstance(callee, Attr) and frame.values[callee.object].kinds & OBJECT and not _is_super(frame, callee.object):
         frame.receivers[reg] = frame.values[callee.object].name
     given = _given(frame, made, function)
-    for slot, argument in given.items():
-        owner.told(index, slot, frame.values[argument])
+    if not frame.file.roles[frame.function.index].cold:
+        site = (frame.file.key, frame.function.index, reg)
+        for slot, argument in given.items():
+            owner.told(index, slot, frame.values[argument], site)
     if MOVERS.match(function.name):
         return unknown_call(frame, made, function.name)
     placed = owner.place(index)

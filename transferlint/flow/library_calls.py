@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow import devices, effects
+from transferlint.flow import checks, devices, effects
 from transferlint.flow.frame import Frame
-from transferlint.flow.transfers import FORMAT, SCALAR_READ, SYNCHRONIZE, TRUTH
+from transferlint.flow.transfers import FORMAT, SCALAR_READ, SYNCHRONIZE
 from transferlint.flow.values import (
     ANYWHERE,
     CONTAINER,
@@ -63,7 +63,8 @@ def by_method(
     base = frame.values[attribute.object]
     if base.kinds == NAME or base.is_a(TENSOR):
         return None
-    owners = [base.name] if base.name and base.kinds & (OBJECT | MODULE | OPTIMIZER) else []
+    owned = base.kinds & (OBJECT | MODULE | OPTIMIZER) or base.name.startswith(checks.ROOT)
+    owners = [base.name] if base.name and owned else []
     owners += bases
     if not owners and base.kinds & (UNKNOWN | OBJECT | DEVICE_NAME | LOADER):  # `accelerator` reads like a place, too
         owners = [receivers.owner_of(frame.last_name(attribute.object))]
@@ -104,7 +105,15 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
         frame.record(reg, SYNCHRONIZE, None, NOTHING, 0, name, direction=Direction.NONE)
         return Value(UNKNOWN, ANYWHERE) if effect is Effect.EXCHANGES_OBJECTS else PYTHON
     if effect is Effect.CHECK:
-        return _check(frame, reg, made, values, api)
+        return checks.check(frame, reg, made, values, name)
+    if effect is Effect.VALIDATES:
+        return checks.validates(frame, reg, made, values, name)
+    if effect is Effect.VALIDATES_NOT:
+        return checks.switch(frame, made)
+    if effect is Effect.ASKS and receiver is not None:
+        return checks.asks(frame, reg, made, frame.values[receiver], values)
+    if effect is Effect.DRAWS and receiver is not None:
+        return checks.draws(frame.values[receiver], values)
     if effect is Effect.KEEP:
         return effects.keep(frame, reg, made, values)
     if effect is Effect.SHAPE and (subject is None or not frame.values[subject].is_a(TENSOR)):
@@ -191,10 +200,3 @@ def _tensor_in(value: Value, depth: int) -> Value | None:
         return None
     inside = value.items or ((value.item,) if value.item is not None else ())
     return next((found for one in inside if (found := _tensor_in(one, depth + 1)) is not None), None)
-
-
-def _check(frame: Frame, reg: Reg, made: Call, values: list[Value], api: str) -> Value:
-    kept = effects.keep(frame, reg, made, values)
-    if kept.on_device:
-        frame.record(reg, TRUTH, None, kept, HOST, api, explicit=False)
-    return kept

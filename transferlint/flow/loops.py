@@ -23,7 +23,7 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
         return "epoch" if any(roles.EPOCH_WORDS.search(w) for w in spelled) else "step"
     iterable = function.code[region.test]
     loader = value is not None and bool(value.kinds & LOADER)
-    if isinstance(iterable, p.Sequence) and len(iterable.items) <= _FEW and not any(iterable.stars):
+    if _few(function, iterable):
         return "few"
     if isinstance(iterable, p.Call) and _short_range(function, iterable):
         return "few"
@@ -72,6 +72,15 @@ def _spelled(function: Function, reg: Reg) -> list[str]:
 def _is_range(function: Function, iterable: p.Call) -> bool:
     callee = function.code[iterable.function]
     return isinstance(callee, p.Outer) and callee.name in ("range", "trange")
+
+
+def _few(function: Function, iterable: p.Instruction) -> bool:
+    """True for a display of a few items, also where they are counted: `enumerate([10, 20])`."""
+    if isinstance(iterable, p.Call) and len(iterable.args) == 1:
+        callee = function.code[iterable.function]
+        if isinstance(callee, p.Outer) and callee.name in ("enumerate", "reversed", "sorted"):
+            iterable = function.code[iterable.args[0]]
+    return isinstance(iterable, p.Sequence) and len(iterable.items) <= _FEW and not any(iterable.stars)
 
 
 def _short_range(function: Function, iterable: p.Call) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import devices, effects, indexing
+from transferlint.flow import checks, devices, effects, indexing
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
 from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SHAPE, SYNCHRONIZE
@@ -167,7 +167,12 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if name == "repeat_interleave":
         return effects.repeat_interleave(frame, reg, made, subject, made.args[:1])
     effect = effect_table().get(f"Tensor.{name}")
+    if name in ("masked_fill", "masked_fill_"):
+        checks.filled(frame, made, 1)
     if effect is None:
+        checked = checks.method(frame, reg, made, base, name)
+        if checked is not None:
+            return checked
         if name.endswith("_") and base.is_a(TENSOR):
             return base
         return None

@@ -129,6 +129,13 @@ class Names:
             head = self._bindings[function.index].get(instruction.slot, "")
         return head + tail if head else ""
 
+    def binding(self, function: Function, name: str) -> tuple[int, int] | None:
+        """The function and the slot that bind a name which a function only reads, as `find`."""
+        return find(self.program, function, name)
+
+    def own(self, index: int) -> str:
+        """The ident of a function of this program."""
+        return ident(self.program.path, index)
 
     def spelled(self, function: Function, text: str) -> str:
         """The qualified name that `text`, a name with attributes in an annotation of `function`, stands for, as

@@ -16,6 +16,7 @@ from transferlint.flow.values import (
     BOOLEAN,
     CONSTANT,
     CONTAINER,
+    DEVICE,
     DEVICE_NAME,
     FRESH,
     GIVEN,
@@ -25,6 +26,7 @@ from transferlint.flow.values import (
     MAPPING,
     MAY,
     MODULE,
+    MOVED,
     NAME,
     NOTHING,
     PYTHON,
@@ -120,7 +122,7 @@ def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
 
 
 def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
-    left, right = frame.values[made.left], frame.values[made.right]
+    left, right = computed(frame.values[made.left]), computed(frame.values[made.right])
     values = [left, right]
     places, why, reads, uploads, flags = combine(values)
     kinds = _merged_kinds(values)
@@ -135,6 +137,14 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
         return Value(HOST_VALUE, HOST, flags | (must & LITERAL), why, reads=reads, uploads=uploads)
     _index_of_list(frame, reg, made, left, right)
     return Value(kinds, places, flags | must, why or (reg,), reads=reads, uploads=uploads)
+
+
+def computed(value: Value) -> Value:
+    """What arithmetic and comparisons make of an operand: what is on the device for certain, or was moved there, and is
+    computed with, is a tensor."""
+    if value.kinds != UNKNOWN or not value.on_device or value.item is not None:
+        return value
+    return value.but(kinds=TENSOR) if value.places == DEVICE or value.flags & MOVED else value
 
 
 def _index_of_list(frame: Frame, reg: Reg, made: p.Binary, left: Value, right: Value) -> None:
@@ -176,9 +186,9 @@ def unary(frame: Frame, reg: Reg, made: p.Unary) -> Value:
 
 
 def compare(frame: Frame, reg: Reg, made: p.Compare) -> Value:
-    values = [frame.values[r] for r in made.operands]
     if all(op in ("is", "is not") for op in made.operators):
         return PYTHON
+    values = [computed(frame.values[r]) for r in made.operands]
     if any(op in ("in", "not in") for op in made.operators):
         container, _item = values[-1], values[0]
         key = frame.code[made.operands[0]]
@@ -204,20 +214,25 @@ def compare(frame: Frame, reg: Reg, made: p.Compare) -> Value:
 
 def asked(frame: Frame, reg: Reg, subject: Reg, value: Value, api: str) -> None:
     """Record that the truth of a value is asked, where that is a device tensor's."""
-    if value.is_a(TENSOR) and value.on_device:
+    if tested(value):
         frame.record(reg, TRUTH, subject, value, HOST, api, explicit=False)
 
 
+def tested(value: Value) -> bool:
+    """True for what has its truth on the device: a tensor there, on one path at least (a number on others)."""
+    return value.on_device and value.may_be(TENSOR) and value.is_a(TENSOR | HOST_VALUE)
+
+
 def truth_reads(value: Value, reg: Reg) -> frozenset[int]:
-    return frozenset({reg}) if value.is_a(TENSOR) and value.on_device else value.reads
+    return frozenset({reg}) if tested(value) else value.reads
 
 
 def test(frame: Frame, reg: Reg, made: p.Test) -> Value:
     subject = made.value
-    value, tested = frame.values[subject], frame.code[subject]
-    while isinstance(tested, p.Boolean) and not value.is_a(TENSOR):  # the last operand's truth is that of the whole
-        subject = tested.operands[-1]
-        value, tested = frame.values[subject], frame.code[subject]
+    value, asking = frame.values[subject], frame.code[subject]
+    while isinstance(asking, p.Boolean) and not value.is_a(TENSOR):  # the last operand's truth is that of the whole
+        subject = asking.operands[-1]
+        value, asking = frame.values[subject], frame.code[subject]
     at = reg if subject == made.value else subject
     asked(frame, at, subject, value, {"while": "while t", "assert": "assert t"}.get(made.kind, "if t"))
     return Value(HOST_VALUE, HOST, reads=truth_reads(value, at) | frame.values[made.value].reads)

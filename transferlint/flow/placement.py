@@ -2,13 +2,14 @@
 
 Within a function a worklist runs over the blocks until nothing changes; every instruction has one transfer function,
 here or (for calls) in `calls`. Functions of one file share: what the module binds, what methods store in `self`, and
-what each returns. A function is analysed when it is first asked for; one that is being analysed already answers with
-nothing known.
+what each returns. A function is analysed when it is first asked for; those that call one another are analysed until
+what they return no longer changes (`recursion`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from transferlint.flow import operations, start
@@ -17,7 +18,9 @@ from transferlint.flow.frame import Frame, State
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.passing import Passed, passed
+from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import Role, role_of
+from transferlint.flow.targets import Targets
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import usage
 from transferlint.flow.values import (
@@ -35,14 +38,14 @@ from transferlint.flow.values import (
     Value,
     join,
 )
+from transferlint.knowledge.roles import certain
 from transferlint.model import Level
-from transferlint.syntax.program import Function, Make, Program, Reg, Slot
+from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot
 
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
 
 _ROUNDS = 12
-_NEST = 24
 _BASES = 12
 TURNS = 4  # calls in a row along which what is known of arguments is passed on
 
@@ -75,16 +78,22 @@ class FilePlacement:
         self.key = program.path
         self.project = project
         self.names = Names(program, project)
+        self.targets = Targets(program)
         self.classes: dict[int, ClassInfo] = classes(self.names)
         self.roles: list[Role] = [role_of(self, f, options) for f in program.functions]
         self.placed: dict[int, Placed] = {}
         self.attributes: dict[int, dict[str, Value]] = {index: {} for index in self.classes}
         self.default_places = 0
+        self.validates = True  # distributions look at their arguments
         self._bound: dict[int, dict[Slot, Value]] = {}
-        self.arguments: dict[int, dict[Slot, Value]] = {}
+        # The parameters of functions as they are by themselves, and as they were last placed with.
+        self._entered: dict[int, list[tuple[Parameter, Value, Value]]] = {}
+        # By function, parameter and call (a function of a file, a register there): what the call gives.
+        self.arguments: dict[int, dict[Slot, dict[tuple[str, int, Reg], Value]]] = {}
+        self._outdated: set[int] = set()  # functions that call what has since been placed anew, with another result
         self._running: list[int] = []
         self._frames: dict[int, Frame] = {}
-        self._depth = project.depth if project is not None else [0]
+        self._recursion = project.recursion if project is not None else Recursion()
         self._changed: set[int] = set()
         self._told = False
 
@@ -107,12 +116,20 @@ class FilePlacement:
         """Place those functions again whose callers, placed by now, say what the arguments are that nothing here
         tells; False where there are none."""
         self._told = True
-        stale = [i for i, given in sorted(self.arguments.items()) if i in self.placed and self._learns(i, given)]
+        stale = sorted({i for i in self.placed if i in self._outdated or self._learns(i)})
+        self._outdated.clear()
+        before = {index: self.placed.pop(index).returns for index in stale}
         for index in stale:
-            self.placed.pop(index, None)
-        for index in stale:
-            self.place(index)
+            done = self.place(index)
+            if done is not None and _moved(before[index], done.returns):
+                for key, caller in sorted(self._callers(index)):
+                    owner = self if key == self.key or self.project is None else self.project.placement(key)
+                    if owner is not None and (key, caller) != (self.key, index):
+                        owner._outdated.add(caller)
         return bool(stale)
+
+    def _callers(self, index: int) -> set[tuple[str, int]]:
+        return {(key, caller) for sites in self.arguments.get(index, {}).values() for key, caller, _ in sites}
 
     def settle(self) -> list[Placed]:
         """Every function placed, as far as what the callers in this file say goes."""
@@ -126,46 +143,91 @@ class FilePlacement:
         """Every function as it is placed by now."""
         return [self.placed[f.index] for f in self.program.functions]
 
-    def _learns(self, index: int, given: dict[Slot, Value]) -> bool:
-        bound = self._bound.get(index, {})
-        return any(slot in bound and start.learnt(bound[slot], value) is not None for slot, value in given.items())
+    def _learns(self, index: int) -> bool:
+        """Whether calls tell of the parameters other than what the function was placed with."""
+        entered = self._entered.get(index, ())
+        return any((self.learnt(index, given, alone) or alone) != placed for given, alone, placed in entered)
 
-    def told(self, index: int, slot: Slot, value: Value) -> None:
+    def told(self, index: int, slot: Slot, value: Value, call: tuple[str, int, Reg]) -> None:
         """Note what a call gives for a parameter; its registers mean nothing here."""
         clean = value.foreign().but(flags=value.flags & RESIDENT)
-        known = self.arguments.setdefault(index, {})
-        known[slot] = join(known.get(slot), clean) or clean
+        self.arguments.setdefault(index, {}).setdefault(slot, {})[call] = clean
 
     def told_by_callers(self, index: int, slot: Slot) -> Value | None:
         """What all callers that are placed give for a parameter; None before all were placed once."""
-        return self.arguments.get(index, {}).get(slot) if self._told else None
+        if not self._told:
+            return None
+        found: Value | None = None
+        for value in self.arguments.get(index, {}).get(slot, {}).values():
+            found = join(found, value)
+        return found
+
+    def learnt(self, index: int, given: Parameter, value: Value) -> Value | None:
+        """A parameter with what its callers tell of its place, those of the methods that it overrides among them;
+        None where they add nothing."""
+        told = self.told_by_callers(index, given.slot)
+        learnt = start.learnt(value, told) if told is not None else None
+        if learnt is not None or (self.roles[index].hot and certain(self.program.functions[index].name)):
+            return learnt  # libraries call it, who knows with what
+        for owner, above in self._overridden(index):
+            same = next((one for one in owner.program.functions[above].parameters if one.name == given.name), None)
+            told = join(told, owner.told_by_callers(above, same.slot) if same is not None else None)
+        return start.on_host(value, told) if told is not None else None
+
+    def _overridden(self, index: int) -> Iterator[tuple[FilePlacement, int]]:
+        """The methods of the checked source that a method overrides."""
+        function = self.program.functions[index]
+        info = self.classes.get(function.parent)
+        pending = list(info.bases) if info is not None else []
+        seen: set[str] = set()
+        while pending and len(seen) < _BASES:
+            base = pending.pop()
+            parent = self.info_of(base) if base not in seen else None
+            seen.add(base)
+            found = self.located(parent.methods.get(function.name, "")) if parent is not None else None
+            if parent is not None:
+                pending.extend(parent.bases)
+            if found is not None and found != (self, index):
+                yield found
 
     def place(self, index: int) -> Placed | None:
-        """The function placed, now if it was not yet; None while it is being placed (recursion) or too deep."""
+        """The function placed, now if it was not yet; while it is being placed (recursion), what it was the turn
+        before, None in the first; None too far down."""
         done = self.placed.get(index)
-        if done is not None or index in self._running or self._depth[0] > _NEST:
+        if done is not None:
+            self._recursion.used(self, index)
             return done
+        if index in self._running:
+            return self._recursion.asked(self, index)
+        if self._recursion.deep:
+            return None
         self._running.append(index)
-        self._depth[0] += 1
+        running = self._recursion.begin(self, index)
         try:
-            function = self.program.functions[index]
-            frame = self._frames[index] = Frame(self, function, usage(self.names, function))
-            _enter(frame, self.roles[index])
-            _fixed_point(frame)
-            self._bound[index] = frame.stored
-            transfers = sorted(frame.transfers.values(), key=lambda t: t.register)
-            role = self.roles[index]
-            wrapped = passed(frame, role, transfers)
-            done = Placed(
-                function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed,
-                frozenset(frame.lent), frame.receivers, wrapped,
-            )  # fmt: skip
+            turn = 1
+            done = self._placed(index)
+            while self._recursion.again(running, done, turn):
+                turn += 1
+                done = self._placed(index)
             self.placed[index] = done
         finally:
+            self._recursion.end(running)
             self._running.pop()
             self._frames.pop(index, None)
-            self._depth[0] -= 1
         return done
+
+    def _placed(self, index: int) -> Placed:
+        """The function placed, whatever was known of it."""
+        function, role = self.program.functions[index], self.roles[index]
+        frame = self._frames[index] = Frame(self, function, usage(self.names, function))
+        self._entered[index] = _enter(frame, role)
+        _fixed_point(frame)
+        self._bound[index] = frame.stored
+        transfers = sorted(frame.transfers.values(), key=lambda t: t.register)
+        return Placed(
+            function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed, frozenset(frame.lent),
+            frame.receivers, passed(frame, role, transfers),
+        )  # fmt: skip
 
     def located(self, name: str) -> tuple[FilePlacement, int] | None:
         """The file and the index of a function or class by its ident; None for other names and unknown files."""
@@ -266,15 +328,20 @@ class FilePlacement:
             self._changed.add(info.index)
 
 
-def _enter(frame: Frame, role: Role) -> None:
-    """Bind the parameters."""
+def _moved(before: Value | None, after: Value | None) -> bool:
+    """Whether a function's result has come to be on the host."""
+    return after is not None and after.on_host and (before is None or not before.on_host)
+
+
+def _enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:
+    """Bind the parameters: each by itself, and with what its callers tell."""
     function = frame.function
     info = frame.file.class_of(function)
+    entered = []
     for number, given in enumerate(function.parameters):
-        value = start.parameter(frame, given, role.host_side, role.tensors_in)
-        told = frame.file.told_by_callers(function.index, given.slot)
-        if told is not None:
-            value = start.learnt(value, told) or value
+        alone = start.parameter(frame, given, role.host_side, role.tensors_in)
+        value = frame.file.learnt(function.index, given, alone) or alone
+        entered.append((given, alone, value))
         if number == 0 and info is not None and function.parent == info.index and function.kind == "function":
             if given.name in ("self", "cls", "mcs") or "staticmethod" not in function.decorators:
                 value = Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
@@ -282,6 +349,7 @@ def _enter(frame: Frame, role: Role) -> None:
             value = Value(OBJECT | UNKNOWN, ANYWHERE)
         frame.state.slots[given.slot] = value
         frame.stored[given.slot] = value
+    return entered
 
 
 def _fixed_point(frame: Frame) -> None:

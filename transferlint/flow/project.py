@@ -14,6 +14,8 @@ from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.names import ClassInfo, overrides, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
+from transferlint.flow.recursion import Recursion
+from transferlint.flow.roles import TESTING
 from transferlint.flow.values import Value
 from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
@@ -40,7 +42,7 @@ class Project:
         self.entered = sorted(programs if entered is None else entered)
         self.index = index
         self.options = options
-        self.depth = [0]
+        self.recursion = Recursion()
         self._placements: dict[str, FilePlacement] = {}
         self._making: set[str] = set()
         self._names: dict[tuple[str, str], str] = {}
@@ -107,6 +109,10 @@ class Project:
                     del waiting[target, index]
                     continue
                 found = [linked[key][2].rare(caller, reg) for key, caller, reg in sites]
+                found = [one for one in found if TESTING not in one[1]]  # tests call what others call too
+                if not found:
+                    del waiting[target, index]
+                    continue
                 if all(rare for rare, _ in found):
                     heat.cool(index, found[0][1] if all(cold for _, cold in found) else "")
                     del waiting[target, index]

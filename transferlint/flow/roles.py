@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 class Role:
     """`hot`: why it is taken to run every step ("" if not); `cold`: why it runs rarely ("" if not); `host_side`: its
     tensors are on the host (datasets, collation, transforms); `tensors_in`: its arguments are taken for tensors on the
-    device; `skip`: it is no Python that the host runs (a Triton or Numba kernel)."""
+    device; `skip`: it is no Python that the host runs (a Triton or Numba kernel); `request`: it serves one request a
+    call, so that it runs once, and its own loops count."""
 
     hot: str = ""
     cold: str = ""
     host_side: bool = False
     tensors_in: bool = False
     skip: bool = False
+    request: bool = False
 
 
 _KERNELS = (
@@ -42,6 +44,7 @@ _KERNELS = (
     "cute.jit",
     "cute.kernel",
 )
+TESTING = "test or benchmark code"
 _MODULE_COLD = frozenset({"compute"})
 
 
@@ -50,9 +53,11 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     if any(d.startswith(_KERNELS) for d in function.decorators):
         return Role(skip=True)
     if _is_test(file.program.path, options.test_paths):
-        return Role(cold="test or benchmark code")
+        return Role(cold=TESTING)
     if _spec(knowledge.OFFLINE_PATHS).match_file(file.program.path):
         return Role(cold="export, conversion or preparation of data")
+    if _for_host(file, function):
+        return Role(host_side=True)
     if function.kind in ("module", "class"):
         return Role()
     info = file.class_of(function)
@@ -79,6 +84,8 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
             if level >= Level.PER_STEP and not amortised:
                 return Role(hot=f"`{name}` handles an event of every step")
             return Role(cold=f"`{name}` handles an event {amortised or 'of an epoch or a run'}")
+    if is_method and info is not None and knowledge.DISPLAY_CLASSES.search(info.name) and not info.module:
+        return Role(cold=f"`{info.name}` shows what a run gives")
     if knowledge.EPOCH_HOOKS.match(name):
         return Role(cold=f"`{name}` runs once an epoch")
     plain = name.lstrip("_") if not name.endswith("__") else name
@@ -87,17 +94,35 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(hot=f"`{name}` runs for every batch", tensors_in=plain != "step")
     if is_method and info is not None and name in knowledge.METER_METHODS and knowledge.METERS.search(info.name):
         return Role(hot=f"`{info.name}.{name}` takes what every batch gives")
-    if knowledge.DATA_PATTERN.match(name) and not module:
+    if knowledge.DATA_PATTERN.match(name) and not module and not _on_device(function):
         return Role(cold=f"`{name}` is host-side data code", host_side=True)
     if name in knowledge.COLD_EXACT or knowledge.COLD_PATTERN.match(name):
         return Role(cold=f"`{name}` is setup, saving or display")
     if name.startswith(("test_", "bench")):
-        return Role(cold="test or benchmark code")
+        return Role(cold=TESTING)
     if knowledge.HOT_PATTERN.match(name) and not name.startswith("__"):
         return Role(hot=f"`{name}` runs for every batch", tensors_in=False)
+    if name == "__call__" and is_method and info is not None and knowledge.REQUEST_CLASSES.search(info.name):
+        return Role(tensors_in=module, request=True)
     if name == "__call__" and module:
         return Role(hot="`__call__` runs for every input", tensors_in=True)
     return Role(tensors_in=module and name != "__call__" and "staticmethod" not in function.decorators)
+
+
+def _for_host(file: FilePlacement, function: Function) -> bool:
+    """True for code that its function's, class's or file's name gives to the host: `fill_indices_cpu`."""
+    if function.kind != "function":
+        return False
+    if knowledge.HOST_FUNCTIONS.match(function.name) or _spec(knowledge.HOST_PATHS).match_file(file.program.path):
+        return True
+    info = file.class_of(function)
+    return info is not None and bool(knowledge.HOST_CLASSES.match(info.name))
+
+
+def _on_device(function: Function) -> bool:
+    """True for a function that is told which device to work on: `preprocess(batch, device)`. One that loads is not."""
+    told = any(knowledge.DEVICE_WORDS.search(given.name) for given in function.parameters)
+    return told and bool(knowledge.WORK_PATTERN.match(function.name))
 
 
 def _is_test(path: str, globs: tuple[str, ...] | None) -> bool:

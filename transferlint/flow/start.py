@@ -43,6 +43,8 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     tensor = Value(TENSOR, places, FROM_PARAMETER | (0 if host_side else RESIDENT), why)
     if given.annotation:
         found = annotated(frame.file, frame.function, given.annotation, tensor)
+        if found is not None and found.is_a(TENSOR) and given.slot in frame.usage.computed:
+            return HOST_ARRAY
         if found is not None:
             return found
     name = given.name
@@ -50,7 +52,7 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
         return Value(CONTAINER, ANYWHERE, FROM_PARAMETER, why, item=Value(UNKNOWN, ANYWHERE, FROM_PARAMETER, why))
     if given.slot in frame.usage.tensors:
         return tensor
-    if given.slot in frame.usage.arrays:
+    if given.slot in frame.usage.arrays or given.slot in frame.usage.computed:
         return HOST_ARRAY
     found = _by_name(name, given.default, why, tensor, frame, given.slot)
     if hot and found.is_a(UNKNOWN) and not host_side:
@@ -69,6 +71,19 @@ def learnt(known: Value, told: Value) -> Value | None:
     if told.is_a(UNKNOWN | TENSOR):
         return Value(UNKNOWN, told.places & ON_DEVICE, FROM_PARAMETER | RESIDENT, known.why)
     return None
+
+
+def on_host(known: Value, told: Value) -> Value | None:
+    """A parameter that is taken to be on the device for want of better, with what all its known callers give for it,
+    where that is data on the host; None where it is not."""
+    if not known.flags & FROM_PARAMETER or known.places != GIVEN or not known.is_a(TENSOR | UNKNOWN | CONTAINER):
+        return None
+    if not told.on_host or not told.kinds & (TENSOR | ARRAY) or told.kinds & UNKNOWN:
+        return None
+    kinds = told.kinds if told.is_a(ARRAY) else TENSOR
+    if known.is_a(CONTAINER):
+        return Value(CONTAINER, HOST, 0, (), Value(kinds, HOST)) if told.is_a(CONTAINER) else None
+    return Value(kinds, HOST)
 
 
 def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:

@@ -9,11 +9,28 @@ from __future__ import annotations
 import dataclasses
 
 from transferlint.flow.names import Names
+from transferlint.flow.operands import operands
 from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
 from transferlint.knowledge.torch import ARRAY_ONLY, TENSOR_ONLY
-from transferlint.syntax.program import Attr, Call, Discard, Function, Instruction, Load, Reg, Slot, Subscript
+from transferlint.syntax.program import (
+    Attr,
+    Binary,
+    Call,
+    Compare,
+    Discard,
+    Function,
+    Instruction,
+    Load,
+    Next,
+    Outer,
+    Reg,
+    Slot,
+    Store,
+    Subscript,
+    Unpack,
+)
 
 _DATA_EFFECTS = frozenset({Effect.DATA, Effect.ARRAY, Effect.HOST, Effect.NOTHING, Effect.FILL, Effect.MODULE})
 # Operators whose second operand is a tensor too; the others take numbers and sizes there.
@@ -72,6 +89,7 @@ class Usage:
     tensors: set[Slot]
     arrays: set[Slot]
     called: set[Slot]
+    computed: set[Slot]  # numpy computes with their elements, or with what is compared with them: no tensor elsewhere
 
 
 def usage(names: Names, function: Function) -> Usage:
@@ -80,6 +98,7 @@ def usage(names: Names, function: Function) -> Usage:
     arrays: set[Slot] = set()
     called: set[Slot] = set()
     shared: set[Slot] = set()
+    computed: set[Slot] = set()
     numpy = False
     code = function.code
     table = effects()
@@ -114,6 +133,8 @@ def usage(names: Names, function: Function) -> Usage:
                     _add(code, instruction.args[0], tensors)
             elif name.startswith("torch.") and instruction.args:
                 effect = table.get(name)
+                if name.endswith("_like"):
+                    _add(code, instruction.args[0], tensors)  # of the shape and the place of a tensor
                 if effect in _DATA_EFFECTS or name.startswith(
                     ("torch.nn.Module", "torch.utils", "torch.cuda", "torch.dist")
                 ):
@@ -128,6 +149,10 @@ def usage(names: Names, function: Function) -> Usage:
                         _add(code, argument, tensors)
             elif name.startswith("numpy."):
                 numpy = True
+                for argument in instruction.args:
+                    if isinstance(operation := code[argument], Binary | Compare):
+                        for operand in operands(operation):
+                            _add(code, operand, computed)
                 for argument in instruction.args[:1]:
                     _add(code, argument, arrays)
     if tensors and not numpy and not arrays:
@@ -138,7 +163,28 @@ def usage(names: Names, function: Function) -> Usage:
         for slot in tensors
         if roles.MODEL_WORDS.search(function.slot_names[slot]) or function.slot_names[slot] in _SELVES
     }
-    return Usage(tensors - both - called, arrays - both, called)
+    for instruction in code:
+        if isinstance(instruction, Store) and instruction.slot in computed:
+            _add(code, _gone_over(code, instruction.value), computed)
+    return Usage(tensors - both - called, arrays - both, called, computed - tensors)
+
+
+def _gone_over(code: list[Instruction], reg: Reg) -> Reg:
+    """What a loop goes over to bind a variable to a register's value: `x` of `for i, v in enumerate(x)`, for v."""
+    made, index = code[reg], -1
+    if isinstance(made, Unpack):
+        index = made.index
+        made = code[made.value]
+    if not isinstance(made, Next):
+        return reg
+    iterable = code[made.iterable]
+    callee = code[iterable.function] if isinstance(iterable, Call) else None
+    if isinstance(iterable, Call) and isinstance(callee, Outer):
+        if callee.name == "enumerate" and index == 1 and iterable.args:
+            return iterable.args[0]
+        if callee.name == "zip" and 0 <= index < len(iterable.args):
+            return iterable.args[index]
+    return made.iterable
 
 
 def _add(code: list[Instruction], reg: Reg, into: set[Slot]) -> None:

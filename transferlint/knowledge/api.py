@@ -45,6 +45,10 @@ class Effect(enum.Enum):
     WRAP = "gives its first operand back in another guise: what iterates over it gets the same elements"
     PREPARE = "gives its operands back on the device: modules moved, loaders that yield batches there"
     SEND = "gives its first operand back at the place that another argument names (the device without)"
+    VALIDATES = "makes an object of its operands and checks them, but with validate_args=False: a sync for device ones"
+    VALIDATES_NOT = "with False, turns such checks off"
+    ASKS = "computes where its object and operands are and looks at their data first: a sync on a device operand"
+    DRAWS = "gives a tensor where its object's operands are"
     CHECK = "computes where its operands are and asks for the truth of the result: a sync on a device operand"
     READS_ARGUMENTS = "reads its operands as host values at once: a download and a sync for each device operand"
     FORMATS_ARGUMENTS = "puts its operands into words at once: a download and a sync for each device operand"
@@ -64,8 +68,10 @@ class Api:
 
     `when` and `unless` are arguments that decide: the effect holds only where one of `when` is given (and not False
     or None), and not where all of `unless` are given; else the effect is `otherwise`. `avoidable` is False for a wait
-    that whoever calls it can do nothing about: known, and no finding. `source` is the documentation the claim rests on,
-    by page; "source:" cites the library's own code where its pages are silent.
+    that whoever calls it can do little or nothing about: known, and no finding, or only a possible one. `source` is the
+    documentation the claim rests on, by page; "source:" cites the library's own code where its pages are silent.
+    `checks` is the argument (keyword, position) that CHECK is about, where it is not all; `instead` says what does not
+    wait.
     """
 
     names: tuple[str, ...]
@@ -75,6 +81,8 @@ class Api:
     unless: tuple[str, ...] = ()
     otherwise: Effect = Effect.KEEP
     avoidable: bool = True
+    checks: tuple[str, int] | None = None
+    instead: str = ""
 
     def of(self, given: Collection[str]) -> Effect:
         """The effect of a call with these arguments given and neither False nor None."""

@@ -15,8 +15,10 @@ from transferlint.knowledge import (
     tensordict,
     torch,
     torch_amp,
+    torch_checks,
     torch_data,
     torch_distributed,
+    torch_distributions,
     torch_geometric,
     torch_hooks,
     torch_optim,
@@ -31,6 +33,7 @@ from transferlint.knowledge.api import Api, Callback, Effect, Hook
 
 TABLES: tuple[tuple[Api, ...], ...] = (
     torch.TABLE, torch.VENDORS, torch_data.TABLE, torch_distributed.TABLE, torch_amp.TABLE, torch_optim.TABLE,
+    torch_checks.TABLE, torch_distributions.TABLE,
     numpy.TABLE, torchvision.TABLE, torchaudio.TABLE, lightning.TABLE, accelerate.TABLE, transformers.TABLE,
     ignite.TABLE, einops.TABLE, tensordict.TABLE, torch_geometric.TABLE, torchmetrics.TABLE, tensorboard.TABLE,
     wandb.TABLE, tqdm.TABLE, libraries.TABLE,

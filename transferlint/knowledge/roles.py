@@ -50,14 +50,15 @@ HOT_PATTERN = re.compile(
 
 COLD_PATTERN = re.compile(
     r"^_*(init|new|setup|create_model|create_optimizer|load|save|from_|export|plot|draw|show|visuali[sz]e|"
-    r"parse|download|configure|register|reset_parameters|state_dict|save_checkpoint|load_checkpoint|resume|restore|dump|write_|"
+    r"parse|download|configure|register|reset_parameters|state_dict|save_checkpoint|load_checkpoint|resume|restore|dump|write|"
     r"extra_repr|repr|str|getstate|setstate|get_config|to_json|to_dict|from_dict|serialize|deserialize|install|"
     r"initiali[sz]e|init_.*|warm_?up|calibrate|quantize_model|fuse|prune|merge_and|merge_weights|summary|count_param|"
-    r"print_|log_model|get_args|get_parser|add_.*_args|make_parser|on_load|on_save|upgrade_|migrate|benchmark|profile|"
+    r"print|assert|ensure|(\w+_)?reinitiali[sz]e|log_model|get_args|get_parser|add_.*_args|make_parser|on_load|on_save|upgrade|migrate|benchmark|profile|"
     r"reduce_ex|deepcopy|del|enter|exit|close|teardown|cleanup|shutdown|prepare_data|train_dataloader|"
     r"val_dataloader|test_dataloader|set_up|reload|load_state|tie_weights|unload|get_extra_state|"
-    r"set_extra_state|pickle|unpickle|apply_to_model|post_init|test|cache_(data|manifest|file)\w*|input_example|dummy_inputs?|example_inputs?|"
-    r"calib|calibration|get_calib|sanity)(_|$)|\w+_for_export$"
+    r"set_extra_state|pickle|unpickle|apply_to_model|post_init|test|cache_(data|manifest|file)\w*|(\w+_)?input_examples?|dummy_inputs?|example_inputs?|"
+    r"calib|calibration|get_calib|sanity|generate_artifacts?)(_|$)|\w+_(for_export|debug)$"
+    r"|^_*log_(\w+_)?(samples?|examples?|images?|audios?|videos?|figures?|artifacts?|attention\w*|spectrograms?)$"
     r"|^_*(build|convert|make|create|get)_?(\w*_)?(model|models|optimizer|scheduler|dataset|datasets|dataloader|loader|network|parser|config|"
     r"tokenizer|transform|transforms|vocab|checkpoint|ckpt|state_dict|weights|hf|pretrained|keys|onnx|backbone|layer|layers)$"
     r"|^_*(build|convert)$|^convert_(checkpoint|state_dict|weights|model|hf|ckpt|keys|to_hf|to_onnx)\w*$|^_*build_(model|dataset|optimizer)\w*$"
@@ -108,6 +109,8 @@ DATA_PATTERN = re.compile(
     r"^_*(getitem__|collate|transform|preprocess|augment|tokenize|read|load|open|decode_image|resize|crop|normalize_image|"
     r"get_transform|pad_collate|worker_init|seed_worker|encode_text_file|get_dataset|prepare_dataset)"
 )
+# Of those, what may as well be done on the device.
+WORK_PATTERN = re.compile(r"^_*(transform|preprocess|augment|resize|crop|normalize_image)")
 DATA_BASES = re.compile(
     r"(Dataset|DataModule|DataPipe|Collator|Transform|Augment\w*|Sampler_?Worker|DataReader|DatasetReader)$"
 )
@@ -132,7 +135,10 @@ MODULE_BASE_PATTERN = re.compile(
     r"(^|\.)(\w*Module|\w*Model|\w*Layer|\w*Loss|\w*Encoder|\w*Decoder|\w*Net|\w*Metric|ModelMixin)$"
 )
 
-EPOCH_WORDS = re.compile(r"(^|_)(n_?)?(epochs?|ep)(_|$|s$|\d)", re.IGNORECASE)
+# "ep" alone is an epoch; with a size or a group it is expert parallelism (`ep_size`), as tp, dp and pp are.
+EPOCH_WORDS = re.compile(
+    r"(^|_)(n_?)?(epochs?|ep(?!_(size|rank|group|degree|mesh|world)))(_|$|s$|\d)", re.IGNORECASE
+)
 LOADER_WORDS = re.compile(
     r"(loader|batches|minibatch|mini_batch|data_?iter|iterator|dataset|stream|tqdm|prefetch|train_data|val_data|test_data)",
     re.IGNORECASE,
@@ -143,12 +149,12 @@ FEW_WORDS = re.compile(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re
 _SWITCHES = (
     r"log|logs|logging|print|prints|verbose|debug|vis|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"
     r"frequency|period|save|saving|ckpt|eval|validate|wandb|tensorboard|tb|writer|dump|trace|monitor|sanity|"
-    r"display|record|stats|verify|dry_run|breakdown|timers?|verbosity|logger|test_mode|diagnostics?|assertions?|validation"
+    r"display|record|stats|verify|dry_run|synchroni[sz]ed?|sync_cuda|cuda_sync|breakdown|timers?|verbosity|logger|test_mode|diagnostics?|assertions?|validation"
 )
 INTERVAL_WORDS = re.compile(
     rf"((^|_)({_SWITCHES})$)|((^|_)(should|do|is|need|needs|to|enable|enabled|with|return)_({_SWITCHES})(_|$))"
     rf"|^_?({_SWITCHES})_(interval|every|freq|frequency|enabled|metrics|step|steps|this_step|stats|level|args|now|info|grad\w*)"
-    r"|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
+    r"|^_?print_\w+$|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
     r"|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)",
     re.IGNORECASE,
 )
@@ -159,9 +165,11 @@ COUNTER_WORDS = re.compile(
     r"(step|iter|epoch|batch|idx|index|count|counter|update|episode|tick|frame|^[eijkntx]$|^it$|^ep$|_i$|_it$|seen|round|^bi$|^num$|(^|_)calls?$)",
     re.IGNORECASE,
 )
+BEGINNING = re.compile(r"(^|_)(begin|beginning|start|first)$")
 FIRST_TIME_WORDS = re.compile(r"(cache|initiali[sz]ed|initted|is_init|built|loaded|ready|warm|created)", re.IGNORECASE)
 
 # Names of tensors that are on the host by everybody's convention: `cu_seqlens_cpu`, `host_mask`.
+LENGTH_WORDS = re.compile(r"len(g?ths?|s)?(_|$)")
 HOST_WORDS = re.compile(r"(^|_)(cpu|host)(_|$)")
 DEVICE_WORDS = re.compile(
     r"(^|_)(device|devices|dev|gpu|cuda|ctx|local_rank|gpu_id|device_id|execution_device|accelerator)(_?\d*|_id|s)?$",
@@ -178,13 +186,35 @@ MODEL_WORDS = re.compile(
 CONFIG_WORDS = re.compile(
     r"^(args|arg|cfg|config|conf|opt|opts|options|hparams|params_?cfg|flags|FLAGS|settings|hp|self_?args|kwargs)$"
 )
+# Functions that give the result of a model to people or programs outside of it.
+SERVING = re.compile(
+    r"(^|_)(predict|transcribe|translate|generate|infer|inference|recogni[sz]e|diari[sz]e|synthesi[sz]e|detect|classify|vocode|"
+    r"decode|complete|respond|chat)(_|$)|(^|_)(to|2)_?(str|strings?|text|list|images?|wavs?|numpy|np)(_|$)|\dlist$"
+)
+# Classes that make pictures, files and reports of what a run gives.
+DISPLAY_CLASSES = re.compile(r"(Artifact|Visuali[sz]|Plot|Profiler|Analy[sz]er$|Exporter$)")
+# Classes that serve one request at a time (diffusers, transformers): their `__call__` runs once for each.
+REQUEST_CLASSES = re.compile(r"Pipeline$")
+# Code for the host: what it takes is there, by everybody's convention.
+HOST_FUNCTIONS = re.compile(r"^(?!.*(to|from|onto|offload|move|copy|for|on|and|use)_cpu$)\w+_cpu$")
+HOST_CLASSES = re.compile(r"^_?CPU[A-Z]")
+HOST_PATHS: tuple[str, ...] = ("**/cpu/**", "**/cpu_*/**", "**/*_cpu.py", "**/cpu_*.py", "**/*_numpy.py", "**/*_np.py")
+# What writes a whole file: torch, numpy, soundfile, scipy, torchaudio, torchvision, OpenCV, imageio.
+FILE_WRITERS = re.compile(
+    r"^torch\.save$|^numpy\.savez?(_compressed)?$|(^|\.)(soundfile|sf|wavfile)\.write$|(^|\.)torchaudio\.save$"
+    r"|\.(save_image|write_video|write_png|write_jpeg|imwrite|imsave)$"
+)
 # Counters of what went wrong.
 FAILURES = re.compile(r"(^|_)(non_?finite|nans?|skipped|bad|failed|failures?|errors?|overflows?)(_|$)")
 # Where what is converted, exported or prepared once has its place.
 OFFLINE_PATHS: tuple[str, ...] = (
     "**/export/**", "**/exporters/**", "**/export_*.py", "**/convert_*.py", "**/*_converter.py", "**/*conversion/**",
     "**/*converters/**", "**/data*_processing/**", "**/data*_prep*/**", "**/prepare_*.py", "**/*_prepare.py",
-    "**/preprocess_*.py",
+    "**/preprocess_*.py", "**/*data_simulat*.py", "**/*data_analy*.py", "**/debug*.py",
+    "**/*_to_universal.py", "**/*change_num_partition*.py",
+    *(f"**/{folder}/**/{what}" for folder in ("scripts", "tools", "recipes", "examples") for what in (
+        "extract_*.py", "compute_*.py", "make_*.py", "create_*.py", "eval_*.py", "*_generate.py", "*_generation.py",
+    )),
 )  # fmt: skip
 TEST_PATHS: tuple[str, ...] = (
     "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",

@@ -189,9 +189,9 @@ TABLE: tuple[Api, ...] = (
             " clamp_max clip round floor ceil trunc frac add sub mul div true_divide matmul mm bmm mv addmm"
             " chunk split unbind narrow select diagonal diag triu tril flip roll unfold to_dense to_sparse type_as"
             " where lerp sign cos sin tan acos asin atan atan2 erf fmod remainder maximum minimum amax amin"
-            " aminmax quantile nan_to_num nansum nanmean renorm cross outer inverse det logdet"
+            " aminmax quantile nan_to_num nansum nanmean renorm cross outer det logdet"
             " movedim moveaxis broadcast_to take take_along_dim repeat_interleave conj real imag angle"
-            " nanmedian mode cummax cummin diff logcumsumexp logaddexp multinomial bernoulli baddbmm tensor_split"
+            " nanmedian mode cummax cummin diff logcumsumexp logaddexp bernoulli baddbmm tensor_split"
             " hsplit vsplit floor_divide dequantize",
             "Tensor.",
         ),

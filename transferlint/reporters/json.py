@@ -1,4 +1,5 @@
-"""Everything, as one JSON object: `version`, `findings`, `errors`, `summary`. Keys are only ever added."""
+"""Everything, as one JSON object: `version`, `findings`, `errors`, `summary` and, where asked for, `quiet`. Keys are
+only ever added."""
 
 from __future__ import annotations
 
@@ -6,14 +7,14 @@ import collections
 import json
 from typing import Any
 
-from transferlint.model import Finding, Fix, Heat, Site
+from transferlint.model import Finding, Fix, Heat, QuietSite, Site
 from transferlint.reporters.report import Report, fingerprint, fixable, position
 
 
 def render(report: Report) -> str:
     """The report as JSON, indented, in ASCII. Lines and columns are 1-based code points, offsets 0-based."""
     options = [fixable(finding, report.unsafe) for finding in report.findings]
-    whole = {
+    whole: dict[str, Any] = {
         "version": report.version,
         "findings": [_finding(finding, report) for finding in report.findings],
         "errors": [{"path": problem.path or None, "message": problem.message} for problem in report.problems],
@@ -29,6 +30,8 @@ def render(report: Report) -> str:
             "by_code": dict(sorted(collections.Counter(finding.code for finding in report.findings).items())),
         },
     }
+    if report.quiet is not None:
+        whole["quiet"] = [_quiet(one) for one in report.quiet]
     return json.dumps(whole, indent=2) + "\n"
 
 
@@ -46,6 +49,11 @@ def _finding(finding: Finding, report: Report) -> dict[str, Any]:
         "context": finding.context,
         "fingerprint": fingerprint(finding),
     }
+
+
+def _quiet(one: QuietSite) -> dict[str, Any]:
+    direction = None if one.direction is None else one.direction.value
+    return {**_site(one.site), "direction": direction, "kind": one.kind, "reason": one.reason}
 
 
 def _site(site: Site) -> dict[str, Any]:

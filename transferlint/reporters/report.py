@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 
-from transferlint.model import Finding, Safety
+from transferlint.model import Finding, QuietSite, Safety
 
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
@@ -39,7 +39,8 @@ class Problem:
 class Report:
     """The result of a run. `texts` maps a path to the text that its findings' lines and offsets refer to; `unsafe`
     says that unsafe fixes are allowed; `root` is the absolute folder that paths are relative to; for the `silenced`
-    suppressions were added, and as many more as `known` says stand in the baseline."""
+    suppressions were added, and as many more as `known` says stand in the baseline; `quiet` are the transfers that are
+    quiet on purpose, None where nobody asked."""
 
     findings: tuple[Finding, ...]
     texts: Mapping[str, str]
@@ -52,6 +53,7 @@ class Report:
     root: str = ""
     silenced: tuple[Finding, ...] = ()
     known: int = 0
+    quiet: tuple[QuietSite, ...] | None = None
 
 
 def lines_of(text: str) -> list[str]:

@@ -1,0 +1,213 @@
+"""What transfers and waits cost on this device: `python -m benchmarks.costs [-o DIR] [--short] [--model FILE]`.
+
+Host time of copies by size and kind (pageable or pinned memory, waiting or not), of a scalar read and of waits on an
+idle and on a busy queue, and how long the device then idles. A latency and a bandwidth are fitted to each kind and
+written as the model that the simulated device takes its times from (`runtime_check.cost`).
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import device as devices
+from benchmarks.device import Device, timed
+
+SIZES = [4 << (2 * power) for power in range(14)]  # 4 B, 16 B ... 256 MiB
+SHORT_SIZES = [4, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20]
+DRY_SIZES = [4, 4 << 10, 1 << 20]
+BUSY_MS = (1.0, 10.0)  # of work before a read
+
+
+def main() -> None:
+    """Measure, fit, print, write."""
+    parser = devices.arguments(__doc__)
+    parser.add_argument("--model", type=Path, help="write the fitted model to this file")
+    options = parser.parse_args()
+    device = devices.start()
+    sizes = DRY_SIZES if device.dry else SHORT_SIZES if options.short else SIZES
+    copies = measure_copies(sizes, 5 if device.dry else 15 if options.short else 40)
+    waits = measure_waits(5 if device.dry else 30 if options.short else 200)
+    busy = [measure_busy(ms, 3 if device.dry else 10 if options.short else 30, device) for ms in BUSY_MS]
+    model, problem = fitted(copies, waits, device)
+    result: dict[str, Any] = {"copies": copies, "waits": waits, "busy": busy, "model": model, "problem": problem}
+    devices.write(device, "costs", result, table(result), options.output)
+    if model is not None and options.model is not None and not device.dry:
+        from runtime_check import cost
+
+        cost.write(options.model, rebuilt(model))
+    device.leave(0)
+
+
+def kinds(size: int) -> dict[str, Callable[[], object]]:
+    """Copies of `size` bytes, by kind."""
+    import torch
+
+    count = max(size // 4, 1)
+    there = torch.zeros(count, device="cuda")
+    pageable, pinned = torch.rand(count), torch.rand(count).pin_memory()
+    return {
+        "h2d pageable": lambda: there.copy_(pageable),
+        "h2d pageable non_blocking": lambda: there.copy_(pageable, non_blocking=True),
+        "h2d pinned": lambda: there.copy_(pinned),
+        "h2d pinned non_blocking": lambda: there.copy_(pinned, non_blocking=True),
+        "d2h pageable": lambda: pageable.copy_(there),
+        "d2h pinned": lambda: pinned.copy_(there),
+        "d2h pinned non_blocking": lambda: pinned.copy_(there, non_blocking=True),
+    }
+
+
+def measure_copies(sizes: list[int], rounds: int) -> dict[str, list[list[int]]]:
+    """Of each kind, [bytes, median nanoseconds of the host, median nanoseconds until the copy is done]."""
+    import torch
+
+    found: dict[str, list[list[int]]] = {}
+    for size in sizes:
+        repeats = rounds if size <= 1 << 20 else max(rounds // 4, 3)
+        for kind, copy in kinds(size).items():
+            host, done = [], []
+            for number in range(repeats + 2):
+                torch.cuda.synchronize()
+                taken = timed(copy)
+                whole = taken + timed(torch.cuda.synchronize)
+                if number >= 2:
+                    host.append(taken)
+                    done.append(whole)
+            found.setdefault(kind, []).append([size, round(statistics.median(host)), round(statistics.median(done))])
+    return found
+
+
+def measure_waits(rounds: int) -> dict[str, int]:
+    """Median nanoseconds on an idle queue: of waits and reads, and of launching one small kernel."""
+    import torch
+
+    x = torch.rand(4, device="cuda")
+    one = x[0].clone()
+    event = torch.cuda.Event()
+    event.record()
+    calls: dict[str, Callable[[], object]] = {
+        "torch.cuda.synchronize": torch.cuda.synchronize,
+        "Stream.synchronize": torch.cuda.current_stream().synchronize,
+        "Event.synchronize": event.synchronize,
+        "item": one.item,
+        "tolist of 4": x.tolist,
+        "nonzero": x.nonzero,
+        "launch": lambda: x.add_(1),
+    }
+    found = {}
+    for name, call in calls.items():
+        times = []
+        for number in range(rounds + 5):
+            torch.cuda.synchronize()
+            taken = timed(call)
+            if number >= 5:
+                times.append(taken)
+        found[name] = round(statistics.median(times))
+    return found
+
+
+def measure_busy(milliseconds: float, rounds: int, device: Device) -> dict[str, float]:
+    """A scalar read behind so much work: how long the host is kept, how long that work takes on the device, and how
+    long the device idles between it and the next kernel, against the same without the read (medians, microseconds)."""
+    import torch
+
+    size = 64 if device.dry else 2048
+    a = torch.rand(size, size, device="cuda")
+    count, out = 1, a.clone()
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            torch.mm(a, a, out=out)
+
+    def elapsed(times: int) -> float:
+        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        first.record()
+        work(times)
+        last.record()
+        torch.cuda.synchronize()
+        return float(first.elapsed_time(last))
+
+    elapsed(3)
+    while not device.dry and elapsed(count) < milliseconds and count < 1 << 14:
+        count *= 2
+    rows: dict[str, list[float]] = {"blocked": [], "work": [], "gap": [], "gap without": []}
+    for number in range(rounds):
+        for read in (True, False):
+            torch.cuda.synchronize()
+            marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+            marks[0].record()
+            work(count)
+            marks[1].record()
+            blocked = timed(out[0, 0].item) if read else 0
+            marks[2].record()  # told when the stream gets to it: after the work, or when the host comes back
+            work(1)
+            torch.cuda.synchronize()
+            if number:
+                gap = marks[1].elapsed_time(marks[2]) * 1e3
+                if read:
+                    rows["blocked"].append(blocked / 1e3)
+                    rows["work"].append(marks[0].elapsed_time(marks[1]) * 1e3)
+                rows["gap" if read else "gap without"].append(gap)
+    return {"asked": milliseconds * 1e3, **{name: statistics.median(times) for name, times in rows.items()}}
+
+
+def fitted(
+    copies: dict[str, list[list[int]]], waits: dict[str, int], device: Device
+) -> tuple[dict[str, Any] | None, str]:
+    """The model, as data; None and why where it cannot be fitted."""
+    import dataclasses
+
+    from runtime_check import cost
+
+    lines = {}
+    try:
+        for field, kind in (
+            ("h2d_pinned", "h2d pinned"),
+            ("h2d_pageable", "h2d pageable"),
+            ("d2h_pinned", "d2h pinned"),
+            ("d2h_pageable", "d2h pageable"),
+        ):
+            lines[field] = cost.fit([(size, host) for size, host, _ in copies[kind]])
+    except cost.CostError as error:
+        return None, str(error)
+    launch = round(statistics.median(host for _, host, _ in copies["h2d pinned non_blocking"]))
+    about = device.about
+    source = f"{about['device']}, torch {about['torch']}, {about['date']}"
+    model = cost.CostModel(**lines, launch=launch, sync=waits["torch.cuda.synchronize"], source=source, fitted=True)
+    return dataclasses.asdict(model), ""
+
+
+def rebuilt(model: dict[str, Any]) -> Any:
+    """The model from its data."""
+    from runtime_check import cost
+
+    return cost.CostModel(**{key: cost.Line(**one) if isinstance(one, dict) else one for key, one in model.items()})
+
+
+def table(result: dict[str, Any]) -> str:
+    """Everything, for people."""
+    from runtime_check.reports.units import duration, size
+
+    names = list(result["copies"])
+    sizes = [row[0] for row in result["copies"][names[0]]]
+    rows = [
+        [size(one), *(duration(result["copies"][name][index][1]) for name in names)] for index, one in enumerate(sizes)
+    ]
+    parts = ["Host time of one copy, median:", "", devices.markdown(["bytes", *names], rows), ""]
+    parts += ["Host time on an idle queue, median:", ""]
+    parts += [devices.markdown(["call", "time"], [[name, duration(ns)] for name, ns in result["waits"].items()]), ""]
+    parts += ["`item()` behind work that the device still has to do, medians in µs:", ""]
+    heads = ["work", "host blocked", "device idle after it", "idle without the read"]
+    cells = [[f"{one[key]:.1f}" for key in ("work", "blocked", "gap", "gap without")] for one in result["busy"]]
+    parts += [devices.markdown(heads, cells), ""]
+    if result["model"] is None:
+        return "\n".join([*parts, f"No model: {result['problem']}"])
+    lines = [[key, duration(one["latency"]), f"{one['bandwidth']:.2f} GB/s"] for key, one in result["model"].items()
+             if isinstance(one, dict)]  # fmt: skip
+    return "\n".join([*parts, "Fitted:", "", devices.markdown(["kind", "latency", "bandwidth"], lines)])
+
+
+if __name__ == "__main__":
+    main()

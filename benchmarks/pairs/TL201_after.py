@@ -1,0 +1,19 @@
+"""The norm is taken where the data is."""
+
+import torch
+from workload import Net, batch
+
+
+def run(steps):
+    device = torch.device("cuda")
+    model = Net().to(device)
+    optimizer = torch.optim.AdamW(model.parameters())
+    tokens, labels = (one.to(device) for one in batch())
+    for step in steps:
+        logits = model(tokens)
+        highest = logits.detach().amax(dim=1)
+        loss = torch.nn.functional.cross_entropy(logits - highest[:, None], labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss

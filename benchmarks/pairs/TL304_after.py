@@ -1,0 +1,19 @@
+"""What the mask leaves out counts for nothing."""
+
+import torch
+from workload import Net, batch
+
+
+def run(steps):
+    device = torch.device("cuda")
+    model = Net().to(device)
+    optimizer = torch.optim.AdamW(model.parameters())
+    tokens, labels = (one.to(device) for one in batch())
+    known = labels > 0
+    for step in steps:
+        losses = torch.nn.functional.cross_entropy(model(tokens), labels, reduction="none")
+        loss = losses.where(known, 0.0).sum() / known.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss

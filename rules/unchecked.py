@@ -1,0 +1,73 @@
+"""The fixes of calls of torch that look at their data: the forms of the same functions that do not."""
+
+from __future__ import annotations
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.transfers import Transfer
+from transferlint.knowledge.api import Effect
+from transferlint.model import Edit, Fix, Safety
+from transferlint.syntax import program as p
+
+from .chains import called, method, receiver
+from .creating import outer
+from .importing import torch_name
+from .own_checks import looks
+
+# The forms that give what went wrong back as a tensor (docs.pytorch.org torch.linalg), and where their result is.
+_FORMS = {
+    "torch.linalg.inv": ("inv_ex", "inverse"),
+    "torch.inverse": ("inv_ex", "inverse"),
+    "torch.linalg.solve": ("solve_ex", "result"),
+    "torch.linalg.cholesky": ("cholesky_ex", "L"),
+}
+
+
+def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`Categorical(logits=x, validate_args=False)`, and `torch.linalg.solve_ex(a, b).result`; None for others."""
+    reg = transfer.register
+    made, row = function.code[reg], looks(function, transfer)
+    if row is None or not isinstance(made, p.Call) or any(made.stars) or any(not key for key, _ in made.keywords):
+        return None
+    start, end = function.span(reg)
+    if any(s < end and e > start for s, e in function.file.spans.comments()):
+        return None
+    if row.effect == Effect.VALIDATES:
+        return _trusted(function, made, end)
+    torch, imports = torch_name(function, reg)
+    name = called(function, reg)
+    if not torch:
+        return None
+    if name == "torch.normal" and len(made.args) == 2 and not made.keywords:
+        text = _drawn(function, made, torch)
+        return Fix("draw from the standard normal distribution", Safety.UNSAFE, (*imports, Edit(start, end, text)))
+    inner = receiver(function, reg)
+    title = "do not look whether it went well"
+    if method(function, reg) == "inverse" and inner is not None and not made.args:
+        text = f"{torch}.linalg.inv_ex({outer(function, inner)}).inverse"
+        return Fix(title, Safety.UNSAFE, (*imports, Edit(start, end, text)))
+    if name not in _FORMS or any(key == "out" for key, _ in made.keywords):
+        return None
+    form, field = _FORMS[name]
+    edits = (Edit(*function.span(made.function), f"{torch}.linalg.{form}"), Edit(end, end, f".{field}"))
+    return Fix(title, Safety.UNSAFE, (*imports, *edits))
+
+
+def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
+    """`torch.normal(mean, std)` from numbers that are drawn of no matter what."""
+    mean, std = (outer(function, r) for r in made.args)
+    calls = [one for r in made.args if isinstance(one := function.code[r], p.Call) and len(one.args) == 1]
+    names = [called(function, r) for r in made.args]
+    like = {outer(function, call.args[0]) for call in calls if not call.keywords}
+    if names == ["torch.zeros_like", "torch.ones_like"] and len(like) == 1 and len(calls) == 2:
+        return f"{torch}.randn_like({like.pop()})"
+    return f"({mean} + ({std}) * {torch}.randn_like({std}))"
+
+
+def _trusted(function: FunctionFacts, made: p.Call, end: int) -> Fix | None:
+    """`validate_args=False` among the arguments of a distribution."""
+    inside = function.file.text[: end - 1].rstrip()
+    if function.file.text[end - 1] != ")" or any(key == "validate_args" for key, _ in made.keywords):
+        return None
+    lead = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
+    edit = Edit(len(inside), len(inside), f"{lead}validate_args=False")
+    return Fix("do not look at the arguments", Safety.UNSAFE, (edit,))

@@ -1,0 +1,79 @@
+"""Lines of a file of records, read back: each a plain dictionary, made a record of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from runtime_check.records import (
+    VERSION,
+    Blocked,
+    BusTime,
+    Executed,
+    Header,
+    Link,
+    LinkKind,
+    Missing,
+    Outcome,
+    Profile,
+    RawEvent,
+    Record,
+    RecordError,
+    SiteRecord,
+)
+from transferlint.model import Direction, Site
+
+T = TypeVar("T")
+
+
+def header(path: str | Path, decoded: Sequence[Mapping[str, Any]]) -> Header:
+    """The header, from the first line of the file `path`. Raises RecordError."""
+    if not decoded or decoded[0].get("record") != "header":
+        raise RecordError(f"{path}: not a record of a run: it has no header")
+    version = decoded[0].get("version")
+    if not isinstance(version, int) or version < 1:
+        raise RecordError(f"{path}: the header names no version")
+    if version > VERSION:
+        raise RecordError(f"{path}: written by a newer transferlint (version {version}, this one reads {VERSION})")
+    fields = dict(decoded[0], program=tuple(decoded[0].get("program", ())))
+    return _build(path, 1, lambda: Header(**_without_kind(fields)))
+
+
+def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
+    """The record of the line `number`. Raises RecordError."""
+    makers: dict[str, Callable[[dict[str, Any]], Record]] = {
+        "site": _site_record,
+        "link": lambda inner: Link(**{**inner, "kind": LinkKind(inner["kind"])}),
+        "raw": lambda inner: RawEvent(**inner),
+        "outcome": lambda inner: Outcome(**{**inner, "missing": tuple(Missing(**one) for one in inner["missing"])}),
+        "profile": lambda inner: Profile(**{**inner, "copies": tuple(BusTime(**one) for one in inner["copies"])}),
+        "executed": lambda inner: Executed(inner["path"], tuple(int(line) for line in inner["lines"])),
+    }
+    make = makers.get(str(fields.get("record")))
+    if make is None:
+        raise RecordError(f"{path}:{number}: unknown record {fields.get('record')!r}")
+    return _build(path, number, lambda: make(_without_kind(fields)))
+
+
+def _site_record(fields: dict[str, Any]) -> SiteRecord:
+    blocked = fields["blocked"]
+    changed = {
+        "site": Site(**fields["site"]),
+        "direction": Direction(fields["direction"]),
+        "blocked": Blocked(**{**blocked, "buckets": tuple((int(b), int(n)) for b, n in blocked.get("buckets", ()))}),
+        "chain": tuple(Site(**site) for site in fields["chain"]),
+        "user": Site(**fields["user"]) if fields.get("user") else None,
+    }
+    return SiteRecord(**{**fields, **changed})
+
+
+def _build(path: str | Path, number: int, make: Callable[[], T]) -> T:
+    try:
+        return make()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(f"{path}:{number}: a damaged record: {error}") from error
+
+
+def _without_kind(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key != "record"}

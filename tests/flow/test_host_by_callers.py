@@ -1,0 +1,212 @@
+"""Values that are on the host in every call that can be seen, and code that its name gives to the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from transferlint.flow.values import ARRAY, GIVEN, HOST, MODULE, OBJECT
+from transferlint.model import Level
+
+LookUp = Callable[..., Any]
+
+
+def test_an_argument_that_every_call_gives_from_the_host_is_there(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def capacity(factor: torch.Tensor, least: torch.Tensor):
+            ready = torch.ceil(factor * 4)
+            if ready < least:
+                ready = least
+            return ready
+
+        def gate(logits, k):
+            room = capacity(torch.tensor(k), torch.tensor(4))
+            return room + 1
+    """)
+    assert found.places("factor") == HOST
+    assert found.places("least") == HOST
+    assert found.places("room + 1") == HOST
+    assert not any(t.kind == "truth" and t.before.on_device for f in found.facts.functions for t in f.transfers)
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        "def other(x):\n    gate(torch.relu(x.cuda()))",
+        "class Net(torch.nn.Module):\n    def forward(self, x):\n        return gate(x)",
+    ],
+)
+def test_one_call_from_the_device_is_enough(look: LookUp, caller: str) -> None:
+    text = "import torch\n\ndef gate(t: torch.Tensor):\n    seen = t * 2\n    return seen\n\n"
+    found = look(text + "def host():\n    gate(torch.zeros(3))\n\n" + caller + "\n")
+    assert found.value("seen").on_device
+
+
+def test_what_a_library_calls_is_on_the_device_whoever_else_calls_it(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        class Net(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                return x * 2
+
+        def demo():
+            Net().forward(torch.zeros(3))
+    """)
+    assert found.places("x * 2") == GIVEN
+
+
+def test_tests_tell_nothing_of_arguments(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def gate(t: torch.Tensor):
+            return t * 2
+
+        def test_gate():
+            gate(torch.zeros(3))
+    """)
+    assert found.places("t * 2") == GIVEN
+
+
+def test_a_method_that_overrides_is_told_what_the_base_is_given(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        class Search:
+            def decode(self, scores):
+                return self.partial(scores.cpu().numpy())
+
+            def partial(self, scores: torch.Tensor):
+                raise NotImplementedError
+
+        class Beam(Search):
+            def partial(self, scores: torch.Tensor):
+                return scores[0]
+    """)
+    assert found.value("scores[0]").on_host
+    assert found.value("scores[0]").is_a(ARRAY)
+
+
+def test_what_numpy_computes_with_is_on_the_host(look: LookUp) -> None:
+    found = look("""
+        import numpy as np
+        import torch
+
+        def prune(scores: torch.Tensor, least):
+            for number, row in enumerate(scores):
+                if row[0] > least:
+                    continue
+                kept = np.where(row > least)
+    """)
+    assert found.value("row[0]").on_host
+
+
+def test_an_element_of_a_list_of_objects_is_such_an_object(look: LookUp) -> None:
+    found = look("""
+        from typing import List
+        import torch
+
+        class Hypothesis:
+            tokens: torch.Tensor
+
+        class Net(torch.nn.Module):
+            def forward(self, hypotheses: List[Hypothesis]):
+                for one in hypotheses:
+                    one.tokens.tolist()
+    """)
+    assert found.value("one").is_a(OBJECT)
+    assert not found.value("one.tokens").on_device
+
+
+def test_a_callable_that_takes_tensors_is_none(look: LookUp) -> None:
+    found = look("""
+        from typing import Callable, Optional
+        import torch
+
+        class Net(torch.nn.Module):
+            def forward(self, x, step: Optional[Callable[[torch.Tensor], torch.Tensor]] = None):
+                step = step or self.step
+    """)
+    assert not any(t.kind == "truth" for f in found.facts.functions for t in f.transfers)
+
+
+def test_the_device_of_ones_own_module_is_where_it_was_moved(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        class Net(torch.nn.Module):
+            def __init__(self):
+                self.inner = torch.nn.Linear(2, 2)
+
+            def forward(self, x):
+                return x.to(self.inner.device)
+    """)
+    assert found.value("self.inner").is_a(MODULE)
+    assert found.places("self.inner.device") == GIVEN
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [("fill_indices_cpu", True), ("update_cpu", True), ("copy_to_cpu", False), ("for_cpu", False), ("fill", False)],
+)
+def test_functions_that_are_named_for_the_host(look: LookUp, name: str, host: bool) -> None:
+    found = look(f"import torch\n\ndef {name}(x: torch.Tensor):\n    return x * 2\n")
+    assert found.value("x * 2").on_host is host
+
+
+@pytest.mark.parametrize("path", ["loss/cpu_utils/loss.py", "loss/loss_cpu.py", "loss/loss_numpy.py"])
+def test_files_that_are_named_for_the_host(look: LookUp, path: str) -> None:
+    found = look("import torch\n\ndef loss_of(x: torch.Tensor):\n    return x * 2\n", path=path)
+    assert found.value("x * 2").on_host
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["scripts/extract_features.py", "tools/a/compute_means.py", "recipes/x/make_data.py", "scripts/eval_all.py",
+     "pkg/data_simulation.py", "pkg/data_analyzer.py", "pkg/debug_hook.py"],
+)  # fmt: skip
+def test_what_is_done_offline_is_cold(look: LookUp, path: str) -> None:
+    found = look("def main(loader):\n    for batch in loader:\n        seen\n", path=path)
+    assert found.warmth("seen").cold
+
+
+@pytest.mark.parametrize("path", ["pkg/compute_loss.py", "scripts/train.py", "pkg/checkpoint/activations.py"])
+def test_other_files_are_not(look: LookUp, path: str) -> None:
+    found = look("def main(loader):\n    for batch in loader:\n        seen\n", path=path)
+    assert found.warmth("seen").hot
+
+
+@pytest.mark.parametrize("name", ["write_wavs", "log_samples", "log_attention_maps", "ensure_window", "_reinitialize",
+                                  "_graph_reinitialize", "assert_same", "input_examples", "format_debug"])  # fmt: skip
+def test_functions_that_show_check_or_set_up_are_cold(look: LookUp, name: str) -> None:
+    assert found_in(look, f"class Net:\n    def {name}(self, x):\n        seen\n").cold
+
+
+@pytest.mark.parametrize("name", ["ArtifactGenerator", "Visualizer", "FlopsProfiler", "DataAnalyzer"])
+def test_classes_that_show_what_a_run_gives_are_cold(look: LookUp, name: str) -> None:
+    assert found_in(look, f"class {name}:\n    def generate(self, x):\n        for a in x:\n            seen\n").cold
+
+
+def found_in(look: LookUp, text: str) -> Any:
+    """How often the expression `seen` runs."""
+    return look(text).warmth("seen")
+
+
+def test_a_pipeline_serves_one_request_a_call(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        class FluxPipeline(torch.nn.Module):
+            def __call__(self, prompt, timesteps):
+                at_once = self._ids(prompt)
+                for t in timesteps:
+                    at_each
+    """)
+    assert found.warmth("self._ids(prompt)").level == Level.ONCE
+    assert not found.warmth("self._ids(prompt)").hot
+    assert found.warmth("at_each").hot

@@ -1,0 +1,63 @@
+"""What is quiet on purpose is told with its reason, and what is quiet for lack of knowledge is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from transferlint.flow.quiet import quiet_sites
+from transferlint.model import Direction
+
+LOOP = """
+    import torch
+
+    def train(model, loader, envs, optimizer, device):
+        model.to("cuda")
+        for step, x in enumerate(loader):
+            x = x.to("cuda")
+            action = model(x).argmax(1)
+            envs.step(action.cpu().numpy())
+            loss = model(x).sum()
+            loss.backward()
+            optimizer.step()
+            if step % 100 == 0:
+                print(loss.item())
+            total = loss.item()
+        return total
+
+    def save_checkpoint(model):
+        return {name: value.cpu() for name, value in model.state_dict().items()}
+"""
+
+
+def said(look: Callable[[str], object], source: str) -> dict[str, tuple[str, str]]:
+    """Kind and reason by the text of the first line's part."""
+    facts = look(source).facts  # type: ignore[attr-defined]
+    lines = facts.text.splitlines()
+    return {
+        lines[one.site.line - 1][one.site.column - 1 : one.site.end_column - 1]: (one.kind, one.reason)
+        for one in quiet_sites(facts, ())
+    }
+
+
+def test_each_reason_of_purpose_is_told(look) -> None:
+    found = said(look, LOOP)
+    assert found["action.cpu()"] == ("host", "`envs.step` takes it, which only the host can do")
+    assert found["value.cpu()"][0] == "cold"
+    assert found['x.to("cuda")'][0] == "new data"
+    assert "total = loss.item()" not in found
+    amortised = [one for one in quiet_sites(look(LOOP).facts, ()) if one.kind == "amortised"]
+    assert [one.direction for one in amortised] == [Direction.D2H]
+    assert "so many steps" in amortised[0].reason
+
+
+def test_a_call_of_nobody_knows_how_often_is_no_reason(look) -> None:
+    found = said(look, "import torch\ndef read(x: torch.Tensor):\n    y = x.cuda()\n    return y.item()\n")
+    assert not [kind for kind, _ in found.values() if kind == "rare"]
+
+
+def test_what_is_reported_is_not_told(look) -> None:
+    facts = look(LOOP).facts
+    whole = list(quiet_sites(facts, ()))
+    rest = list(quiet_sites(facts, {whole[0].site}))
+    assert len(rest) < len(whole)
+    assert whole[0] not in rest

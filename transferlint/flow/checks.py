@@ -1,0 +1,94 @@
+"""Calls that look at what they are given, or computed, before they return: linear algebra, draws, distributions."""
+
+from __future__ import annotations
+
+from transferlint.flow import effects
+from transferlint.flow.frame import Frame
+from transferlint.flow.transfers import NUMBER, TRUTH
+from transferlint.flow.values import (
+    CONTAINER,
+    FROM_PARAMETER,
+    HOST,
+    MAY,
+    NOTHING,
+    ON_DEVICE,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    combine,
+)
+from transferlint.knowledge import lookup
+from transferlint.knowledge.api import Effect
+from transferlint.syntax.program import Call, Const, Reg
+
+ROOT = "torch.distributions."
+
+
+def check(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> Value:
+    """Computes where the operands are, and asks for the truth of the result, or of the one operand that is checked."""
+    kept = effects.keep(frame, reg, made, values)
+    row = lookup.row_of(name)
+    looked_at: Value | None = kept
+    if row is not None and row.checks is not None:
+        keyword, position = row.checks
+        given = made.args[position] if len(made.args) > position else effects.keyword(made, keyword)
+        looked_at = frame.values[given] if given is not None else None
+        if looked_at is not None and looked_at.kinds & UNKNOWN and looked_at.on_device:
+            looked_at = looked_at.but(kinds=TENSOR)  # a number would be nowhere
+    if looked_at is not None and looked_at.is_a(TENSOR) and looked_at.on_device:
+        frame.record(reg, TRUTH, None, looked_at, HOST, f"{name.rpartition('.')[2]}(t)", explicit=False)
+    return kept
+
+
+def method(frame: Frame, reg: Reg, made: Call, subject: Value, name: str) -> Value | None:
+    """The same for a method of a tensor; None where the method only computes."""
+    given = frozenset(key for key, r in made.keywords if effects.truthy(frame, r))
+    if lookup.effect_of(f"Tensor.{name}", given=given) is not Effect.CHECK:
+        return None
+    values = [subject if subject.is_a(TENSOR) else subject.but(kinds=TENSOR), *(frame.values[r] for r in made.args)]
+    if not subject.is_a(TENSOR):
+        return effects.keep(frame, reg, made, values)
+    return check(frame, reg, made, values, f"Tensor.{name}")
+
+
+def filled(frame: Frame, made: Call, position: int) -> None:
+    """`x.masked_fill(mask, t)` takes a number from `t` (aten/src/ATen/native/cuda/Indexing.cu, masked_fill__cuda)."""
+    given = made.args[position] if len(made.args) > position else effects.keyword(made, "value")
+    if given is not None and frame.values[given].is_a(TENSOR) and frame.values[given].on_device:
+        frame.record(given, NUMBER, given, frame.values[given], HOST, "masked_fill(mask, t)", explicit=False)
+
+
+def validates(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> Value:
+    """`Normal(mean, std)`: a distribution, whose parameters are looked at unless `validate_args=False`. Only one that
+    will look at later values too has its class's name."""
+    kept = effects.keep(frame, reg, made, values).but(kinds=UNKNOWN)
+    if not frame.file.validates or effects.keyword(made, "validate_args") is not None or any(made.stars):
+        return kept
+    if any(value.kinds & (TENSOR | UNKNOWN | CONTAINER) and value.on_device for value in values):
+        frame.record(reg, TRUTH, None, kept.but(kinds=TENSOR), HOST, "validate_args", explicit=False)
+    return kept.but(name=ROOT + name.rpartition(".")[2])
+
+
+def asks(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value]) -> Value:
+    """`normal.log_prob(x)`: a tensor, once a flag has said that `x` can be a draw."""
+    drawn = draws(receiver, values)
+    if drawn.on_device:
+        frame.record(reg, TRUTH, None, drawn, HOST, "validate_args", explicit=False)
+    return drawn
+
+
+def draws(receiver: Value, values: list[Value]) -> Value:
+    """A tensor where the operands of a distribution are."""
+    operands = [value for value in values if value.kinds & (TENSOR | UNKNOWN)]
+    places, why, _, _, may = combine([receiver, *operands])
+    resident = RESIDENT if places & ON_DEVICE else 0
+    return Value(TENSOR, places, (may & MAY & ~FROM_PARAMETER) | resident, why or receiver.why)
+
+
+def switch(frame: Frame, made: Call) -> Value:
+    """`Distribution.set_default_validate_args(False)`."""
+    given = frame.code[made.args[0]] if made.args else None
+    if isinstance(given, Const) and given.value is False:
+        frame.file.validates = False
+    return NOTHING

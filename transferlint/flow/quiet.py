@@ -1,0 +1,91 @@
+"""Why a transfer is not worth reporting: what it is for, how rarely it runs, or that nothing crosses.
+
+Some of these reasons are of purpose: the transfer crosses, and has to, or runs too rarely to matter. The others say
+that nothing crosses, or that too little is known. Whoever watches a program run may hold only the former against what
+crossed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from transferlint.flow import transfers as t
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.host_only import host_only_use
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import HOST, MODULE, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.warmth import Warmth
+from transferlint.model import Direction, Level, QuietSite, Site
+from transferlint.syntax.program import Reg
+
+WAITS = frozenset({t.SCALAR_READ, t.DOWNLOAD, t.TRUTH, t.NUMBER, t.FORMAT, t.SHAPE, t.SYNCHRONIZE, t.ARRAY})
+# The kinds of reason; the first four are of purpose, whatever else is known. "callers" is cold by those that were seen.
+COLD, AMORTISED, HOST_USE, NEW_DATA = "cold", "amortised", "host", "new data"
+CALLERS, RARE, WAITED, NOTHING = "callers", "rare", "waited", "nothing crosses"
+_BY_CALLERS = "called only from cold code"  # as flow/heat.py says it
+
+
+def why_quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> tuple[str, str]:
+    """The kind of reason for which a recorded transfer is not worth reporting, and the reason in words, the most
+    decisive first; ("", "") where there is none."""
+    before, places = transfer.before, transfer.places
+    if function.role.skip:
+        return NOTHING, "this function is compiled for the device; the host does not run it"
+    reads = transfer.direction in (Direction.D2H, Direction.NONE) and transfer.kind != t.SYNCHRONIZE
+    if reads and before.on_host:
+        return NOTHING, "host value: nothing crosses"
+    if transfer.direction is Direction.D2D and not before.places & ~ON_DEVICE and transfer.kind == t.MOVE:
+        return NOTHING, "it is on the device already; a move to where it is copies nothing"
+    if places == HOST and before.on_host:
+        return NOTHING, "it is on the host already; a move to where it is copies nothing"
+    if warmth.cold:
+        return CALLERS if warmth.cold.startswith(_BY_CALLERS) else COLD, f"cold: {warmth.cold}"
+    if warmth.amortised:
+        return AMORTISED, f"amortised: {warmth.amortised}"
+    if warmth.level < Level.PER_STEP:
+        return RARE, f"not hot: it runs {_often(warmth)}"
+    if reads and before.kinds & MODULE and not before.kinds & TENSOR:
+        return NOTHING, "it is a module, not a tensor"
+    if inner := _waited(function, transfer):
+        return WAITED, f"`{_brief(function.text(inner))}` has made the host wait just before, so this wait is short"
+    if reads and (use := host_only_use(function, transfer.register)):
+        return HOST_USE, f"{use}, which only the host can do"
+    if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.kinds & (TENSOR | UNKNOWN):
+        return NEW_DATA, "an upload of what each step brings: new data has to cross once"
+    return "", ""
+
+
+def quiet_sites(facts: FileFacts, reported: Iterable[Site]) -> Iterator[QuietSite]:
+    """The transfers of a file that are not among the `reported` and are quiet on purpose, in the order of the text."""
+    known = frozenset(reported)
+    for function in facts.functions:
+        for transfer in sorted(function.transfers, key=lambda one: one.register):
+            reg = transfer.register
+            if not function.has_text(reg) or function.site(reg) in known:
+                continue
+            warmth = function.warmth(reg)
+            kind, reason = why_quiet(function, transfer, warmth)
+            # A function of which nobody knows who calls it runs "once a call": that says nothing.
+            if kind in (COLD, CALLERS, AMORTISED, HOST_USE, NEW_DATA, WAITED) or (kind == RARE and warmth.once):
+                yield QuietSite(function.site(reg), transfer.direction, kind, reason)
+
+
+def _waited(function: FunctionFacts, transfer: Transfer) -> Reg | None:
+    """The transfer inside the expression that is read, where that has synchronised already."""
+    if transfer.subject is None or transfer.kind not in WAITS:
+        return None
+    inside = set(function.expression(transfer.subject)) - {transfer.register}
+    for other in function.transfers:
+        waits = other.kind in (t.SHAPE, t.SCALAR_READ, t.NUMBER, t.DOWNLOAD) and other.before.is_a(TENSOR)
+        if waits and other.register in inside and function.has_text(other.register) and other.before.on_device:
+            return other.register
+    return None
+
+
+def _often(warmth: Warmth) -> str:
+    return "once a call" if warmth.level is Level.ONCE else f"once {warmth.level.words.replace('per', 'an')}"
+
+
+def _brief(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 48 else flat[:45] + "..."

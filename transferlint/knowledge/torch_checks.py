@@ -1,0 +1,44 @@
+"""torch: operators that look at what they computed, or were given, before they return: the host waits for a flag."""
+
+from __future__ import annotations
+
+from transferlint.knowledge.api import Api, Effect, named
+
+_LINALG = "docs.pytorch.org torch.linalg"
+
+TABLE: tuple[Api, ...] = (
+    Api(
+        named("torch.linalg.", "inv solve cholesky lu_factor ldl_factor")
+        + named("torch.", "inverse cholesky")
+        + named("Tensor.", "inverse cholesky"),
+        Effect.CHECK,
+        _LINALG + ".inv: 'When inputs are on a CUDA device, this function synchronizes that device with the CPU. For a"
+        " version of this function that does not synchronize, see torch.linalg.inv_ex()'; likewise the others",
+        instead="the `_ex` form (`torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex`) leaves its flag on the device",
+    ),
+    Api(
+        named("torch.linalg.", "eig eigh eigvals eigvalsh svd svdvals matrix_rank pinv"),
+        Effect.CHECK,
+        _LINALG + ".eigh, .svdvals: 'When inputs are on a CUDA device, this function synchronizes that device with the"
+        " CPU'; there is no form that does not",
+        avoidable=False,
+        instead="do it less often, or beside other work: there is no form that does not wait",
+    ),
+    Api(
+        ("torch.multinomial", "Tensor.multinomial"),
+        Effect.CHECK,
+        "source: aten/src/ATen/native/Distributions.cpp multinomial_out: without replacement, or for one sample, reads"
+        " whether the input is finite and not negative, and whether its sum is above zero",
+        unless=("replacement",),
+        avoidable=False,
+        instead="draw by the largest of ratios: `(probs / torch.empty_like(probs).exponential_(1)).argmax(-1)`",
+    ),
+    Api(
+        ("torch.normal",),
+        Effect.CHECK,
+        "source: aten/src/ATen/native/DistributionTemplates.h CHECK_NORMAL_TENSOR_STD: reads whether all of a tensor"
+        " `std` is at least zero",
+        checks=("std", 1),
+        instead="scale a standard draw: `mean + std * torch.randn_like(std)`",
+    ),
+)
