@@ -17,6 +17,7 @@ _CONTAINERS = frozenset(
 )
 _SMALL = 40  # instructions: a definition and a call
 _PAIR = 2
+_CRITERIA = re.compile(r"(^|_)(criterion|criteria|predicate|filter|cond|condition)(_|$)")
 _STATES = re.compile(r"(^|_)(state|states|state_dict|ckpt|checkpoint|weights?|params?|parameters|model|optimizer)(_|$)")
 
 
@@ -38,9 +39,12 @@ def movers(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Transfer]]:
 
 
 def _tidies(function: Function) -> bool:
-    """True for what brings states to the host, and for what only takes from one device to another."""
+    """True for what brings states to the host, for what only takes from one device to another, and for what moves only
+    what a criterion of its callers' selects."""
     to_host = any(q.default.strip("\"'") == "cpu" for q in function.parameters)
     state = any(_STATES.search(q.name) for q in function.parameters)
+    if any(_CRITERIA.search(q.name) for q in function.parameters):
+        return True
     return to_host or state or any(isinstance(made, p.Attr) and made.name == "is_cuda" for made in function.code)
 
 

@@ -16,6 +16,7 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
 )
+from transferlint.knowledge import roles
 from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -152,7 +153,7 @@ def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Con
     function's arguments says that it is hot, the finding is only possible. `loops`: a loop over elements inside is
     enough."""
     warmth = function.warmth(transfer.register)
-    if warmth.weak or (warmth.unsure and not loops):
+    if warmth.weak or (warmth.unsure and not loops) or once_a_request(function, transfer.register):
         return Confidence.POSSIBLE
     before = transfer.before
     if before.is_a(TENSOR) and before.places and not before.places & ~DEVICE:
@@ -160,6 +161,11 @@ def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Con
     if before.places & ON_DEVICE and before.kinds & (TENSOR | UNKNOWN):
         return Confidence.LIKELY
     return Confidence.POSSIBLE
+
+
+def once_a_request(function: FunctionFacts, reg: Reg) -> bool:
+    """True outside the loops of a function whose name says that one call serves one request: `generate`."""
+    return bool(roles.GENERATING.search(function.function.name)) and not function.loops(reg)
 
 
 def put_there(function: FunctionFacts, reg: Reg) -> bool:

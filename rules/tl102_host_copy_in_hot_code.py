@@ -23,6 +23,8 @@ Use instead
 When it is fine
 ---------------
 Where the results of an evaluation do not fit on the device, behind an interval, in saving code, or once after the loop.
+What goes straight to a metric on the host (`metric.append(ids=ids, predict=p.cpu())`) or, of lengths, to
+`pack_padded_sequence` is not reported either.
 
 Fix safety
 ----------
@@ -42,7 +44,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, Transfer
-from transferlint.flow.values import MODULE, TENSOR
+from transferlint.flow.values import ARRAY, MODULE, TENSOR
 from transferlint.knowledge import roles
 from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
@@ -54,6 +56,8 @@ from .collecting import bare
 from .detection import brief, clusters, hot, others, sure, together
 from .leaving import made_in, offered
 from .round_trips import explained
+
+_METRICS = frozenset({"append", "add", "add_batch"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -91,11 +95,52 @@ def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """As for every read; but who writes `.cpu()` believes that it may be elsewhere."""
     confidence = sure(function, transfer)
-    if _served(function, transfer) or _ahead(function, transfer):
+    if any(meant(function, transfer) for meant in (_served, _ahead, _gone_over, _measured)):
         return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
         return Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
     return confidence
+
+
+def _measured(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the copy that is handed at once, by name, to a metric on the host, once a batch:
+    `metric.append(ids=ids, predict=p.cpu(), target=t.cpu())`, and for lengths that go straight to
+    `pack_padded_sequence`, which takes them on the host. A list's `append` takes no names. Also where a step that
+    judges a batch takes it as numbers: `y.cpu().tolist()`."""
+    if function.loops(transfer.register):
+        return False
+    if function.function.name in roles.JUDGING and _as_list(function, transfer.register):
+        return True
+    for user in _uses(function, transfer.register):
+        made = function.code[user]
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        if isinstance(made, p.Call) and isinstance(callee, p.Attr) and callee.name in _METRICS:
+            return any(value == transfer.register for _, value in made.keywords)
+        if isinstance(callee, p.Attr | p.Outer | p.Load) and _named(function, callee) == "pack_padded_sequence":
+            return True
+    return False
+
+
+def _uses(function: FunctionFacts, reg: Reg) -> list[Reg]:
+    """The users of a copy, of what `.numpy()` makes of it, and of the one variable that holds either."""
+    found = list(function.users(reg))
+    for user in list(found):
+        made = function.code[user]
+        if isinstance(made, p.Attr) and made.name in ("numpy", "int", "long"):
+            found += [u for call in function.users(user) for u in function.users(call)]
+    stores = [i.slot for r in found if isinstance(i := function.code[r], p.Store)]
+    once = [slot for slot in stores if len(function.stores(slot)) == 1]
+    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot in once]
+    return found + [user for load in loads for user in function.users(load)]
+
+
+def _as_list(function: FunctionFacts, reg: Reg) -> bool:
+    users = (function.code[user] for user in function.users(reg))
+    return any(isinstance(made, p.Attr) and made.name == "tolist" for made in users)
+
+
+def _named(function: FunctionFacts, callee: p.Attr | p.Outer | p.Load) -> str:
+    return function.function.slot_names[callee.slot] if isinstance(callee, p.Load) else callee.name
 
 
 def _served(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -138,6 +183,24 @@ def _ahead(function: FunctionFacts, transfer: Transfer) -> bool:
     return any(
         isinstance(made := function.code[r], p.Load) and made.slot == store.slot and bool(function.loops(r))
         for r in indexed
+    )
+
+
+def _gone_over(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the one copy that is made an array, which a loop of the host then goes over, instead of one a turn."""
+    ended = statement(function, transfer.register)
+    store = function.code[ended[0]] if ended is not None else None
+    if not isinstance(store, p.Store) or function.loops(transfer.register):
+        return False
+    after = (
+        region.test
+        for region in function.function.regions
+        if region.kind == "for" and region.test is not None and region.test > transfer.register
+    )
+    return function.values[store.value].is_a(ARRAY) and any(
+        isinstance(made := function.code[r], p.Load) and made.slot == store.slot
+        for test in after
+        for r in function.expression(test)
     )
 
 

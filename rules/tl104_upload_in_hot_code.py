@@ -23,7 +23,7 @@ Use instead
 When it is fine
 ---------------
 Uploading each batch once, building a constant before the loop, `torch.full((), v, device=d)`, which fills on the
-device.
+device. A list that is worked out for each sample has to cross: uploaded once a batch, it is not reported.
 
 Fix safety
 ----------
@@ -44,6 +44,7 @@ from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
+from .batch_lists import crosses_once
 from .creating import outer
 from .detection import brief, clusters, each, others, together
 from .round_trips import bounces, returns
@@ -53,12 +54,14 @@ from .uploading import filled, made_before, modern, unawaited, written
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Small uploads in hot code that are not half of a round trip."""
     trips = {f.index: {r for t in f.transfers for r in bounces(f, t)} | set(returns(f)) for f in facts.functions}
-    found = (
+    found = [
         (f, t)
         for f, t in each(facts, BUILD, MOVE)
         if t.register not in trips[f.index] and (_hot(f, t) if t.kind == BUILD else _row(f, t))
-    )
-    for function, group in clusters(found):
+    ]
+    crossing = [crosses_once(f, t.register, t.register) for f, t in found]
+    apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
+    for function, group in (*clusters(apart[0]), *clusters(apart[1])):
         first = group[0]
         warmth = function.warmth(first.register)
         often = warmth.level.words if warmth.hot else "that the device could fill in"
@@ -67,9 +70,17 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{brief(function.text(first.register))}` uploads host values {often}",
             "build it once before, in one upload, or fill it on the device (`torch.full`)",
             others(function, group),
-            Confidence.POSSIBLE if warmth.unsure and not _constant(function, first) else Confidence.LIKELY,
+            _sure(function, first),
             together(function, group, [_fix(function, t) for t in group]),
         )
+
+
+def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
+    """Only possible where no more than the arguments say that it runs repeatedly, and for what has to cross once."""
+    if crosses_once(function, transfer.register, transfer.register):
+        return Confidence.POSSIBLE
+    unsure = function.warmth(transfer.register).unsure and not _constant(function, transfer)
+    return Confidence.POSSIBLE if unsure else Confidence.LIKELY
 
 
 def _hot(function: FunctionFacts, transfer: Transfer) -> bool:

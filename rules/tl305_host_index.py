@@ -43,7 +43,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import HOST_INDEX, MOVE, Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, FROM_PARAMETER, HOST, ON_DEVICE, TENSOR
+from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, FROM_PARAMETER, HOST, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -88,7 +88,7 @@ def _indexed(function: FunctionFacts, transfer: Transfer) -> p.Subscript | p.Set
 def _needs_upload(function: FunctionFacts, transfer: Transfer) -> bool:
     """True where the tensor is on the device on every path that says something, and the index no number in disguise."""
     base = function.values[_indexed(function, transfer).object]
-    if function.warmth(transfer.register).weak or base.places & HOST or not base.is_a(TENSOR):
+    if function.warmth(transfer.register).weak or base.places & HOST or not base.is_a(TENSOR | UNKNOWN):
         return False
     assert transfer.subject is not None
     following = user(function, transfer.register)

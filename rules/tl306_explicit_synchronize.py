@@ -100,10 +100,17 @@ def _clocked(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def _stopwatch(function: FunctionFacts, reg: Reg) -> bool:
-    """True in a method that keeps the time for others, which hot code calls: each step pays for it."""
+    """True in a method that keeps the time for others, which hot code calls: each step pays for it. To wait for one
+    event, and ask it for the time, is what one should do there."""
+    if method(function, reg) == "synchronize" and any(
+        isinstance(made, p.Attr) and made.name == "elapsed_time" for made in function.code[reg : reg + _NEAR]
+    ):
+        waited = receiver(function, reg)
+        if waited is not None and not isinstance(function.code[waited], p.Outer) and not called(function, reg):
+            return False
     warmth = function.warmth(reg)
-    method = function.file.placement.class_of(function.function) is not None
-    return method and warmth.caller is not None and not function.loops(reg)
+    of_class = function.file.placement.class_of(function.function) is not None
+    return of_class and warmth.caller is not None and not function.loops(reg)
 
 
 def _meant(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -21,7 +21,8 @@ Use instead
 When it is fine
 ---------------
 In setup code that runs once (not reported; neither is a function of which nothing in the file says that it runs
-repeatedly), or where random numbers must be the host generator's.
+repeatedly), or where random numbers must be the host generator's. A list that is worked out for each sample has to
+cross: moved once a batch, it is not reported.
 
 Fix safety
 ----------
@@ -46,6 +47,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .batch_lists import crosses_once
 from .creating import make_there
 from .detection import brief, clusters, each, others, together
 from .recreating import make_behind
@@ -53,8 +55,10 @@ from .recreating import make_behind
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors that were made here, except where the code is known to run once."""
-    found = ((f, t) for f, t in each(facts, MOVE) if _made(f, t) is not None)
-    for function, group in clusters(found):
+    found = [(f, t) for f, t in each(facts, MOVE) if _made(f, t) is not None]
+    crossing = [_crosses(*pair) for pair in found]
+    apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
+    for function, group in (*clusters(apart[0]), *clusters(apart[1])):
         first = group[0]
         made = _made(function, first)
         assert made is not None
@@ -66,14 +70,21 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{brief(function.text(first.register))}` makes a tensor on the host and moves it",
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
-            _sure(first),
+            _sure(function, first),
             together(function, group, [make_there(function, t) or make_behind(function, t) for t in group]),
         )
 
 
-def _sure(transfer: Transfer) -> Confidence:
-    """Certain where the target is proven to be the device."""
+def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
+    """Certain where the target is proven to be the device; only possible for what has to cross, and does so once."""
+    if _crosses(function, transfer):
+        return Confidence.POSSIBLE
     return Confidence.LIKELY if transfer.places & ~DEVICE else Confidence.CERTAIN
+
+
+def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
+    made = _made(function, transfer)
+    return made is not None and crosses_once(function, made, transfer.register)
 
 
 def _made(function: FunctionFacts, transfer: Transfer) -> Reg | None:

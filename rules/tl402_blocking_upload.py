@@ -7,7 +7,8 @@ Reports moves to the device without `non_blocking=True` where the source is pinn
 same function has stacked from samples on the host, pinned or not.
 
 Also what leaves no choice: a function that takes batches apart and moves the tensors in them, without a `non_blocking`
-of its own, and a call in hot code of one that has it, as False, and is not given it.
+of its own, and a call in hot code of one that has it, as False, and is not given it; and `copy_` to the device, in hot
+code, from a tensor that is kept on the host in pageable memory.
 
 Why
 ---
@@ -42,8 +43,8 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.sharing import path
-from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import CONTAINER, DTYPE, ON_DEVICE, PINNED, PLAIN, TENSOR, UNKNOWN
+from transferlint.flow.transfers import COPY_INTO, MOVE, Transfer
+from transferlint.flow.values import CONTAINER, DATA, DTYPE, FRESH, HOST, ON_DEVICE, PINNED, PLAIN, TENSOR, UNKNOWN
 from transferlint.flow.writes import Writes
 from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
@@ -86,7 +87,26 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             others(function, group),
             Confidence.LIKELY,
         )
+    for function, group in clusters(pair for pair in hot(facts, COPY_INTO) if _kept_pageable(*pair)):
+        first = group[0]
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` uploads from pageable memory"
+            f" {function.warmth(first.register).level.words}, and the host waits for it",
+            "keep what is uploaded again and again in pinned memory, and copy it with `non_blocking=True`",
+            others(function, group),
+            Confidence.LIKELY,
+        )
     yield from _without_choice(facts)
+
+
+def _kept_pageable(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the upload of a host tensor that an object keeps: it may as well be kept in pinned memory."""
+    before, warmth = transfer.before, function.warmth(transfer.register)
+    if warmth.unsure or warmth.weak or transfer.non_blocking or not transfer.places & ON_DEVICE:
+        return False
+    kept = before.is_a(TENSOR) and before.places == HOST and not before.flags & (PINNED | FRESH | DATA)
+    return kept and transfer.subject is not None and not function.claimed(transfer.register)
 
 
 def _without_choice(facts: FileFacts) -> Iterator[Finding]:

@@ -24,40 +24,14 @@ _LISTED = (
         ),
         _GLOO,
     ),
+    (("torch.optim.ASGD.step",), "the row leaves out that torch/optim/asgd.py uploads eta and mu, too"),
     (
-        methods(
-            [f"torch.distributions.{name}" for name in "Cauchy ContinuousBernoulli Exponential Gumbel HalfCauchy"
-             " HalfNormal Kumaraswamy Laplace LogNormal Normal Pareto Uniform Weibull".split()],
-            "icdf",
-        ),
-        "the row is wrong: torch/distributions/*.py look at the value in log_prob and cdf, most not in icdf",
-    ),
-    (
-        methods([f"torch.distributions.{name}" for name in "HalfNormal LogNormal LogisticNormal Normal".split()],
-                "sample"),
-        "the row is wrong: torch/distributions/normal.py draws by torch.normal, which looks at its standard deviation",
-    ),
-    (("torch.distributions.VonMises.sample",), "the row is wrong: von_mises.py draws until all have been accepted"),
-    (("torch.distributions.Multinomial.sample",), "the row is wrong: it draws with replacement, which reads nothing"),
-    (
-        methods([f"torch.distributions.{name}" for name in ("Binomial", "Multinomial")], "entropy"),
-        "the row is wrong: torch/distributions/binomial.py, multinomial.py read the number of trials",
-    ),
-    (
-        ("torch.optim.Adafactor.step",),
-        "the row is wrong: torch/optim/_adafactor.py reads the norm of each parameter by item()",
-    ),
-    (
-        ("torch.optim.ASGD.step",),
-        "the row is wrong: torch/optim/asgd.py keeps its step on the device, reads it, and uploads eta and mu",
+        ("torch.nn.utils.rnn.unpad_sequence",),
+        "the row leaves out that torch/nn/utils/rnn.py indexes with a mask: uploaded, or counted on the device",
     ),
     (
         ("torch.optim.NAdam.load_state_dict",),
         "the row is wrong: torch/optim/nadam.py keeps mu_product on the host, which load_state_dict uploads",
-    ),
-    (
-        ("torch.nn.utils.rnn.unpad_sequence",),
-        "the row is wrong: torch/nn/utils/rnn.py indexes with a mask, which is uploaded, or counted on the device",
     ),
     (methods(["accelerate.Accelerator", "accelerate.accelerator.Accelerator"], "check_trigger set_trigger"), _TRIGGER),
     (

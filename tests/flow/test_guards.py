@@ -34,6 +34,7 @@ SWITCHES = [
     "config.do_eval",
     "logger.isEnabledFor(10)",
     "args.log_every",
+    "self.hparams.save_interpretations",
 ]
 RANKS = ["rank == 0", "args.local_rank == 0", "dist.get_rank() == 0", "local_rank in (0, -1)", "local_rank in [-1, 0]"]
 MAINS = ["accelerator.is_main_process", "is_master", "is_rank_zero()", "self.trainer.is_global_zero"]
@@ -83,6 +84,24 @@ def test_what_is_guarded_is_amortised(look: LookUp, test: str) -> None:
 @pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES)
 def test_what_stands_in_the_other_arm_is_not(look: LookUp, test: str) -> None:
     assert look(program(test, "else")).warmth("seen").hot
+
+
+def test_what_fills_a_table_that_outlives_the_call_is_amortised(look: LookUp) -> None:
+    text = (
+        "class Net:\n    def forward(self, x):\n        made = {}\n        n = len(x)\n"
+        "        if n not in Net.ops:\n            seen\n            Net.ops[n] = self.make(n)\n"
+        "        if n not in Net.ops:\n            other\n"
+        "        if n not in made:\n            anew\n            made[n] = self.make(n)\n"
+    )
+    found = look(text)
+    assert found.warmth("seen").amortised
+    assert found.warmth("other").hot
+    assert found.warmth("anew").hot
+
+
+def test_what_only_an_old_version_does_is_amortised(look: LookUp) -> None:
+    assert look(program("required_torch_version(min_version=1.8)", "else")).warmth("seen").amortised
+    assert look(program("required_torch_version(min_version=1.8)")).warmth("seen").hot
 
 
 @pytest.mark.parametrize("test", ELSE_INTERVALS)

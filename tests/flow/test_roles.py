@@ -192,3 +192,31 @@ def test_test_paths_are_a_setting(look: LookUp) -> None:
 def test_what_is_done_once_has_its_place(look: LookUp, path: str, cold: bool) -> None:
     found = look("def forward(x):\n    here\n", path=path)
     assert bool(found.warmth("here").cold) is cold
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "hot"),
+    [
+        ("speech/inference/tts.py", "Interface", False),
+        ("speech/inference/tts.py", "torch.nn.Module", True),
+        ("speech/models/tts.py", "Interface", True),
+    ],
+)
+def test_an_interface_for_serving_runs_once_for_each_request(look: LookUp, path: str, base: str, hot: bool) -> None:
+    text = f"import torch\nclass Voice({base}):\n    def forward(self, x):\n        seen\n"
+    assert look(text, path).warmth("seen").hot is hot
+
+
+@pytest.mark.parametrize(("name", "cold"), [("ONNXDecoder", True), ("ExportedGreedy", True), ("Exporting", False)])
+def test_what_runs_an_exported_model_is_no_code_of_the_device(look: LookUp, name: str, cold: bool) -> None:
+    assert bool(look(f"class {name}:\n    def forward(self, x):\n        seen\n").warmth("seen").cold) is cold
+
+
+@pytest.mark.parametrize(("maker", "hot"), [("start_profile", False), ("install", True)])
+def test_the_hooks_of_a_profiler_are_not_hot(look: LookUp, maker: str, hot: bool) -> None:
+    text = (
+        f"class Watch:\n    def {maker}(self, model: torch.nn.Module):\n"
+        "        model.register_forward_hook(self.after)\n"
+        "    def after(self, module, inputs, output):\n        seen\n"
+    )
+    assert look(text).warmth("seen").hot is hot

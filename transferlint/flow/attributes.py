@@ -90,6 +90,9 @@ def read(frame: Frame, reg: Reg, made: Attr) -> Value:
         return Value(TENSOR, base.places & ~ANYWHERE or GIVEN, base.flags | RESIDENT, base.why or (reg,))
     if base.is_a(MODULE) and name in _MODULE_TENSORS and moves_along(frame, made.object, base):
         return Value(TENSOR, GIVEN, PARAMETER | RESIDENT, base.why)
+    part = path.startswith("self.") and path.count(".") > 1 and not base.kinds & (TENSOR | ARRAY)
+    if part and roles.SETTING_WORDS.search(name):
+        return PYTHON  # `self.encoder.subsampling_factor`: what a module was made with
     return _by_name(base, name, reg)
 
 

@@ -49,6 +49,17 @@ def absent(function: Function, test: Reg) -> Slot | None:
     return found.slot if isinstance(found, p.Load) else None
 
 
+def table(function: Function, test: Reg) -> tuple[str, ...]:
+    """How the table is spelled in which a test finds nothing, `key not in self.cache`, where it outlives the call."""
+    made = function.code[test]
+    if not isinstance(made, p.Compare) or made.operators != ("not in",):
+        return ()
+    found = function.code[made.operands[1]]
+    if not isinstance(found, p.Attr) or not isinstance(function.code[found.object], p.Load | p.Outer):
+        return ()
+    return tuple(identifiers(function, made.operands[1]))
+
+
 def _kept(function: Function, reg: Reg) -> frozenset[str]:
     made = function.code[reg]
     base = function.code[made.object] if isinstance(made, p.Attr) else None
@@ -71,6 +82,8 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
         return found if found and all(parts) else ""
     if isinstance(instruction, p.Compare) and len(instruction.operators) == 1:
         return _compared(function, instruction, when)
+    if isinstance(instruction, p.Call) and not when and any("version" in w for w in _called(function, instruction)):
+        return "with an old version only"
     if _has_modulo(function, reg):
         return "" if when else "only every so many steps"
     if isinstance(instruction, p.Load) and instruction.slot not in seen and len(seen) < _FOLLOWED:
@@ -83,6 +96,10 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
     if not when:
         return ""
     return _switch(function, reg)
+
+
+def _called(function: Function, call: p.Call) -> tuple[str, ...]:
+    return tuple(identifiers(function, call.function))[:1]
 
 
 def _compared(function: Function, test: p.Compare, when: bool) -> str:

@@ -70,6 +70,7 @@ class HeatMap:
             (target, Warmth(level, True, caller=(file.key, one.function.index, reg)))
             for one in placed
             for (reg, target), level in one.handed.items()
+            if not roles.PROFILING.search(one.function.qualname)
         ]
         for target, warmth in self.handed:
             self.attach(target, warmth)
@@ -176,9 +177,11 @@ class HeatMap:
         asked = guards.wanting(function, test)
         absent = guards.absent(function, test)
         arm = (m for b in function.blocks if b.region == index for m in function.code[b.start : b.end])
-        return (bool(asked) or absent is not None) and any(
+        table = guards.table(function, test)
+        return (bool(asked) or absent is not None or bool(table)) and any(
             (isinstance(made, p.SetAttr) and made.name in asked and _of_self(function, made.object))
             or (absent is not None and isinstance(made, p.SetItem) and _variable(function, made.value) == absent)
+            or (isinstance(made, p.SetItem) and table == tuple(guards.identifiers(function, made.object)) != ())
             for made in arm
         )
 

@@ -27,7 +27,7 @@ from transferlint.flow.values import (
     join,
 )
 from transferlint.model import Direction
-from transferlint.syntax.program import Const, Load, Reg, Sequence, SetItem, Subscript
+from transferlint.syntax.program import Const, Load, Reg, Sequence, SetItem, Slice, Subscript
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = re.compile(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
@@ -42,6 +42,8 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         if stored is not None:
             return stored
     base, index = frame.values[made.object], frame.values[made.index]
+    if base.kinds == UNKNOWN and base.on_device and _several(frame, made.index):
+        base = base.but(kinds=TENSOR)  # nothing else is there that takes several indices
     if base.is_a(TENSOR):
         _masked(frame, reg, made.index, base, index)
         return base.but(flags=base.flags & ~(_LOST & ~FRESH if index.flags & LITERAL else _LOST))
@@ -73,6 +75,13 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
             uploads=base.uploads,
         )
     return base.item or NOTHING
+
+
+def _several(frame: Frame, at: Reg) -> bool:
+    """True for indices of several dimensions with a slice among them: `x[:, [0]]`."""
+    made = frame.code[at]
+    parts = made.items if isinstance(made, Sequence) and made.kind == "tuple" else ()
+    return any(isinstance(frame.code[r], Slice) for r in parts)
 
 
 def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:

@@ -86,8 +86,12 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
             return Role(cold=f"`{name}` handles an event {amortised or 'of an epoch or a run'}")
     if is_method and info is not None and knowledge.DISPLAY_CLASSES.search(info.name) and not info.module:
         return Role(cold=f"`{info.name}` shows what a run gives")
+    if is_method and info is not None and knowledge.EXPORTED_CLASSES.match(info.name) and not info.module:
+        return Role(cold=f"`{info.name}` runs an exported model")
     if knowledge.EPOCH_HOOKS.match(name):
         return Role(cold=f"`{name}` runs once an epoch")
+    if is_method and info is not None and _serves(file, name, info.bases):
+        return Role(tensors_in=module, request=True)
     plain = name.lstrip("_") if not name.endswith("__") else name
     reason = knowledge.HOT_METHODS.get(plain)
     if reason and (is_method or plain not in ("step", "update", "loss", "backward")):
@@ -107,6 +111,19 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     if name == "__call__" and module:
         return Role(hot="`__call__` runs for every input", tensors_in=True)
     return Role(tensors_in=module and name != "__call__" and "staticmethod" not in function.decorators)
+
+
+def _serves(file: FilePlacement, name: str, bases: tuple[str, ...]) -> bool:
+    """True for `forward`, in a folder for serving, of what answers requests: a class that is no plain module. What
+    serves may hold the model itself: that is hot as ever."""
+    if name not in ("forward", "__call__") or not bases or not knowledge.MODULE_BASES.isdisjoint(bases):
+        return False
+    return serving(file.program.path)
+
+
+def serving(path: str) -> bool:
+    """True for a file in a folder of what serves requests."""
+    return _spec(knowledge.SERVING_PATHS).match_file(path)
 
 
 def _for_host(file: FilePlacement, function: Function) -> bool:

@@ -219,11 +219,12 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
     """What an operation on these operands inherits: (places, why, reads, uploads, MAY flags).
 
     A device operand wins over ones that are on the host for sure: mixing a device tensor with numbers or 0-d host
-    tensors computes on the device. One that is on the device only on some paths is so after the operation too. Where
-    no operand is known to be on the device, the places are united.
+    tensors computes on the device, and so does a tensor that is there on every path, whatever the others may be. One
+    that is on the device only on some paths is so after the operation too. Where no operand is known to be on the
+    device, the places are united.
     """
     places = flags = 0
-    on_host = False
+    on_host = settled = False
     why: tuple[int, ...] = ()
     reads: frozenset[int] = frozenset()
     uploads: frozenset[int] = frozenset()
@@ -238,10 +239,11 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
             on_host = True
             continue
         places |= where
+        settled = settled or (value.is_a(TENSOR) and not where & ~ON_DEVICE)
         if value.places & ON_DEVICE and not why:
             why = value.why
     if places & ON_DEVICE:
-        places &= ON_DEVICE | HOST
+        places &= ON_DEVICE if settled else ON_DEVICE | HOST
     elif on_host:
         places |= HOST
     return places or HOST, why, reads, uploads, flags

@@ -154,7 +154,7 @@ _SWITCHES = (
 INTERVAL_WORDS = re.compile(
     rf"((^|_)({_SWITCHES})$)|((^|_)(should|do|is|need|needs|to|enable|enabled|with|return)_({_SWITCHES})(_|$))"
     rf"|^_?({_SWITCHES})_(interval|every|freq|frequency|enabled|metrics|step|steps|this_step|stats|level|args|now|info|grad\w*)"
-    r"|^_?print_\w+$|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
+    r"|^_?(print|save)_\w+$|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
     r"|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)",
     re.IGNORECASE,
 )
@@ -170,6 +170,10 @@ FIRST_TIME_WORDS = re.compile(r"(cache|initiali[sz]ed|initted|is_init|built|load
 
 # Names of tensors that are on the host by everybody's convention: `cu_seqlens_cpu`, `host_mask`.
 LENGTH_WORDS = re.compile(r"len(g?ths?|s)?(_|$)")
+# Numbers that a module keeps of how it was made.
+SETTING_WORDS = re.compile(
+    r"^(n|num)_|(^|_)(dim|size|rate|rc|lc|factor|ratio|chunk_len|channels|heads|layers|stride|period|threshold)$"
+)
 HOST_WORDS = re.compile(r"(^|_)(cpu|host)(_|$)")
 DEVICE_WORDS = re.compile(
     r"(^|_)(device|devices|dev|gpu|cuda|ctx|local_rank|gpu_id|device_id|execution_device|accelerator)(_?\d*|_id|s)?$",
@@ -191,17 +195,27 @@ SERVING = re.compile(
     r"(^|_)(predict|transcribe|translate|generate|infer|inference|recogni[sz]e|diari[sz]e|synthesi[sz]e|detect|classify|vocode|"
     r"decode|complete|respond|chat)(_|$)|(^|_)(to|2)_?(str|strings?|text|list|images?|wavs?|numpy|np)(_|$)|\dlist$"
 )
+# Functions of which one call is one request, however many tokens it makes.
+GENERATING = re.compile(r"(^|_)generate(_|$)")
+# What judges one batch, with metrics that are mostly computed on the host.
+JUDGING = frozenset({"validation_step", "test_step", "predict_step", "evaluate_batch", "eval_step", "val_step"})
 # Classes that make pictures, files and reports of what a run gives.
 DISPLAY_CLASSES = re.compile(r"(Artifact|Visuali[sz]|Plot|Profiler|Analy[sz]er$|Exporter$)")
 # Classes that serve one request at a time (diffusers, transformers): their `__call__` runs once for each.
 REQUEST_CLASSES = re.compile(r"Pipeline$")
+# Classes that run what was exported: most of what they compute with is the other runtime's, on the host.
+EXPORTED_CLASSES = re.compile(r"^_?(Exported|ONNX|Onnx|TensorRT|TRT|OpenVINO)[A-Z]")
+# Folders of what serves requests, one a call.
+SERVING_PATHS: tuple[str, ...] = ("**/inference/**", "**/deploy/**", "**/serving/**")
+# What hooks itself in to measure, for as long as somebody does.
+PROFILING = re.compile(r"(^|[._])profil(e|er|ing)(_|$|\.)")
 # Code for the host: what it takes is there, by everybody's convention.
 HOST_FUNCTIONS = re.compile(r"^(?!.*(to|from|onto|offload|move|copy|for|on|and|use)_cpu$)\w+_cpu$")
 HOST_CLASSES = re.compile(r"^_?CPU[A-Z]")
 HOST_PATHS: tuple[str, ...] = ("**/cpu/**", "**/cpu_*/**", "**/*_cpu.py", "**/cpu_*.py", "**/*_numpy.py", "**/*_np.py")
 # What writes a whole file: torch, numpy, soundfile, scipy, torchaudio, torchvision, OpenCV, imageio.
 FILE_WRITERS = re.compile(
-    r"^torch\.save$|^numpy\.savez?(_compressed)?$|(^|\.)(soundfile|sf|wavfile)\.write$|(^|\.)torchaudio\.save$"
+    r"^torch\.save$|^numpy\.savez?(_compressed)?$|(^|\.)(soundfile|sf|wavfile)\.write$|(^|\.)\w*audio(_?io)?\.(save|write)$"
     r"|\.(save_image|write_video|write_png|write_jpeg|imwrite|imsave)$"
 )
 # Counters of what went wrong.
@@ -211,7 +225,7 @@ OFFLINE_PATHS: tuple[str, ...] = (
     "**/export/**", "**/exporters/**", "**/export_*.py", "**/convert_*.py", "**/*_converter.py", "**/*conversion/**",
     "**/*converters/**", "**/data*_processing/**", "**/data*_prep*/**", "**/prepare_*.py", "**/*_prepare.py",
     "**/preprocess_*.py", "**/*data_simulat*.py", "**/*data_analy*.py", "**/debug*.py",
-    "**/*_to_universal.py", "**/*change_num_partition*.py",
+    "**/*_to_universal.py", "**/*_export.py", "**/*change_num_partition*.py",
     *(f"**/{folder}/**/{what}" for folder in ("scripts", "tools", "recipes", "examples") for what in (
         "extract_*.py", "compute_*.py", "make_*.py", "create_*.py", "eval_*.py", "*_generate.py", "*_generation.py",
     )),

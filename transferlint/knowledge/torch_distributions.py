@@ -18,11 +18,20 @@ _CHECKED = {
     "relaxed_bernoulli": "RelaxedBernoulli", "relaxed_categorical": "RelaxedOneHotCategorical", "uniform": "Uniform",
     "von_mises": "VonMises", "weibull": "Weibull",
 }  # fmt: skip
-_DRAWN = named(_ROOT, "Categorical OneHotCategorical Multinomial")
+_DRAWN = named(_ROOT, "Categorical OneHotCategorical")
+_SCALED = named(_ROOT, "Normal HalfNormal LogNormal LogisticNormal")
+_REJECTING = named(_ROOT, "VonMises")
+_COUNTING = named(_ROOT, "Binomial Multinomial")
 _NAMES = tuple(f"{_ROOT}{name}" for name in _CHECKED.values())
 _INSTEAD = (
     "`validate_args=False`, or once at the start `torch.distributions.Distribution.set_default_validate_args(False)`"
 )
+
+
+def _of(method: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    """A method of all these distributions but of `others`."""
+    return tuple(name for name in methods(_NAMES, method) if name.rpartition(".")[0] not in others)
+
 
 TABLE: tuple[Api, ...] = (
     Api(
@@ -33,7 +42,7 @@ TABLE: tuple[Api, ...] = (
         instead=_INSTEAD,
     ),
     Api(
-        methods(_NAMES, "log_prob cdf icdf"),
+        methods(_NAMES, "log_prob cdf"),
         Effect.ASKS,
         "source: torch/distributions/distribution.py _validate_sample: reads whether the value is in the support",
         instead=_INSTEAD,
@@ -41,15 +50,27 @@ TABLE: tuple[Api, ...] = (
     Api(
         methods(_DRAWN, "sample"),
         Effect.ASKS,
-        "source: torch/distributions/categorical.py, multinomial.py: draw by torch.multinomial",
+        "source: torch/distributions/categorical.py: draws by torch.multinomial",
         avoidable=False,
         instead="draw by the largest of ratios: `(probs / torch.empty_like(probs).exponential_(1)).argmax(-1)`",
     ),
     Api(
-        tuple(name for name in methods(_NAMES, "sample") if name.rpartition(".")[0] not in _DRAWN)
-        + methods(_NAMES, "rsample entropy"),
+        methods(_SCALED, "sample"),
+        Effect.ASKS,
+        "source: torch/distributions/normal.py: draws by torch.normal, which reads whether the scale is at least zero",
+        instead="`rsample()` under `torch.no_grad()`: the same draw, which asks nothing",
+    ),
+    Api(
+        methods(_REJECTING, "sample") + methods(_COUNTING, "entropy"),
+        Effect.ASKS,
+        "source: torch/distributions/von_mises.py: draws until all are accepted; binomial.py, multinomial.py: read the"
+        " number of trials",
+        avoidable=False,
+    ),
+    Api(
+        _of("sample", _DRAWN + _SCALED + _REJECTING) + _of("entropy", _COUNTING) + methods(_NAMES, "rsample icdf"),
         Effect.DRAWS,
-        _PAGE + " Distribution.sample, rsample, entropy: tensors on the device of the parameters",
+        _PAGE + " Distribution.sample, rsample, entropy, icdf: tensors on the device of the parameters",
     ),
     Api(
         named(_ROOT, "Distribution.set_default_validate_args distribution.Distribution.set_default_validate_args"),

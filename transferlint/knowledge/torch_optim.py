@@ -8,6 +8,7 @@ _OPTIM = "docs.pytorch.org optim"
 _UTILS = "docs.pytorch.org nn 'Utilities'"
 _ADAM_LIKE = "Adadelta Adafactor Adagrad Adam AdamW SparseAdam Adamax ASGD NAdam RAdam RMSprop Rprop SGD"
 OPTIMIZERS = named("torch.optim.", _ADAM_LIKE + " Optimizer")
+_READING = named("torch.optim.", "Adafactor.step ASGD.step")
 
 TABLE: tuple[Api, ...] = (
     Api(
@@ -16,10 +17,17 @@ TABLE: tuple[Api, ...] = (
         _OPTIM + " 'Constructing it'",
     ),
     Api(
-        methods(OPTIMIZERS, "step"),
+        tuple(name for name in methods(OPTIMIZERS, "step") if name not in _READING),
         Effect.NOTHING,
         _OPTIM + " 'Algorithms': with capturable=False (the default) the step counters are host tensors, and are read"
         " there; source: torch/optim/optimizer.py _get_value",
+    ),
+    Api(
+        _READING,
+        Effect.READS_STATE,
+        "source: torch/optim/_adafactor.py reads the norm of each parameter by item(); torch/optim/asgd.py keeps its"
+        " step on the device and reads it",
+        avoidable=False,
     ),
     Api(
         methods(["torch.optim.LBFGS"], "step"),
