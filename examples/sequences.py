@@ -22,7 +22,7 @@ class Recogniser(nn.Module):
         self.decide = nn.Linear(width, 2)
 
     def forward(self, tokens, lengths):
-        lengths = lengths.cpu()  # packing wants them on the host
+        tokens = tokens[:, : lengths.cpu().max()]  # nothing behind the longest
         packed = pack_padded_sequence(self.embed(tokens), lengths, batch_first=True, enforce_sorted=False)
         _, (last, _) = self.recur(packed)
         return self.decide(last[-1])
