@@ -9,6 +9,8 @@ from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .detection import once_a_request
+
 
 def crosses_once(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     """True where a tensor is made (`made`) of a list that is worked out for each sample, `torch.tensor([len(t) for t in
@@ -17,6 +19,8 @@ def crosses_once(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     warmth = function.warmth(moved)
     if function.loops(moved) or warmth.level > Level.PER_STEP:
         return False
+    if made == moved and once_a_request(function, moved):
+        return True
     if warmth.unsure and (roles.SERVING.search(function.function.name) or serving(function.file.program.path)):
         return True
     call = function.code[made]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.host_only import host_only_use
+from transferlint.flow.names import ident
 from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import (
     DEVICE,
@@ -21,6 +22,7 @@ from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+_CALLS = 4  # how far up the calls
 _NEAR = 8  # lines between transfers that one change serves
 _MOVES = frozenset({MOVE, DOWNLOAD})
 Found = tuple[FunctionFacts, Transfer]
@@ -33,7 +35,9 @@ def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Fou
         if function.role.skip:
             continue
         for transfer in function.transfers:
-            if transfer.kind not in kinds or not function.has_text(transfer.register) or function.at_calls(transfer):
+            if transfer.kind not in kinds or not function.has_text(transfer.register):
+                continue
+            if function.at_calls(transfer) or function.told_inside(transfer):
                 continue
             if discarded or transfer.kind not in _MOVES or not dropped(function, transfer):
                 yield function, transfer
@@ -163,9 +167,30 @@ def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Con
     return Confidence.POSSIBLE
 
 
-def once_a_request(function: FunctionFacts, reg: Reg) -> bool:
-    """True outside the loops of a function whose name says that one call serves one request: `generate`."""
-    return bool(roles.GENERATING.search(function.function.name)) and not function.loops(reg)
+def once_a_request(function: FunctionFacts, reg: Reg, depth: int = _CALLS) -> bool:
+    """True outside the loops of a function of which one call serves one request: its name says so (`generate`), or all
+    that calls it where it is hot stands at such a place. And before the loop in which a generator gives one thing
+    after another, where nothing but its name or its arguments says that it runs repeatedly."""
+    if function.loops(reg):
+        return False
+    if roles.GENERATING.search(function.function.name):
+        return True
+    warmth = function.warmth(reg)
+    if warmth.caller is None:
+        return not warmth.seen and _gives_in_turns(function)
+    file = function.file
+    if depth == 0 or warmth.caller[0] != file.path:
+        return False
+    own = ident(file.path, function.index)
+    called = [(other, at) for other in file.functions for at, name in other.calls.items() if name == own]
+    asking = [(other, at) for other, at in called if other is not function and other.warmth(at).hot]
+    return bool(asking) and all(once_a_request(other, at, depth - 1) for other, at in asking)
+
+
+def _gives_in_turns(function: FunctionFacts) -> bool:
+    """True for a generator that yields in a loop of its own."""
+    made = function.code
+    return any(isinstance(one, p.Yield) and not one.many and function.loops(at) for at, one in enumerate(made))
 
 
 def put_there(function: FunctionFacts, reg: Reg) -> bool:

@@ -133,8 +133,9 @@ def _loads(function: FunctionFacts, store: Reg) -> list[Part | Reg] | None:
         if not isinstance(load, p.Load) or load.slot != made.slot:
             continue
         if store < reg < after:
-            if function.loops(reg) != loops:
-                return None
+            around = function.loops(reg)
+            if around != loops[len(loops) - len(around) :]:
+                return None  # in a loop of its own
             found.append(reg)
         elif not again or (reg > after and function.loops(reg) != loops):
             return None

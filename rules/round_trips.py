@@ -110,7 +110,8 @@ def told(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
     """Host decisions: register of a `Test` to the register of the explicit read that it rests on, where the branch that
-    it takes steers device work and the whole stands in hot code."""
+    it takes steers device work and the whole stands in hot code. What was read before the loop that asks, or in a loop
+    that has ended, has been waited for there."""
     reads = {t.register for t in function.transfers if t.kind in READS and t.before.places & ON_DEVICE}
     if not reads:
         return {}
@@ -119,10 +120,19 @@ def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
         if not isinstance(instruction, p.Test) or instruction.kind not in ("if", "elif", "while"):
             continue
         rests = sorted(r for r in function.expression(instruction.value) if r in reads)
-        rests = rests or sorted(function.values[instruction.value].reads & reads)
+        rests = rests or sorted(r for r in function.values[instruction.value].reads & reads if _again(function, r, reg))
         if rests and function.warmth(reg).hot and _steers(function, instruction.value):
             found[reg] = rests[0]
     return found
+
+
+def _again(function: FunctionFacts, read: Reg, test: Reg) -> bool:
+    """True where a read runs as often as a test: in the same loops, comprehensions aside."""
+    regions = function.function.regions
+    first, second = (
+        [at for at in function.loops(reg) if regions[at].kind != "comprehension"] for reg in (read, test)
+    )
+    return first == second
 
 
 def _steers(function: FunctionFacts, test: Reg) -> bool:

@@ -20,7 +20,8 @@ Use instead
 When it is fine
 ---------------
 Behind an interval (`if step % 100 == 0:`), once an epoch, on the last line before leaving the loop, or one bulk
-`.tolist()` before a loop over its elements. None of these is reported.
+`.tolist()` before a loop over its elements; where the device has nothing left to do, behind the synchronize of a
+measurement. None of these is reported.
 
 Fix safety
 ----------
@@ -42,19 +43,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
-from transferlint.flow.transfers import SCALAR_READ
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import SCALAR_READ, Transfer
 from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
 from .detection import brief, clusters, hot, likely, others, sure
 from .leaving import offered
+from .measuring import nothing_left
 from .round_trips import explained
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Scalar reads in hot code that no round-trip rule explains better."""
-    found = ((f, t) for f, t in hot(facts, SCALAR_READ) if likely(f, t) and not explained(f, t))
+    found = ((f, t) for f, t in hot(facts, SCALAR_READ) if _costs(f, t))
     for function, group in clusters(found):
         first = group[0]
         yield function.finding(
@@ -66,6 +68,14 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             sure(function, first),
             offered(function, group),
         )
+
+
+def _costs(function: FunctionFacts, transfer: Transfer) -> bool:
+    return (
+        likely(function, transfer)
+        and not explained(function, transfer)
+        and not nothing_left(function, transfer.register)
+    )
 
 
 RULE = Rule(

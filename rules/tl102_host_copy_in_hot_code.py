@@ -24,7 +24,8 @@ When it is fine
 ---------------
 Where the results of an evaluation do not fit on the device, behind an interval, in saving code, or once after the loop.
 What goes straight to a metric on the host (`metric.append(ids=ids, predict=p.cpu())`) or, of lengths, to
-`pack_padded_sequence` is not reported either.
+`pack_padded_sequence` is not reported either; nor is the one copy of a whole tensor that the host needs, where nothing
+of it goes back: it is made text, a picture or a file, a loop goes over its elements, or it is packed into the result.
 
 Fix safety
 ----------
@@ -40,6 +41,7 @@ is the one copy before a loop that may change the tensor.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -51,13 +53,16 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import statement
+from .chains import origin, statement
 from .collecting import bare
+from .derived import WHOLE, derived
 from .detection import brief, clusters, hot, others, sure, together
+from .host_results import gone_over, host_result
 from .leaving import made_in, offered
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
+_RANKS = re.compile(r"(^|_)top_?ks?$")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -98,8 +103,8 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     if any(meant(function, transfer) for meant in (_served, _ahead, _gone_over, _measured)):
         return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
-        return Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
-    return confidence
+        confidence = Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
+    return Confidence.POSSIBLE if host_result(function, transfer) else confidence
 
 
 def _measured(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -144,10 +149,22 @@ def _named(function: FunctionFacts, callee: p.Attr | p.Outer | p.Load) -> str:
 
 
 def _served(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for the one copy of a result that a function for inference makes: its callers want it on the host."""
-    if not roles.SERVING.search(function.function.name) or function.loops(transfer.register):
+    """True for the one copy of a result that a function for inference makes, or that of each of its best few: its
+    callers want it on the host."""
+    reg = transfer.register
+    around = function.loops(reg)
+    if not roles.SERVING.search(function.function.name) or not all(_ranks(function, loop) for loop in around):
         return False
-    return function.warmth(transfer.register).level < Level.PER_ELEMENT and _always_used(function, transfer)
+    outside = function.function.regions[around[-1]].test if around else None
+    level = function.warmth(reg if outside is None else outside).level
+    return level < Level.PER_ELEMENT and _always_used(function, transfer)
+
+
+def _ranks(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop over how many of the best to give: `for k in self.top_k`, a setting."""
+    test = function.function.regions[loop].test
+    made = function.code[origin(function, test)] if test is not None else None
+    return isinstance(made, p.Attr) and bool(_RANKS.search(made.name))
 
 
 def _always_used(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -171,19 +188,20 @@ def _tests(function: FunctionFacts, reg: Reg) -> Iterator[p.Region]:
 
 
 def _ahead(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for the one copy of lengths that spares a loop many: named for being on the host, and indexed there."""
+    """True for the one copy of lengths that spares a loop many: indexed or gone over there, and named for being on the
+    host, or bound to the same name."""
     ended = statement(function, transfer.register)
     store = function.code[ended[0]] if ended is not None else None
     if not isinstance(store, p.Store) or function.loops(transfer.register):
         return False
     name = function.function.slot_names[store.slot]
-    if not (roles.HOST_WORDS.search(name) and roles.LENGTH_WORDS.search(name)):
-        return False
-    indexed = (made.object for made in function.code if isinstance(made, p.Subscript))
-    return any(
-        isinstance(made := function.code[r], p.Load) and made.slot == store.slot and bool(function.loops(r))
-        for r in indexed
+    again = any(
+        isinstance(made := function.code[r], p.Load) and made.slot == store.slot
+        for r in function.expression(transfer.register)
     )
+    if not roles.LENGTH_WORDS.search(name) or not (roles.HOST_WORDS.search(name) or again):
+        return False
+    return gone_over(function.function, derived(function.function, {transfer.register}, WHOLE))
 
 
 def _gone_over(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -4,7 +4,8 @@ What it does
 ------------
 Reports a move to the device (or a device tensor built from constants), in a loop that changes neither what is moved nor
 where to; and, in a step method, the move of a plain attribute of `self` that nothing but this move brings to the
-device, also where a module keeps it there.
+device, also where a module keeps it there; as possible alone, where the target is the module's own
+(`self.table = self.table.to(self.device)` moves nothing from the second call on).
 
 Why
 ---
@@ -83,14 +84,16 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             yield found
         elif _in_step(function, transfer):
             steps.append((function, transfer))
-    for function, group in clusters(steps):
+    kept = [_stays(function, transfer) for function, transfer in steps]
+    apart = [[pair for pair, is_so in zip(steps, kept, strict=True) if is_so is which] for which in (False, True)]
+    for function, group in (*clusters(apart[0]), *clusters(apart[1])):
         reg, attribute = group[0].register, _attribute(function, group[0])
         assert attribute is not None
         yield function.finding(
             reg,
             *_words(function, group[0], attribute),
             others(function, group),
-            Confidence.LIKELY,
+            Confidence.POSSIBLE if _stays(function, group[0]) else Confidence.LIKELY,
             None if _of_class(function, group[0], attribute) else buffered(function, attribute),
         )
 
@@ -178,6 +181,17 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
 def _kept(function: FunctionFacts, attribute: str) -> bool:
     """True where the function binds the attribute anew."""
     return any(isinstance(made, p.SetAttr) and made.name == attribute for made in function.code)
+
+
+def _stays(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for `self.table = self.table.to(self.device)`: from the second call on it moves nothing. Where the target is
+    another's (`x.device`), a replica that is made anew for each batch moves it each time."""
+    attribute, made = _attribute(function, transfer), function.code[transfer.register]
+    assert attribute is not None
+    given = [*made.args, *(r for key, r in made.keywords if key == "device")][:1] if isinstance(made, p.Call) else []
+    target = function.code[given[0]] if given else None
+    own = isinstance(target, p.Attr) and _is_self(function, target.object)
+    return own and _kept(function, attribute) and not _of_class(function, transfer, attribute)
 
 
 def _of_class(function: FunctionFacts, transfer: Transfer, attribute: str) -> bool:

@@ -23,7 +23,8 @@ Use instead
 
 When it is fine
 ---------------
-Offloading that keeps a model within memory; say so in a suppression.
+Offloading that keeps a model within memory; say so in a suppression. A part of a module that is brought to where the
+input is, and that nothing takes away, is there already: it is not reported.
 
 Fix safety
 ----------
@@ -35,15 +36,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, MOVE
-from transferlint.flow.values import MODULE, ON_DEVICE
+from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.values import MODULE, ON_DEVICE, TENSOR
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .chains import called
 from .detection import brief, hot
 
+_PASSING = frozenset({"builtins.enumerate", "builtins.reversed"})
+_DEPTH = 8
 _MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu"})
 
 
@@ -60,6 +64,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             made.add(transfer.subject)
         if any(r >= 0 and _makes(function, r) and function.loops(r)[:1] == loops[:1] for r in made):
             continue  # a module that is new in every turn has to be moved
+        if _goes_along(function, transfer):
+            continue
         text = brief(function.text(transfer.register))
         yield function.finding(
             transfer.register,
@@ -68,6 +74,49 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             (),
             Confidence.LIKELY,
         )
+
+
+def _goes_along(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a part of `self` that is brought to where a tensor is (`layer.to(x.device)`), and that no method of the
+    class takes away: it has moved with the whole."""
+    made = function.code[transfer.register]
+    info = function.file.placement.class_of(function.function)
+    if info is None or not info.module or not isinstance(made, p.Call) or transfer.subject is None:
+        return False
+    given = [*made.args, *(r for key, r in made.keywords if key == "device")][:1]
+    target = function.code[given[0]] if given else None
+    if not isinstance(target, p.Attr) or target.name != "device" or not function.values[target.object].is_a(TENSOR):
+        return False
+    if not _of_self(function, transfer.subject):
+        return False
+    return not any(
+        one.kind in (MOVE, DOWNLOAD) and one.before.kinds & MODULE and not one.places & ON_DEVICE
+        for other in function.file.functions
+        if function.file.placement.class_of(other.function) is info
+        for one in other.transfers
+    )
+
+
+def _of_self(function: FunctionFacts, reg: Reg, depth: int = _DEPTH) -> bool:
+    """True for `self.layers[i]`, and for what a loop over `self.layers` gives."""
+    made = function.code[reg]
+    if depth == 0:
+        return False
+    if isinstance(made, p.Load):
+        stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
+        return bool(stores) and all(_of_self(function, i.value, depth - 1) for i in stores)
+    if isinstance(made, p.Next):
+        return _of_self(function, made.iterable, depth - 1)
+    if isinstance(made, p.Unpack):
+        return _of_self(function, made.value, depth - 1)
+    if isinstance(made, p.Subscript):
+        return _of_self(function, made.object, depth - 1)
+    if isinstance(made, p.Call) and called(function, reg) in _PASSING and len(made.args) == 1:
+        return _of_self(function, made.args[0], depth - 1)
+    if not isinstance(made, p.Attr):
+        return False
+    owner = function.code[made.object]
+    return isinstance(owner, p.Load) and function.function.slot_names[owner.slot] == "self"
 
 
 def _makes(function: FunctionFacts, reg: Reg) -> bool:

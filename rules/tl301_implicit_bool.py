@@ -24,7 +24,9 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval or a debug switch, on an error path, on host tensors. None of these is reported.
+Behind an interval or a debug switch, on an error path, on host tensors. None of these is reported; neither is the truth
+of a name that stands for more than one number (`bias`, `mask`, `weight`): a tensor would raise there, so that it asks
+for None. As possible alone: `a is b or torch.equal(a, b)`, which mostly does not get to the second question.
 
 Fix safety
 ----------
@@ -57,6 +59,7 @@ from .branchless import without_waiting
 from .detection import Found, brief, clusters, hot, likely, others, sure, together
 from .host_numbers import for_host
 from .own_checks import looks, surely
+from .presence import asks_whether_given, or_equal, switched_apart
 from .reading_ahead import ahead
 from .unchecked import unchecked
 
@@ -64,8 +67,10 @@ from .unchecked import unchecked
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Truth tests of device tensors in hot code."""
     asked = [(f, t) for f, t in hot(facts, TRUTH) if not f.claimed(t.register)]
-    found = ((f, t) for f, t in asked if likely(f, t, loops=False) and looks(f, t) is None)
-    for function, group in clusters(found):
+    found = [(f, t) for f, t in asked if likely(f, t, loops=False) and looks(f, t) is None and not _given(f, t)]
+    same = [or_equal(f, t.register) for f, t in found]
+    apart = [[pair for pair, is_so in zip(found, same, strict=True) if is_so is which] for which in (False, True)]
+    for function, group in (*clusters(apart[0]), *clusters(apart[1])):
         first = group[0]
         yield function.finding(
             first.register,
@@ -73,11 +78,16 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f" {function.warmth(first.register).level.words}",
             "compute without a branch (`torch.where`, `clamp`, a mask), or check behind an interval",
             (*function.why(first.before), *others(function, group)),
-            sure(function, first, loops=False),
+            Confidence.POSSIBLE if or_equal(function, first.register) else sure(function, first, loops=False),
             together(function, group, [_fix(function, t) for t in group]),
         )
     for sure_enough in (True, False):
         yield from _checks([pair for pair in asked if _expected(*pair) is sure_enough])
+
+
+def _given(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a test that asks whether something is there, or that is not asked of a tensor at all."""
+    return asks_whether_given(function, transfer) or switched_apart(function, transfer)
 
 
 def _expected(function: FunctionFacts, transfer: Transfer) -> bool | None:

@@ -53,7 +53,7 @@ from .selecting import selected
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Results whose size the device decides, in hot code."""
-    found = ((f, t) for f, t in hot(facts, SHAPE) if t.before.is_a(TENSOR) and likely(f, t, loops=False))
+    found = ((f, t) for f, t in hot(facts, SHAPE) if t.before.is_a(TENSOR) and likely(f, t, loops=_by_rows(f, t)))
     for function, group in clusters(found):
         first = group[0]
         yield function.finding(
@@ -62,9 +62,18 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f" waits {function.warmth(first.register).level.words}",
             "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum, `output_size=`, `num_classes=`",
             (*function.why(first.before), *others(function, group)),
-            sure(function, first, loops=False),
+            sure(function, first, loops=_by_rows(function, first)),
             together(function, group, [_fix(function, t) for t in group]),
         )
+
+
+def _by_rows(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True in a loop over the elements of a device tensor: it waits for each, however often the function is called."""
+    for index in function.loops(transfer.register)[:1]:
+        test = function.function.regions[index].test
+        over = function.values[test] if test is not None else None
+        return over is not None and over.is_a(TENSOR) and over.on_device
+    return False
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -4,7 +4,8 @@ What it does
 ------------
 Reports `torch.cuda.synchronize()`, `torch.accelerator.synchronize()`, `Stream.synchronize()`, `Event.synchronize()` and
 `torch.cuda.empty_cache()` in hot code, unless a timer is read next to it; in the loop that trains, and in the methods
-of a stopwatch that hot code calls, the timer does not excuse it.
+of a stopwatch that hot code calls, the timer does not excuse it, unless the loop keeps the time of every step in a
+list.
 
 Why
 ---
@@ -38,7 +39,6 @@ torch, the removal is only shown; collectives that wait have no fix.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -51,9 +51,9 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, origin, receiver
 from .detection import brief, clusters, hot, others, together
 from .importing import torch_name
+from .measuring import clocked, guards_copy, timed
 from .rewriting import operand, remove
 
-_TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
 _NEAR = 40
 _MEASURE = (
     "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
@@ -74,7 +74,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first,
             f"`{brief(function.text(first))}` makes the host wait for the device {function.warmth(first).level.words}",
-            _MEASURE if _clocked(function, first) else "remove it; order streams with `wait_stream` or `wait_event`",
+            _MEASURE if clocked(function, first) else "remove it; order streams with `wait_stream` or `wait_event`",
             others(function, group),
             Confidence.LIKELY,
             together(function, group, [_fix(function, t) for t in group]),
@@ -82,21 +82,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 
 def _timed(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a clock is read within a few expressions, but not in a loop that trains: there the wait that makes
-    the clock right takes from each step what it measures."""
-    loop = next(iter(function.loops(reg)), None)
-    if loop is not None and any(
-        isinstance(made, p.Attr) and made.name == "backward" and function.inside(at, loop)
-        for at, made in enumerate(function.code)
-    ):
-        return False
-    return _clocked(function, reg) and not _stopwatch(function, reg)
-
-
-def _clocked(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a clock is read within a few expressions."""
-    around = function.code[max(0, reg - _NEAR) : reg + _NEAR]
-    return any(isinstance(near, p.Attr | p.Outer) and _TIMERS.match(near.name) for near in around)
+    """True where a clock needs the wait, and not in the methods of a stopwatch."""
+    return timed(function, reg) and not _stopwatch(function, reg)
 
 
 def _stopwatch(function: FunctionFacts, reg: Reg) -> bool:
@@ -114,11 +101,16 @@ def _stopwatch(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def _meant(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True where somebody asked for it: an option to save memory, a bound on what is in flight."""
+    """True where somebody asked for it: an option to save memory, a bound on what is in flight, a copy to the host that
+    has to be there."""
     around = function.function.regions[function.region(transfer.register)]
     test = function.code[around.test] if around.test is not None else None
     option = around.kind == "then" and isinstance(test, p.Load | p.Attr)
-    return (option and transfer.api.endswith("empty_cache")) or _queued(function, transfer.register)
+    return (
+        (option and transfer.api.endswith("empty_cache"))
+        or _queued(function, transfer.register)
+        or guards_copy(function, transfer)
+    )
 
 
 def _queued(function: FunctionFacts, reg: Reg) -> bool:

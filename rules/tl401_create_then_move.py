@@ -22,7 +22,9 @@ When it is fine
 ---------------
 In setup code that runs once (not reported; neither is a function of which nothing in the file says that it runs
 repeatedly), or where random numbers must be the host generator's. A list that is worked out for each sample has to
-cross: moved once a batch, it is not reported.
+cross: moved once a batch, it is not reported; neither is what the host reads as well before it is moved, or what takes
+the place of an argument that is no tensor. What several statements work out on the host and `non_blocking=True` moves
+is for TL403.
 
 Fix safety
 ----------
@@ -40,16 +42,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.guards import EMPTY
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import DEVICE, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
 from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
-from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
 from .creating import make_there
 from .detection import brief, clusters, each, others, together
+from .making import instead_of_a_tensor, pins, read_on_host, sources, worked_out_before
 from .recreating import make_behind
 
 
@@ -84,7 +87,14 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
 
 def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
     made = _made(function, transfer)
-    return made is not None and crosses_once(function, made, transfer.register)
+    if made is None:
+        return False
+    if crosses_once(function, made, transfer.register) or instead_of_a_tensor(function, transfer.register):
+        return True
+    if transfer.subject is None or function.loops(transfer.register):
+        return False
+    data = set(sources(function, transfer.subject))
+    return bool(data) and all(read_on_host(function, transfer, one) for one in data)
 
 
 def _made(function: FunctionFacts, transfer: Transfer) -> Reg | None:
@@ -92,24 +102,15 @@ def _made(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     before = transfer.before
     if not (before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH and transfer.places & ON_DEVICE):
         return None
-    if before.reads or not before.why or function.warmth(transfer.register).once:
-        return None
+    warmth = function.warmth(transfer.register)
+    if before.reads or not before.why or (warmth.once and warmth.amortised != EMPTY):
+        return None  # where there is nothing may be often: on the processes that have no part in it
     made = before.why[0]
-    if before.flags & PINNED or _pinned(function, made):
+    if before.flags & PINNED or pins(function, made):
         return None
     if made < 0 or not function.has_text(made) or function.loops(made) != function.loops(transfer.register):
         return None  # made before the loop that moves it: an invariant transfer
-    return made
-
-
-def _pinned(function: FunctionFacts, made: Reg) -> bool:
-    """True for a creation in pinned memory, which is there to be uploaded from."""
-    create = function.code[made] if made >= 0 else None
-    pin = dict(create.keywords).get("pin_memory") if isinstance(create, p.Call) else None
-    if pin is None:
-        return False
-    asked = function.code[pin]
-    return not (isinstance(asked, p.Const) and not asked.value)
+    return None if worked_out_before(function, transfer, made) else made
 
 
 RULE = Rule(

@@ -68,7 +68,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             continue
         if not transfer.api.startswith((".to(", ".cuda")) or _says(function, transfer):
             continue
-        if function.claimed(transfer.register):
+        if function.claimed(transfer.register) or _off_by_default(function, transfer):
             continue
         yield function.finding(
             transfer.register,
@@ -98,6 +98,12 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             Confidence.LIKELY,
         )
     yield from _without_choice(facts)
+
+
+def _off_by_default(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a batch of a loader that pins only if an option asks for it."""
+    loader = batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
+    return loader is not None and loader.unasked
 
 
 def _kept_pageable(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -27,7 +27,7 @@ Use instead
 
 When it is fine
 ---------------
-Uploads of a few bytes are as fast; a tensor that the program makes for the device is better made there (TL401, TL104).
+Uploads of a few bytes are as fast; a tensor that one call makes for the device is better made there (TL401, TL104).
 What is pinned, or may be, is not reported.
 
 Fix safety
@@ -50,6 +50,7 @@ from transferlint.syntax.program import Reg
 
 from .detection import Found, brief, clusters, hot, others, together
 from .loaders import Loader, batch_of, pinning
+from .making import pins, worked_out_before
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -105,11 +106,15 @@ def _unpinned(function: FunctionFacts, transfer: Transfer) -> Loader | None:
 
 
 def _pageable(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for what this function computed or wrapped on the host. What is new, or an attribute of the module, other
-    rules have a better cure for; what was downloaded may have been put into pinned memory."""
+    """True for what this function computed or wrapped on the host. What one call makes, or an attribute of the module,
+    other rules have a better cure for; what was downloaded may have been put into pinned memory."""
     before = transfer.before
-    if not before.is_a(TENSOR) or not before.on_host or before.flags & (PINNED | FRESH | PLAIN) or before.reads:
+    if not before.is_a(TENSOR) or not before.on_host or before.flags & (PINNED | PLAIN) or before.reads:
         return False
+    if before.flags & FRESH:
+        made = before.why[0] if before.why else -1
+        same = made >= 0 and function.loops(made) == function.loops(transfer.register)
+        return same and not pins(function, made) and worked_out_before(function, transfer, made)
     return transfer.subject is not None and _over_host(function, transfer.subject)
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from showing import module, offered, ran, remaining
+from showing import RULES, module, offered, ran, remaining
 
 from proving import same
-from transferlint.model import Safety
+from transferlint import pipeline
+from transferlint.fixes import apply_edits
+from transferlint.model import Confidence, Safety
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 X = "x: torch.Tensor"
@@ -139,14 +141,6 @@ CASES = [
         "m = x.sum()\ny = torch.where(m > 1, x[0], x[1])\n",
         "torch.arange(5.)",
     ),
-    (
-        "TL301",
-        Safety.DISPLAY,
-        XO,
-        "if x is other or torch.equal(x, other):\n    n = 1\n",
-        "if x is other:\n    n = 1\n",
-        "",
-    ),
     ("TL301", Safety.UNSAFE, X, "if all(x > 0):\n    n = 1\n", "if torch.all(x > 0):\n    n = 1\n", "torch.ones(3)"),
     (
         "TL301",
@@ -231,6 +225,16 @@ def test_the_text_is_what_the_page_says(
         shared = before.keys() & after.keys()
         assert shared
         assert all(same(before[name], after[name]) for name in shared)
+
+
+def test_what_is_only_possible_has_a_fix_too() -> None:
+    text = module("if x is other or torch.equal(x, other):\n    n = 1\n", XO)
+    assert remaining("TL301", text) == 0
+    plan = pipeline.Plan((RULES["TL301"],), min_confidence=Confidence.POSSIBLE)
+    (found,) = pipeline.check_bytes("example.py", text.encode(), plan).findings
+    assert found.fix is not None
+    assert found.fix.safety is Safety.DISPLAY
+    assert apply_edits(text, found.fix.edits) == module("if x is other:\n    n = 1\n", XO)
 
 
 @pytest.mark.parametrize(

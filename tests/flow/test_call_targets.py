@@ -387,3 +387,73 @@ def test_a_property_that_is_read_is_called(look: LookUp) -> None:
         """
     )
     assert found.warmth("at_variance").hot
+
+
+def test_a_wrapper_that_uses_what_it_reads_itself_speaks_for_itself(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def check(x):
+            total = float(x.float().sum())
+            if total == float("inf"):
+                raise ValueError("overflow")
+
+        def value(x):
+            return float(x.float().sum())
+
+        class Net(torch.nn.Module):
+            def forward(self, a, b):
+                check(a.grad)
+                check(b.grad)
+                return value(a.grad)
+    """)
+    inner, reg = found.find("float(x.float().sum())", 0)
+    (read,) = [t for t in inner.transfers if t.register == reg]
+    assert not inner.at_calls(read)
+    for function in found.facts.functions:
+        for transfer in function.transfers:
+            if transfer.inside is not None:
+                assert function.told_inside(transfer) is function.text(transfer.register).startswith("check(")
+
+
+def test_an_alternate_constructor_is_as_hot_as_its_calls(look: LookUp) -> None:
+    found = look("""
+        class Part:
+            @classmethod
+            def from_meta(cls, meta):
+                part = cls()
+                part.sizes = meta.tolist()
+                return part
+
+            @classmethod
+            def from_pretrained(cls, meta):
+                part = cls()
+                part.other = meta.sum()
+                return part
+
+        def train_step(meta):
+            Part.from_meta(meta)
+            Part.from_pretrained(meta)
+    """)
+    assert found.warmth("meta.tolist()").hot
+    assert found.warmth("meta.sum()").cold
+
+
+_BOUND = "self.run = MethodType(self.STEPS[kind], self); self.run(x)"
+
+
+@pytest.mark.parametrize("call", [_BOUND, "self.STEPS[kind](self, x)"])
+def test_functions_of_a_table_that_are_bound_before_they_are_called(look: LookUp, call: str) -> None:
+    found = look(f"""
+        from types import MethodType
+
+        class Engine:
+            def _exec_read(self, x):
+                return x.sum()
+
+            def train_batch(self, kind, x):
+                {call}
+
+            STEPS = {{"read": _exec_read}}
+    """)
+    assert found.warmth("x.sum()").hot

@@ -39,6 +39,17 @@ SWITCHES = [
 RANKS = ["rank == 0", "args.local_rank == 0", "dist.get_rank() == 0", "local_rank in (0, -1)", "local_rank in [-1, 0]"]
 MAINS = ["accelerator.is_main_process", "is_master", "is_rank_zero()", "self.trainer.is_global_zero"]
 FIRST_TIMES = ["self.cache is None", "key not in self.cache", "step == 0", "i == 0"]
+HOSTS = ["not cuda", "not use_cuda", "not args.use_gpu", "not torch.cuda.is_available()", "x.device.type != 'cuda'"]
+EMPTY = [
+    "len(x) == 0",
+    "0 == len(x)",
+    "not len(x)",
+    "len(batch.boxes) < 1",
+    "x.shape[0] == 0",
+    "x.size(0) <= 0",
+    "x.numel() == 0",
+    "not x.numel()",
+]
 LAST_TIMES = ["i == len(loader) - 1", "step == total_steps"]
 ORDINARY = [
     "step > 100",
@@ -59,6 +70,23 @@ ORDINARY = [
     "hasattr(self, 'log')",
     "isinstance(x, list)",
     "x.shape[0] == 1",
+    "cuda",
+    "torch.cuda.is_available()",
+    "use_cuda and n > 3",
+    "not (use_cuda and n > 3)",
+    "x.is_available()",
+    "x.device.type == 'cuda'",
+    "device != 'cuda:1'",
+    "len(x) > 0",
+    "len(x) > 1",
+    "not len(x) == 0",
+    "len(self.adapters) == 0",
+    "len(extra) == 0",
+    "len(rest) == 0",
+    "len(past_keys) == 0",
+    "x.size() == 0",
+    "len(x) == 3",
+    "not x.sum()",
 ]
 
 
@@ -69,19 +97,22 @@ def program(test: str, arms: str = "then") -> str:
         "else": "                pass\n            else:\n                seen\n",
     }[arms]
     return (
-        "class Job:\n    def run(self, loader, args, rank, key, x, n, verbose, config, mode, width):\n"
+        "import torch\n"
+        "class Job:\n"
+        "    def run(self, loader, args, rank, key, x, n, verbose, config, mode, width, cuda, use_cuda, device, "
+        "past_keys, extra=(), *rest):\n"
         f"        for step, batch in enumerate(loader):\n            i = epoch = step\n{before}{body}"
     )
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
 def test_what_is_guarded_is_amortised(look: LookUp, test: str) -> None:
     warmth = look(program(test)).warmth("seen")
     assert warmth.amortised
     assert not warmth.hot
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
 def test_what_stands_in_the_other_arm_is_not(look: LookUp, test: str) -> None:
     assert look(program(test, "else")).warmth("seen").hot
 
@@ -327,3 +358,84 @@ def test_an_arm_for_the_host_does_not_run_on_a_device(look: LookUp, test: str) -
 @pytest.mark.parametrize("test", ["n == self.sample_begin", "print_probability", "self.sync_cuda", "synchronize"])
 def test_beginnings_and_more_switches_are_rare(look: LookUp, test: str) -> None:
     assert look(program(test)).warmth("seen").amortised
+
+
+LISTS = """
+class Reduction:
+    def forward(self, x, {parameter}):
+        {before}
+        if {test}:
+            for one in {name}:
+                full
+            return 1
+        seen
+        return 2
+"""
+
+
+@pytest.mark.parametrize("test", ["{0}", "{0} and x", "len({0}) > 0", "len({0})", "not len({0}) == 0"])
+def test_what_follows_when_there_is_something(look: LookUp, test: str) -> None:
+    name = "losses_of_micro_batches"
+    found = look(LISTS.format(parameter=name, test=test.format(name), before="pass", name=name))
+    assert bool(found.warmth("seen").amortised) is ("and" not in test)
+    assert found.warmth("full").hot
+
+
+@pytest.mark.parametrize(
+    ("parameter", "before", "name"),
+    [
+        ("losses", "pass", "x"),
+        ("loss", "pass", "loss"),
+        ("bias", "pass", "bias"),
+        ("losses=()", "pass", "losses"),
+        ("*losses", "pass", "losses"),
+        ("past_losses", "pass", "past_losses"),
+        ("y", "losses = []", "losses"),
+        ("y", "losses = self.pipeline(y)", "losses"),
+    ],
+)
+def test_what_may_well_be_nothing(look: LookUp, parameter: str, before: str, name: str) -> None:
+    test = "losses" if before != "pass" else parameter.strip("*").partition("=")[0]
+    assert look(LISTS.format(parameter=parameter, test=test, before=before, name=name)).warmth("seen").hot
+
+
+def test_a_list_that_is_made_of_others(look: LookUp) -> None:
+    text = LISTS.format(parameter="rows", test="losses", before="losses = [r.loss for r in rows]", name="losses")
+    assert look(text).warmth("seen").amortised == "only when there is nothing"
+
+
+def test_the_choice_of_what_stands_for_nothing(look: LookUp) -> None:
+    text = "class Net:\n    def forward(self, rows):\n        y = rows.sum() if len(rows) > 0 else zero()\n"
+    assert look(text).warmth("zero()").amortised == "only when there is nothing"
+    assert look(text).warmth("rows.sum()").hot
+
+
+def test_what_follows_an_option_that_is_set_is_the_other_way_to_do_it(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        class Decoder(torch.nn.Module):
+            def forward(self, x):
+                if self.graph is not None:
+                    return self.graph.replay(x)
+                return x.sum().item()
+    """)
+    assert found.warmth("x.sum().item()").hot
+
+
+@pytest.mark.parametrize(("test", "hot"), [("len(losses) == 0", False), ("len(losses) > 0", True)])
+def test_a_list_that_is_filled_here_is_seldom_empty(look: LookUp, test: str, hot: bool) -> None:
+    found = look(f"""
+        import torch
+
+        class Loss(torch.nn.Module):
+            def forward(self, pairs, device):
+                losses = []
+                for a, b in pairs:
+                    if a.shape == b.shape:
+                        losses.append((a - b).sum())
+                if {test}:
+                    return torch.zeros([1]).to(device)
+                return sum(losses)
+    """)
+    assert found.warmth("torch.zeros([1]).to(device)").hot is hot

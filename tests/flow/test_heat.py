@@ -279,3 +279,30 @@ def test_an_arm_that_warns_is_an_error_path(look: LookUp, warn: str) -> None:
     text = f"{head}            {warn}\n            seen\n        after\n"
     assert look(text).warmth("seen").amortised == "an error path"
     assert look(text).warmth("after").hot
+
+
+@pytest.mark.parametrize(("before", "rare"), [("return self.a", True), ("x = 3", False)])
+def test_what_warns_once_the_rest_has_left(look: LookUp, before: str, rare: bool) -> None:
+    head = f"class Net:\n    def forward(self, x):\n        if self.ready:\n            {before}\n"
+    text = f"{head}        logger.warning('slow')\n        seen\n        return x\n"
+    assert bool(look(text).warmth("seen").amortised) is rare
+    branches = text.replace("        seen", "        if x:\n            x = 1\n        seen")
+    assert look(branches).warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "test", "rare"),
+    [
+        ("(nn.Module)", "forward", "loss.item() > 1.0", True),
+        ("(nn.Module)", "forward", "self.talks", False),
+        ("(nn.Module)", "training_step", "loss.item() > 1.0", False),
+        ("", "forward", "loss.item() > 1.0", False),
+    ],
+)
+def test_what_a_forward_pass_prints_is_an_exception(
+    look: LookUp, base: str, method: str, test: str, rare: bool
+) -> None:
+    head = f"from torch import nn\nclass Net{base}:\n    def {method}(self, loss):\n        if {test}:\n"
+    found = look(f"{head}            print('out of range')\n            seen\n        after\n")
+    assert bool(found.warmth("seen").amortised) is rare
+    assert found.warmth("after").hot

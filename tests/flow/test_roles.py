@@ -220,3 +220,30 @@ def test_the_hooks_of_a_profiler_are_not_hot(look: LookUp, maker: str, hot: bool
         "    def after(self, module, inputs, output):\n        seen\n"
     )
     assert look(text).warmth("seen").hot is hot
+
+
+@pytest.mark.parametrize(
+    ("decorator", "cold"),
+    [
+        ("functools.lru_cache(maxsize=2)", True),
+        ("lru_cache", True),
+        ("functools.cache", True),
+        ("cached_property", True),
+        ("cache_output", False),
+        ("nn.cache", False),
+        ("torch.no_grad()", False),
+    ],
+)
+def test_what_is_kept_after_the_first_call_is_cold(look: LookUp, decorator: str, cold: bool) -> None:
+    head = "import functools\nfrom functools import cached_property, lru_cache\n"
+    head += "class Net:\n    def forward(self, x):\n        return self.grid(3)\n"
+    text = f"    @{decorator}\n    def grid(self, n):\n"
+    warmth = look(f"{head}{text}        for i in range(n):\n            seen\n").warmth("seen")
+    assert bool(warmth.cold) is cold
+    assert warmth.hot is not cold
+
+
+@pytest.mark.parametrize("hook", ["on_stage_end", "on_stage_start"])
+def test_what_the_stages_of_epochs_call(look: LookUp, hook: str) -> None:
+    assert look(f"class Brain:\n    def {hook}(self, stage):\n        seen\n").warmth("seen").cold
+    assert not look(f"def {hook}(stage):\n    seen\n").warmth("seen").cold

@@ -17,6 +17,7 @@ from transferlint.flow.values import (
     LOADER,
     MAPPING,
     MODULE,
+    NOTHING,
     OBJECT,
     OPTIMIZER,
     PYTHON,
@@ -24,6 +25,7 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
     Value,
+    join,
 )
 from transferlint.syntax.program import Function
 
@@ -50,6 +52,7 @@ _OF_PYTHON = re.compile(
 )
 _CALLABLE = re.compile(r"^((typing|collections\.abc)\.)?Callable\[")
 _LIST = re.compile(r"(?:typing\.)?(?:List|list|Sequence|Iterable)\[([A-Za-z_][\w.]*)\]$")
+_PARTS = re.compile(r"(?:typing\.|t\.)?(Tuple|tuple|List|list|Sequence|Iterable)\[(.*)\]$")
 _NAME = re.compile(r"[A-Za-z_][\w.]*$")
 
 
@@ -59,7 +62,7 @@ def annotated(file: FilePlacement, function: Function, text: str, tensor: Value)
     text = text.strip("\"'")
     plain = re.sub(r"^(typing\.)?Optional\[(.*)\]$", r"\2", text)
     plain = re.sub(r"\s*\|\s*None$", "", plain).strip("\"'")
-    return _instance(file, function, plain) or _known(text, plain, tensor)
+    return _instance(file, function, plain) or _mixed(file, function, plain, tensor) or _known(text, plain, tensor)
 
 
 def promised(file: FilePlacement, function: Function) -> Value | None:
@@ -84,6 +87,38 @@ def _instance(file: FilePlacement, function: Function, plain: str) -> Value | No
     if info.data:
         return Value(OBJECT | UNKNOWN, HOST, name=ident(info.key, info.index))
     return Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
+
+
+def _mixed(file: FilePlacement, function: Function, plain: str, tensor: Value) -> Value | None:
+    """A tuple, or a list of tuples, of which some items are tensors and others are not: `List[Tuple[Tensor, int]]`."""
+    found = _PARTS.match(plain)
+    if found is None or not _TENSOR_NAMES.search(plain):
+        return None
+    parts = _split(found[2])
+    if found[1] not in ("Tuple", "tuple"):
+        item = _mixed(file, function, parts[0], tensor) if len(parts) == 1 else None
+        return Value(CONTAINER, item.places, item.flags, item.why, item) if item is not None else None
+    if len(parts) < 2 or "..." in parts:
+        return None
+    items = tuple(annotated(file, function, part, tensor) or NOTHING for part in parts)
+    if all(item.is_a(TENSOR) for item in items):
+        return None
+    whole: Value | None = None
+    for one in items:
+        whole = join(whole, one)
+    return Value(CONTAINER, tensor.places, tensor.flags, tensor.why, whole, items)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between the commas that stand in no bracket."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "[(") - (letter in "])")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
 def _known(annotation: str, plain: str, tensor: Value) -> Value | None:

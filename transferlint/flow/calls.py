@@ -171,7 +171,11 @@ def _torch(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
             return frame.values[made.args[0]]
         if name == "torch.load":
             return _load(frame, made)
-        return effects.keep(frame, reg, made, list(arguments(frame, made)))
+        values = arguments(frame, made)
+        if not name.endswith(("einsum", "index_put", "meshgrid", "broadcast_tensors", "block_diag")):
+            # Behind the first argument lists and tuples are sizes and dimensions: `F.pad(x, (0, n))`.
+            values = [value for at, value in enumerate(values) if not at or not value.is_a(CONTAINER)]
+        return effects.keep(frame, reg, made, values)
     if name.startswith("torch.nn.utils.rnn.") or name.startswith("torch.nn.utils.clip_grad"):
         return (
             Value(TENSOR, GIVEN, RESIDENT, (reg,))

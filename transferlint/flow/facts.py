@@ -37,7 +37,7 @@ class FunctionFacts:
         self.values: list[Value] = placed.values
         self.transfers: list[Transfer] = placed.transfers
         self.calls: dict[Reg, str] = placed.calls
-        self._wrapped = {(one.transfer.register, one.transfer.kind) for one in placed.passed}
+        self._wrapped = {(one.transfer.register, one.transfer.kind): one for one in placed.passed}
         self.role = placed.role
         self._users: list[list[Reg]] | None = None
         self._claims: dict[str, frozenset[Reg]] = {}
@@ -47,15 +47,32 @@ class FunctionFacts:
         return self.file.heat.at(self.index, reg)
 
     def at_calls(self, transfer: Transfer) -> bool:
-        """True for a transfer that this function only wraps, where a call makes it hot: it counts there."""
+        """True for a transfer that this function only wraps, where a call makes it hot: it counts there, unless this
+        function is the one to change."""
         if (transfer.register, transfer.kind) not in self._wrapped:
             return False
         caller = self.warmth(transfer.register).caller
-        if caller is None:
+        if caller is None or self._keeps(transfer.register, transfer.kind):
             return False
         owner = self.file.placement if caller[0] == self.file.path else self.file.elsewhere(caller[0])
         calling = owner.placed.get(caller[1]) if owner is not None else None
         return calling is not None and calling.calls.get(caller[2]) == ident(self.file.path, self.index)
+
+    def told_inside(self, transfer: Transfer) -> bool:
+        """True for a call of what wraps a transfer, where that tells of it itself."""
+        if transfer.inside is None or transfer.inside[0] != self.file.path:
+            return False
+        _, index, reg = transfer.inside
+        return self.file.functions[index]._keeps(reg, transfer.kind)
+
+    def _keeps(self, reg: Reg, kind: str) -> bool:
+        """True for a wrapped transfer of what is on the device by all calls, of which the function does not give back
+        what it read: it uses that itself, and code of the same file calls it. One finding serves all calls then."""
+        one = self._wrapped.get((reg, kind))
+        if one is None or one.returned or one.transfer.inside is not None or not one.transfer.before.on_device:
+            return False
+        caller = self.warmth(reg).caller
+        return caller is not None and caller[0] == self.file.path
 
     def wrapped(self, transfer: Transfer) -> tuple[Evidence, ...]:
         """For a call of what wraps a transfer: the site of the transfer itself."""

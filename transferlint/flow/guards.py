@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from transferlint.flow.operands import operands
@@ -10,6 +11,13 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 _FOLLOWED = 4
+EMPTY = "only when there is nothing"
+_NONE = frozenset({("==", 0), ("<", 1), ("<=", 0)})
+_FILLED = frozenset({("!=", 0), (">=", 1), (">", 0)})
+_DEVICE_FLAGS = re.compile(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)(_is)?(_available|_enabled)?$")
+# A plural; not a class, a bias, an axis or a position.
+_PLURAL = re.compile(r"(^|_)(?!(args|kwargs|pos|has|is|this)(_|$))\w*[^\Waiosu_]s(_|$)")
+_EARLIER = re.compile(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -17,54 +25,6 @@ def rare(function: Function, test: Reg, when: bool, stores: dict[Slot, Reg]) -> 
     """Why `test` being `when` is rare ("an interval", "a logging switch", ...), "" where nothing says so.
     `stores` are the function's `single_stores`."""
     return _rare(function, test, when, stores, frozenset())
-
-
-def wanting(function: Function, test: Reg) -> frozenset[str]:
-    """The attributes of `self` that a test finds missing (`not self.x`, `self.x is None`) or small (`n > self.x`)."""
-    made = function.code[test]
-    if isinstance(made, p.Boolean):
-        return frozenset().union(*(wanting(function, part) for part in made.operands))
-    if isinstance(made, p.Unary) and made.operator == "not":
-        return _kept(function, made.operand)
-    if isinstance(made, p.Compare) and len(made.operators) == 1:
-        left, right = made.operands
-        if made.operators[0] in (">", ">="):
-            return _kept(function, right)
-        if made.operators[0] in ("<", "<="):
-            return _kept(function, left)
-        constant = function.code[right]
-        if made.operators[0] in ("is", "==") and isinstance(constant, p.Const) and constant.value is None:
-            return _kept(function, left)
-    return frozenset()
-
-
-def absent(function: Function, test: Reg) -> Slot | None:
-    """The variable that a test finds to be None (or nothing); None where it asks something else."""
-    made = function.code[test]
-    reg = made.operand if isinstance(made, p.Unary) and made.operator == "not" else None
-    if isinstance(made, p.Compare) and made.operators == ("is",):
-        constant = function.code[made.operands[1]]
-        reg = made.operands[0] if isinstance(constant, p.Const) and constant.value is None else None
-    found = function.code[reg] if reg is not None else None
-    return found.slot if isinstance(found, p.Load) else None
-
-
-def table(function: Function, test: Reg) -> tuple[str, ...]:
-    """How the table is spelled in which a test finds nothing, `key not in self.cache`, where it outlives the call."""
-    made = function.code[test]
-    if not isinstance(made, p.Compare) or made.operators != ("not in",):
-        return ()
-    found = function.code[made.operands[1]]
-    if not isinstance(found, p.Attr) or not isinstance(function.code[found.object], p.Load | p.Outer):
-        return ()
-    return tuple(identifiers(function, made.operands[1]))
-
-
-def _kept(function: Function, reg: Reg) -> frozenset[str]:
-    made = function.code[reg]
-    base = function.code[made.object] if isinstance(made, p.Attr) else None
-    own = isinstance(base, p.Load) and function.slot_names[base.slot] == "self"
-    return frozenset([made.name]) if isinstance(made, p.Attr) and own else frozenset()
 
 
 def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], seen: frozenset[Slot]) -> str:
@@ -81,7 +41,7 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
         found = next(parts)
         return found if found and all(parts) else ""
     if isinstance(instruction, p.Compare) and len(instruction.operators) == 1:
-        return _compared(function, instruction, when)
+        return _compared(function, instruction, when) or _uncounted(function, instruction, when, stores)
     if isinstance(instruction, p.Call) and not when and any("version" in w for w in _called(function, instruction)):
         return "with an old version only"
     if _has_modulo(function, reg):
@@ -91,10 +51,12 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
         found = _rare(function, source, when, stores, seen | {instruction.slot}) if source is not None else ""
         if found:
             return found
-    if isinstance(instruction, p.Attr) and instruction.name in ("is_cuda", "is_cpu"):
-        return "on the host only" if (instruction.name == "is_cpu") == when else ""
+    if isinstance(instruction, p.Attr) and instruction.name == "is_cpu":
+        return "on the host only" if when else ""
     if not when:
-        return ""
+        if _asks_for_device(function, reg):
+            return "on the host only"
+        return EMPTY if _counted(function, reg, stores) or _listed(function, reg, stores) else ""
     return _switch(function, reg)
 
 
@@ -112,10 +74,15 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
     constant = function.code[right]
     if isinstance(constant, p.Const) and constant.value is None and operator in ("is", "is not"):
         if (operator == "is") == when and _cached(function, left):
-            return "only the first time"
+            # What follows `if self.mode is not None: return ...` may as well be the other way to do it.
+            asked = function.code[left]
+            named = isinstance(asked, p.Attr) and not roles.FIRST_TIME_WORDS.search(asked.name)
+            return "" if named and operator == "is not" else "only the first time"
         return ""
     if isinstance(constant, p.Const) and constant.value == "cpu" and operator in ("==", "!="):
         return "on the host only" if (operator == "==") == when else ""
+    if isinstance(constant, p.Const) and constant.value == "cuda" and operator in ("==", "!="):
+        return "on the host only" if (operator == "!=") == when else ""
     words = [w for side in (left, right) for w in identifiers(function, side)]
     if operator == "==" and when and any(roles.BEGINNING.search(w) for w in words):
         return "only the first time"
@@ -134,7 +101,7 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
         return "only the first time"
     if (
         operator in ("==", "!=")
-        and any(w in ("len", "last", "total_steps") for w in words)
+        and any(w in ("last", "total_steps") or (w == "len" and not isinstance(constant, p.Const)) for w in words)
         and (operator == "==") == when
     ):
         return "only the last time"
@@ -145,6 +112,91 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
     if operator in ("==", "!=", "in") and any(roles.RANK_WORDS.search(w) for w in words) and _constant(constant):
         return "on one process only"
     return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else ""
+
+
+def _asks_for_device(function: Function, reg: Reg) -> bool:
+    """True for `use_cuda`, `x.is_cuda` and `torch.cuda.is_available()`."""
+    made = function.code[reg]
+    if isinstance(made, p.Call):
+        asked, *of = (*identifiers(function, made.function), "")
+        return asked == "is_available" and of[0] in ("cuda", "get_accelerator", "accelerator")
+    return isinstance(made, p.Load | p.Outer | p.Attr) and bool(_DEVICE_FLAGS.match(next(identifiers(function, reg))))
+
+
+def _uncounted(function: Function, test: p.Compare, when: bool, stores: dict[Slot, Reg]) -> str:
+    """A reason where a test, being `when`, finds that there is nothing: `len(rows) == 0`, `x.numel() < 1`."""
+    left, right = test.operands
+    operator = test.operators[0]
+    if isinstance(function.code[left], p.Const):
+        left, right, operator = right, left, _MIRRORED.get(operator, operator)
+    constant = function.code[right]
+    value = constant.value if isinstance(constant, p.Const) else None
+    if type(value) is not int or (operator, value) not in (_NONE if when else _FILLED):
+        return ""
+    return EMPTY if _counted(function, left, stores) or (when and _collected(function, left, stores)) else ""
+
+
+def _collected(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
+    """True for the length of a list that this function fills."""
+    made = function.code[reg]
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    if not isinstance(made, p.Call) or not isinstance(callee, p.Outer) or callee.name != "len" or len(made.args) != 1:
+        return False
+    listed = function.code[made.args[0]]
+    source = function.code[stores[listed.slot]] if isinstance(listed, p.Load) and listed.slot in stores else None
+    return isinstance(source, p.Sequence) and source.kind == "list" and not source.items
+
+
+def _counted(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
+    """True for how much there is of something: `x.shape[0]`, `x.size(0)`, `x.numel()`, `len(rows)`; the length neither
+    of what nobody has to give, nor of what `self` was set up with, nor of a list that is filled under conditions."""
+    made = function.code[reg]
+    if isinstance(made, p.Subscript):
+        shape = function.code[made.object]
+        return isinstance(shape, p.Attr) and shape.name == "shape"
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    if not isinstance(made, p.Call):
+        return False
+    if isinstance(callee, p.Attr):
+        return (callee.name in ("numel", "nelement") and not made.args) or (callee.name == "size" and bool(made.args))
+    if not isinstance(callee, p.Outer) or callee.name != "len" or len(made.args) != 1:
+        return False
+    counted = function.code[made.args[0]]
+    if isinstance(counted, p.Load):
+        return _brought(function, counted.slot, stores)
+    return isinstance(counted, p.Attr | p.Subscript) and "self" not in identifiers(function, made.args[0])
+
+
+def _listed(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
+    """True for a list by its name, and by what is done with it: gone over, or asked for an item by its number. Not for
+    what a call gives: it may have nothing to give on some processes."""
+    made = function.code[reg]
+    if not isinstance(made, p.Load) or not _PLURAL.search(function.slot_names[made.slot]):
+        return False
+    source = function.code[stores[made.slot]] if made.slot in stores else None
+    if source is not None and not isinstance(source, p.Collect):
+        return False
+    return _brought(function, made.slot, stores) and any(
+        (isinstance(one, p.Next) and function.code[one.iterable] == made)
+        or (isinstance(one, p.Subscript) and function.code[one.object] == made and _number(function.code[one.index]))
+        for one in function.code
+    )
+
+
+def _number(made: p.Instruction) -> bool:
+    return isinstance(made, p.Const) and type(made.value) is int
+
+
+def _brought(function: Function, slot: Slot, stores: dict[Slot, Reg]) -> bool:
+    """True for a variable that holds what every call brings, or what is computed from it: no argument that may be left
+    out, nothing that was kept of calls before, no list that is filled bit by bit."""
+    given = next((one for one in function.parameters if one.slot == slot), None)
+    if _EARLIER.search(function.slot_names[slot]):
+        return False
+    if given is not None:
+        return given.kind in ("positional", "keyword") and not given.default
+    source = function.code[stores[slot]] if slot in stores else None
+    return source is not None and not isinstance(source, p.Sequence | p.Mapping | p.Const)
 
 
 def _turn_of_a_loop(function: Function, operands: tuple[Reg, ...]) -> bool:

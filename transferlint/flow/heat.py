@@ -7,21 +7,22 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from transferlint.flow import guards, loops
+from transferlint.flow import loops, unasked
+from transferlint.flow.kept import passing_hooks
 from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
+from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
 from transferlint.model import Level
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Function, Reg, Region, Slot
+from transferlint.syntax.program import Function, Reg, Region
 
 # Names of what holds the loop of a program; the second, of what nothing else is called.
 _DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
 _LOOPING = frozenset({"main", "fit", "main_worker", "run_training"})
 
-_SHORT = 40  # instructions: a handful of lines
 # The heat of a region, and that of the places outside of the loops around it, innermost first.
 _Outside = tuple[Warmth, Any]
 _Around = tuple[Warmth, "_Outside | None"]
@@ -57,10 +58,10 @@ class HeatMap:
             for reg, name in sorted(one.lent):
                 self._edge(one.function.index, reg, name, self._lent)
         self._regions: dict[tuple[int, int], _Around] = {}
-        self._raising: dict[int, frozenset[Reg]] = {}
-        self._stores: dict[int, dict[Slot, Reg]] = {}
         self._starts: dict[int, list[int]] = {}
-        self._failures: dict[int, frozenset[int]] = {}
+        self._seldom = Seldom(file)
+        self._passing = passing_hooks(file)
+        self._unused: dict[tuple[int, Reg, bool], bool] = {}
         self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
         self._cool()
         self._bases = [w if w.cold else self._alone(i, w) for i, w in enumerate(self._bases)]
@@ -125,7 +126,7 @@ class HeatMap:
         region = function.regions[index]
         if region.kind in ("for", "while", "comprehension"):
             inner = self._loop(function, index, region, warmth)
-            if region.kind == "for" and inner.hot and self._saves(function, index):
+            if region.kind == "for" and inner.hot and self._seldom.writes(function, index):
                 inner = dataclasses.replace(inner, amortised="beside a file that is written each time")
             return inner, (warmth, outside)
         if outside is not None and region.leaves in ("return", "break") and region.kind in ("then", "else", "case"):
@@ -137,74 +138,27 @@ class HeatMap:
                 before = dataclasses.replace(before, amortised=before.amortised or "only when the loop is left")
             return before, around[1]
         if warmth.level >= Level.PER_STEP and not warmth.amortised:
-            guard = self._guard(function, index, region)
+            guard = self._seldom.why(function, index) or self._unasked(function, region)
             if guard:
                 warmth = dataclasses.replace(warmth, amortised=guard)
         return warmth, outside
 
-    def _guard(self, function: Function, index: int, region: Region) -> str:
-        """Why the code of a region runs rarely within hot code, "" where it does not."""
-        if region.kind in ("handler", "message") or region.leaves == "raise":
-            return "an error path"
-        if region.kind in ("then", "else") and region.test is not None:
-            if index in self._failing(function):
-                return "an error path"
-            if region.kind == "then" and self._kept(function, index, region.test):
-                return "only when what is kept is missing or too small"
-            if region.implied and region.test in self._validations(function):
-                return ""  # what follows a validated argument is the ordinary path
-            stores = self._stores.get(function.index)
-            if stores is None:
-                stores = self._stores[function.index] = guards.single_stores(function)
-            return guards.rare(function, region.test, region.kind == "then", stores)
-        return ""
-
-    def _failing(self, function: Function) -> frozenset[int]:
-        """The regions that count what went wrong, or warn of it: `nonfinite_count += 1`, `logger.warning(...)`."""
-        known = self._failures.get(function.index)
-        if known is None:
-            known = self._failures[function.index] = frozenset(
-                block.region
-                for block in function.blocks
-                if any(_counts_failure(function, made) for made in function.code[block.start : block.end])
-                or _warns(function, block)
-            )
-        return known
-
-    def _kept(self, function: Function, index: int, test: Reg) -> bool:
-        """True for an arm that stores the attribute of which its test asks whether it is there, or large enough, or
-        puts the variable that was found missing into a table."""
-        asked = guards.wanting(function, test)
-        absent = guards.absent(function, test)
-        arm = (m for b in function.blocks if b.region == index for m in function.code[b.start : b.end])
-        table = guards.table(function, test)
-        return (bool(asked) or absent is not None or bool(table)) and any(
-            (isinstance(made, p.SetAttr) and made.name in asked and _of_self(function, made.object))
-            or (absent is not None and isinstance(made, p.SetItem) and _variable(function, made.value) == absent)
-            or (isinstance(made, p.SetItem) and table == tuple(guards.identifiers(function, made.object)) != ())
-            for made in arm
-        )
-
-    def _saves(self, function: Function, index: int) -> bool:
-        """True for a loop that writes a file in every turn."""
-        for block in function.blocks:
-            at = block.region
-            while at != index and at > 0 and function.regions[at].kind in ("with", "try"):
-                at = function.regions[at].parent
-            if at == index and any(
-                isinstance(made, p.Call) and roles.FILE_WRITERS.search(self._file.names.dotted(function, made.function))
-                for made in function.code[block.start : block.end]
-            ):
-                return True
-        return False
-
-    def _validations(self, function: Function) -> frozenset[Reg]:
-        """The tests whose arm raises."""
-        known = self._raising.get(function.index)
-        if known is None:
-            tests = (r.test for r in function.regions if r.kind == "then" and r.leaves == "raise")
-            known = self._raising[function.index] = frozenset(t for t in tests if t is not None)
-        return known
+    def _unasked(self, function: Function, region: Region) -> str:
+        """Why no call that is known runs a region, "" where some may: not for functions of which the name tells how
+        often they run, since nobody looks for the calls of those."""
+        base = self.base(function.index)
+        if region.test is None or region.kind not in ("then", "else"):
+            return ""
+        if roles.certain(function.name) or roles.told_by_name(function.name):
+            return ""
+        if base.caller is None and not base.unsure:
+            return ""
+        if base.caller is not None and base.caller not in self._file.calls_of(function.index):
+            return ""
+        asked = function.index, region.test, region.kind == "then"
+        if asked not in self._unused:
+            self._unused[asked] = unasked.never(self._file, function, *asked[1:])
+        return UNASKED if self._unused[asked] else ""
 
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
         kind = self._kind(function, region)
@@ -257,6 +211,8 @@ class HeatMap:
             return Warmth(Level.ONCE, True, cold="compiled for the device")
         if role.cold:
             return Warmth(Level.ONCE, True, cold=role.cold)
+        if function.index in self._passing:
+            return Warmth(Level.ONCE, True, cold=f"`{function.name}` removes itself after its first call")
         if function.kind in ("module", "class"):
             return Warmth(Level.ONCE, True, reason="runs once, on import")
         if role.hot:
@@ -328,11 +284,14 @@ class HeatMap:
         return True
 
     def _constructs(self, index: int) -> bool:
-        """True for the constructor of an ordinary class: setup, unless objects are made for every step."""
+        """True for a constructor, or alternate constructor, of an ordinary class: setup, unless objects are made for
+        every step."""
         function = self._file.program.functions[index]
+        if not self._bases[index].cold.startswith(f"`{function.name}`"):
+            return False
         info = self._file.class_of(function)
         ordinary = info is not None and function.parent == info.index and not info.module and not info.data
-        return function.name == "__init__" and ordinary and self._bases[index].cold.startswith("`__init__`")
+        return ordinary and (function.name == "__init__" or roles.alternate(function.name, function.decorators))
 
     def attach(self, target: str, warmth: Warmth) -> None:
         """Note that a function was handed to what calls it that often; idents of other files count for nothing."""
@@ -347,7 +306,7 @@ class HeatMap:
     def cool(self, index: int, cold: str) -> None:
         """Note that all that calls a function is cold, for which `cold` is one reason, or ("") that it runs rarely:
         then its own loops count as ever."""
-        if cold:
+        if cold and not (cold in HARDLY_EVER and self._loops_itself(self._file.program.functions[index])):
             why = cold.removeprefix("called only from cold code (").removesuffix(")")
             self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
         else:
@@ -370,10 +329,11 @@ class HeatMap:
         return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
 
     def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
-        """Whether a place runs rarely, and why it is cold ("" where it is not)."""
+        """Whether a place runs rarely, and why it is cold, or hardly ever comes by ("" where neither)."""
         found = self.at(caller, reg)
         guarded = bool(found.amortised) and not found.amortised.startswith("behind")
-        return bool(found.cold) or guarded or (found.seen and found.level <= Level.PER_EPOCH), found.cold
+        cold = found.cold or (found.amortised if found.amortised in HARDLY_EVER else "")
+        return bool(found.cold) or guarded or (found.seen and found.level <= Level.PER_EPOCH), cold
 
     def spread(self) -> None:
         """Pass on within the file what calls from others have heated."""
@@ -427,30 +387,3 @@ class HeatMap:
             and function.parent == info.index
             and not function.name.startswith("get_num")
         )
-
-
-def _warns(function: Function, block: p.Block) -> bool:
-    """True for a short arm, written as such, that warns and does little else."""
-    if block.end - block.start > _SHORT or function.regions[block.region].implied:
-        return False
-    calls = (made for made in function.code[block.start : block.end] if isinstance(made, p.Call))
-    callees = (function.code[call.function] for call in calls)
-    return any(isinstance(callee, p.Attr) and callee.name in ("warn", "warning") for callee in callees)
-
-
-def _variable(function: Function, reg: Reg) -> Slot | None:
-    made = function.code[reg]
-    return made.slot if isinstance(made, p.Load) else None
-
-
-def _of_self(function: Function, reg: Reg) -> bool:
-    made = function.code[reg]
-    return isinstance(made, p.Load) and function.slot_names[made.slot] == "self"
-
-
-def _counts_failure(function: Function, made: p.Instruction) -> bool:
-    if not isinstance(made, p.Store | p.SetAttr):
-        return False
-    name = function.slot_names[made.slot] if isinstance(made, p.Store) else made.name
-    added = function.code[made.value]
-    return bool(roles.FAILURES.search(name)) and isinstance(added, p.Binary) and added.operator == "+"

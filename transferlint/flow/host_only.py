@@ -12,27 +12,57 @@ _STEPS = ("step", "reset", "act")
 
 def host_only_use(function: FunctionFacts, reg: Reg) -> str:
     """What only the host does with the value of a register, where it goes straight there, by way of one variable at
-    most: "`envs.step` takes it", "`np.save` writes it away"; "" where it does not."""
-    return _use(function, reg, False)
+    most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` writes it away"; "" where it does
+    not."""
+    return _use(function, reg, len(function.loops(reg)), False)
 
 
-def _use(function: FunctionFacts, reg: Reg, followed: bool) -> str:
+def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element: bool = False) -> str:
+    """`host_only_use` of one register; `depth`: how many loops are around the value, `followed`: it was kept in a
+    variable, `element`: the register holds one of its elements."""
     for user in function.users(reg):
         made = function.code[user]
         found = ""
         if isinstance(made, p.Attr):
             calls = (c for c in function.users(user) if isinstance(function.code[c], p.Call))
-            found = next(filter(None, (_use(function, call, followed) for call in calls)), "")
+            found = next(filter(None, (_use(function, call, depth, followed, element) for call in calls)), "")
         elif isinstance(made, p.Call) and made.function != reg:
             found = _done(function, made)
-        elif isinstance(made, p.Sequence | p.Mapping | p.Subscript | p.Binary):
-            found = _use(function, user, followed)
+            if not found and element and _formats(function, made):
+                found = _use(function, user, depth, followed, element)
+        elif isinstance(made, p.Subscript):
+            inner = element or (made.object == reg and len(function.loops(user)) > depth)
+            found = _use(function, user, depth, followed, inner)
+        elif isinstance(made, p.Sequence | p.Mapping | p.Binary) or (element and isinstance(made, p.Format)):
+            found = _use(function, user, depth, followed, element)
         elif isinstance(made, p.Store) and not followed:
             loads = (r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot)
-            found = next(filter(None, (_use(function, load, True) for load in loads)), "")
+            found = next(filter(None, (_use(function, load, depth, True, element) for load in loads)), "")
         if found:
             return found
-    return ""
+    each = () if element else _elements(function, reg)
+    return next(filter(None, (_use(function, one, depth, False, True) for one in each)), "")
+
+
+def _elements(function: FunctionFacts, reg: Reg) -> list[Reg]:
+    """The registers that hold one element of a value, in the loops over it: `b` of `for i, b in enumerate(x)`."""
+    found = []
+    for user in function.users(reg):
+        made = function.code[user]
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        if isinstance(made, p.Next):
+            found.append(user)
+        elif isinstance(made, p.Call) and isinstance(callee, p.Outer) and callee.name in ("zip", "enumerate"):
+            place = 1 if callee.name == "enumerate" else made.args.index(reg) if reg in made.args else -1
+            parts = (r for one in _elements(function, user) for r in function.users(one))
+            found += [r for r in parts if isinstance(part := function.code[r], p.Unpack) and part.index == place]
+    return found
+
+
+def _formats(function: FunctionFacts, call: p.Call) -> bool:
+    """True for what puts a number into a text: `"{:.4f}".format(x)`, `str(x)`."""
+    callee = function.code[call.function]
+    return isinstance(callee, p.Attr | p.Outer) and callee.name in ("format", "str")
 
 
 def _done(function: FunctionFacts, call: p.Call) -> str:

@@ -8,7 +8,7 @@ from transferlint.flow import effects, passing
 from transferlint.flow.annotated import promised
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
-from transferlint.flow.unknown_calls import arguments, unknown_call
+from transferlint.flow.unknown_calls import unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -27,6 +27,8 @@ from transferlint.flow.values import (
 from transferlint.knowledge.libraries import MOVERS
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot
 
+_NUMBERS = frozenset({"int", "float", "bool", "str", "Optional[int]", "Optional[float]", "int | None", "float | None"})
+
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement, Placed
 
@@ -44,7 +46,8 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if not frame.file.roles[frame.function.index].cold:
         site = (frame.file.key, frame.function.index, reg)
         for slot, argument in given.items():
-            owner.told(index, slot, frame.values[argument], site)
+            owner.callers.tell(index, slot, frame.values[argument], site)
+        owner.callers.called(index, site, _by_name(frame, made, function, given))
     if MOVERS.match(function.name):
         return unknown_call(frame, made, function.name)
     placed = owner.place(index)
@@ -55,7 +58,20 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         returns = promised(owner, function) or returns
     if returns is None:
         return unknown_call(frame, made, function.name)
-    return _returned(frame, reg, made, function, returns)
+    return _returned(frame, reg, made, function, returns, given)
+
+
+def iterated(frame: Frame, reg: Reg, over: Value) -> Value | None:
+    """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields; None
+    where there is none, or it gives nothing that is known."""
+    info = frame.file.info_of(over.name) if over.kinds == OBJECT else None
+    found = frame.file.located(info.methods.get("__iter__", "")) if info is not None else None
+    if found is None or info is None:
+        return None
+    frame.calls[reg] = info.methods["__iter__"]
+    placed = found[0].place(found[1])
+    returns = placed.returns if placed is not None else None
+    return returns.foreign() if returns is not None and returns.is_a(CONTAINER) else None
 
 
 def _is_super(frame: Frame, reg: Reg) -> bool:
@@ -75,6 +91,14 @@ def _given(frame: Frame, made: Call, function: Function) -> dict[Slot, Reg]:
     by_name = {given.name: given.slot for given in function.parameters}
     found.update((by_name[name], reg) for name, reg in made.keywords if name in by_name)
     return found
+
+
+def _by_name(frame: Frame, made: Call, function: Function, given: dict[Slot, Reg]) -> dict[str, Reg] | None:
+    """What a call gives, by the names of the parameters; None for a call with stars, and of a function by another
+    name, which `functools.partial` may have made."""
+    if any(made.stars) or "" in dict(made.keywords) or frame.last_name(made.function) != function.name:
+        return None
+    return {function.slot_names[slot]: reg for slot, reg in given.items()}
 
 
 def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given: dict[Slot, Reg]) -> None:
@@ -98,18 +122,22 @@ def _none(frame: Frame, reg: Reg) -> bool:
     return isinstance(made, Const) and made.value is None
 
 
-def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: Value) -> Value:
-    """What a function of this file returns, its place taken from these arguments where it is that of a parameter."""
-    values = arguments(frame, made)
+def _returned(
+    frame: Frame, reg: Reg, made: Call, function: Function, returns: Value, given: dict[Slot, Reg]
+) -> Value:
+    """What a function of this file returns, its place taken from these arguments where it is that of a parameter: of
+    one that is not annotated as a number or text."""
+    plain = {given[one.slot] for one in function.parameters if one.slot in given and one.annotation in _NUMBERS}
+    values = [frame.values[r] for r in (*made.args, *(r for _, r in made.keywords)) if r not in plain]
     places = returns.places
     why: tuple[int, ...] = (reg,)
     if returns.flags & FROM_PARAMETER:
         tensors = [
             v for v in values if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
         ]
-        given, given_why, *_ = combine(tensors) if tensors else (places, why, None)
+        theirs, given_why, *_ = combine(tensors) if tensors else (places, why, None)
         if tensors and not returns.places & HOST:
-            places = given if given != ANYWHERE or not places & ON_DEVICE else places
+            places = theirs if theirs != ANYWHERE or not places & ON_DEVICE else places
         why = given_why or why
     return Value(
         returns.kinds, places, returns.flags & ~FROM_PARAMETER, why if places & ON_DEVICE else (reg,),

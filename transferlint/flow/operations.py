@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from transferlint.flow import attributes, calls, indexing
+from transferlint.flow import attributes, calls, indexing, known_calls
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
@@ -289,7 +289,8 @@ def _formatted(frame: Frame, reg: Reg, subject: Reg) -> Value:
 
 
 def next_(frame: Frame, reg: Reg, made: p.Next) -> Value:
-    value = element(frame.values[made.iterable])
+    over = frame.values[made.iterable]
+    value = element(known_calls.iterated(frame, reg, over) or over)
     return value.but(why=value.why or (made.iterable,)) if value.on_device else value
 
 

@@ -15,13 +15,14 @@ from transferlint.flow import guards
 from transferlint.flow.roles import Role
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import UNKNOWN, Value
+from transferlint.knowledge.roles import alternate
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 if TYPE_CHECKING:
     from transferlint.flow.frame import Frame
 
-_SMALL = 70  # instructions: a handful of lines
+_SMALL = 100  # instructions: a dozen lines
 _LOOPS = frozenset({"for", "while", "comprehension"})
 _ABSENT = frozenset({("is", "then"), ("==", "then"), ("is not", "else")})
 _RARE = frozenset({"handler", "message"})
@@ -29,11 +30,13 @@ _RARE = frozenset({"handler", "message"})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passed:
-    """A transfer that a function makes of the argument in `slot`, but not where one for `unless` is given."""
+    """A transfer that a function makes of the argument in `slot`, but not where one for `unless` is given. `returned`:
+    what it gives is what the function returns, or part of it."""
 
     slot: Slot
     transfer: Transfer
     unless: frozenset[Slot] = frozenset()
+    returned: bool = True
 
 
 def passed(frame: Frame, role: Role, transfers: list[Transfer]) -> tuple[Passed, ...]:
@@ -41,7 +44,7 @@ def passed(frame: Frame, role: Role, transfers: list[Transfer]) -> tuple[Passed,
     function = frame.function
     if not transfers or function.kind != "function" or len(function.code) > _SMALL or function.is_generator:
         return ()
-    if role.hot or role.cold or role.skip or role.host_side:
+    if role.hot or (role.cold and not alternate(function.name, function.decorators)) or role.skip or role.host_side:
         return ()
     found = []
     slots = {given.slot: given for given in function.parameters if given.kind not in ("star", "double_star")}
@@ -51,8 +54,16 @@ def passed(frame: Frame, role: Role, transfers: list[Transfer]) -> tuple[Passed,
             continue
         slot = _argument(function, transfer.subject, slots)
         if slot is not None and not slots[slot].annotation and slots[slot].name not in ("self", "cls"):
-            found.append(Passed(slot, transfer, _absent(function, transfer.register, slots)))
+            absent = _absent(function, transfer.register, slots)
+            returned = frame.returns is not None and transfer.register in _rests_on(frame.returns)
+            found.append(Passed(slot, transfer, absent, returned))
     return tuple(found)
+
+
+def _rests_on(value: Value) -> frozenset[Reg]:
+    """The downloads and uploads that a value, or what is in it, was computed from."""
+    inner = value.items or ((value.item,) if value.item is not None else ())
+    return value.reads.union(value.uploads, *map(_rests_on, inner))
 
 
 def _absent(function: Function, reg: Reg, slots: Container[Slot]) -> frozenset[Slot]:

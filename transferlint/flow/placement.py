@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from transferlint.flow import operations, start
 from transferlint.flow.annotated import annotated
+from transferlint.flow.callers import Callers, Site
 from transferlint.flow.frame import Frame, State
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
 from transferlint.flow.options import AnalysisOptions
@@ -25,6 +26,7 @@ from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import usage
 from transferlint.flow.values import (
     ANYWHERE,
+    CONTAINER,
     HOST,
     HOST_VALUE,
     MODULE,
@@ -32,7 +34,6 @@ from transferlint.flow.values import (
     NOTHING,
     OBJECT,
     PLAIN,
-    RESIDENT,
     TENSOR,
     UNKNOWN,
     Value,
@@ -88,8 +89,7 @@ class FilePlacement:
         self._bound: dict[int, dict[Slot, Value]] = {}
         # The parameters of functions as they are by themselves, and as they were last placed with.
         self._entered: dict[int, list[tuple[Parameter, Value, Value]]] = {}
-        # By function, parameter and call (a function of a file, a register there): what the call gives.
-        self.arguments: dict[int, dict[Slot, dict[tuple[str, int, Reg], Value]]] = {}
+        self.callers = Callers()
         self._outdated: set[int] = set()  # functions that call what has since been placed anew, with another result
         self._running: list[int] = []
         self._frames: dict[int, Frame] = {}
@@ -122,14 +122,11 @@ class FilePlacement:
         for index in stale:
             done = self.place(index)
             if done is not None and _moved(before[index], done.returns):
-                for key, caller in sorted(self._callers(index)):
+                for key, caller in sorted(self.callers.functions(index)):
                     owner = self if key == self.key or self.project is None else self.project.placement(key)
                     if owner is not None and (key, caller) != (self.key, index):
                         owner._outdated.add(caller)
         return bool(stale)
-
-    def _callers(self, index: int) -> set[tuple[str, int]]:
-        return {(key, caller) for sites in self.arguments.get(index, {}).values() for key, caller, _ in sites}
 
     def settle(self) -> list[Placed]:
         """Every function placed, as far as what the callers in this file say goes."""
@@ -148,19 +145,16 @@ class FilePlacement:
         entered = self._entered.get(index, ())
         return any((self.learnt(index, given, alone) or alone) != placed for given, alone, placed in entered)
 
-    def told(self, index: int, slot: Slot, value: Value, call: tuple[str, int, Reg]) -> None:
-        """Note what a call gives for a parameter; its registers mean nothing here."""
-        clean = value.foreign().but(flags=value.flags & RESIDENT)
-        self.arguments.setdefault(index, {}).setdefault(slot, {})[call] = clean
+    def calls_of(self, index: int) -> dict[Site, dict[str, Reg] | None]:
+        """What each known call of a function, or of the methods that it overrides, gives."""
+        found = dict(self.callers.calls(index))
+        for owner, above in self._overridden(index):
+            found.update(owner.callers.calls(above))
+        return found
 
     def told_by_callers(self, index: int, slot: Slot) -> Value | None:
         """What all callers that are placed give for a parameter; None before all were placed once."""
-        if not self._told:
-            return None
-        found: Value | None = None
-        for value in self.arguments.get(index, {}).get(slot, {}).values():
-            found = join(found, value)
-        return found
+        return self.callers.joined(index, slot) if self._told else None
 
     def learnt(self, index: int, given: Parameter, value: Value) -> Value | None:
         """A parameter with what its callers tell of its place, those of the methods that it overrides among them;
@@ -223,6 +217,9 @@ class FilePlacement:
         self._entered[index] = _enter(frame, role)
         _fixed_point(frame)
         self._bound[index] = frame.stored
+        for reg, name in frame.lent:
+            if (found := self.located(name)) is not None:
+                found[0].callers.called(found[1], (self.key, index, reg), None)
         transfers = sorted(frame.transfers.values(), key=lambda t: t.register)
         return Placed(
             function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed, frozenset(frame.lent),
@@ -300,9 +297,10 @@ class FilePlacement:
         if slot is not None and name not in info.methods:
             owner[0].place(info.index)
             value = join(value, owner[0]._bound.get(info.index, {}).get(slot))
-        if slot is not None and (value is None or value.is_a(UNKNOWN | HOST_VALUE)):
-            body = owner[0].program.functions[info.index]
-            value = self._declared(owner[0], body, slot) or value
+        body = owner[0].program.functions[info.index]
+        text = body.annotations.get(slot, "") if slot is not None else body.declared.get(name, "")
+        if text and (value is None or value.is_a(UNKNOWN | HOST_VALUE) or _unfilled(value)):
+            value = self._declared(owner[0], body, text) or value
         for base in info.bases:
             parent = self.info_of(base)
             if parent is not None and (parent.key, parent.index) != (info.key, info.index) and depth < _BASES:
@@ -310,10 +308,9 @@ class FilePlacement:
         return value
 
     @staticmethod
-    def _declared(owner: FilePlacement, body: Function, slot: Slot) -> Value | None:
+    def _declared(owner: FilePlacement, body: Function, text: str) -> Value | None:
         """What the annotation of a class's attribute says, where that is more than that it is a plain value."""
-        text = body.annotations.get(slot, "")
-        found = annotated(owner, body, text, Value(TENSOR, ANYWHERE)) if text else None
+        found = annotated(owner, body, text, Value(TENSOR, ANYWHERE))
         return found if found is not None and not found.is_a(HOST_VALUE) else None
 
     def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
@@ -326,6 +323,12 @@ class FilePlacement:
         if both is not None and both != known:
             self.attributes[info.index][name] = both
             self._changed.add(info.index)
+
+
+def _unfilled(value: Value) -> bool:
+    """True for a container of whose items little is known."""
+    item = value.item
+    return value.is_a(CONTAINER) and (item is None or bool(item.kinds & UNKNOWN and not item.kinds & TENSOR))
 
 
 def _moved(before: Value | None, after: Value | None) -> bool:

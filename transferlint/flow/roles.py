@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from typing import TYPE_CHECKING
 
 import pathspec
@@ -44,6 +45,9 @@ _KERNELS = (
     "cute.jit",
     "cute.kernel",
 )
+_KEEPING = re.compile(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
+# Called at the end and the start of an epoch's stage (speechbrain.Brain).
+_STAGE_HOOKS = frozenset({"on_stage_end", "on_stage_start"})
 TESTING = "test or benchmark code"
 _MODULE_COLD = frozenset({"compute"})
 
@@ -52,6 +56,8 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     """The role of one function, from its name, class, decorators and path; nested functions take their parent's."""
     if any(d.startswith(_KERNELS) for d in function.decorators):
         return Role(skip=True)
+    if any(_KEEPING.match(decorator) for decorator in function.decorators):
+        return Role(cold="its result is kept after the first call")
     if _is_test(file.program.path, options.test_paths):
         return Role(cold=TESTING)
     if _spec(knowledge.OFFLINE_PATHS).match_file(file.program.path):
@@ -88,7 +94,7 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(cold=f"`{info.name}` shows what a run gives")
     if is_method and info is not None and knowledge.EXPORTED_CLASSES.match(info.name) and not info.module:
         return Role(cold=f"`{info.name}` runs an exported model")
-    if knowledge.EPOCH_HOOKS.match(name):
+    if knowledge.EPOCH_HOOKS.match(name) or (is_method and name in _STAGE_HOOKS):
         return Role(cold=f"`{name}` runs once an epoch")
     if is_method and info is not None and _serves(file, name, info.bases):
         return Role(tensors_in=module, request=True)

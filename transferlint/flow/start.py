@@ -30,7 +30,9 @@ from transferlint.flow.values import (
     Value,
 )
 from transferlint.knowledge import roles
-from transferlint.syntax.program import Parameter
+from transferlint.syntax.program import Load, Parameter, Return, Store
+
+_BATCH = re.compile(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
 
 
 def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Value:
@@ -50,14 +52,30 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     name = given.name
     if given.kind in ("star", "double_star"):
         return Value(CONTAINER, ANYWHERE, FROM_PARAMETER, why, item=Value(UNKNOWN, ANYWHERE, FROM_PARAMETER, why))
-    if given.slot in frame.usage.tensors:
+    if given.slot in frame.usage.given:
         return tensor
     if given.slot in frame.usage.arrays or given.slot in frame.usage.computed:
         return HOST_ARRAY
     found = _by_name(name, given.default, why, tensor, frame, given.slot)
-    if hot and found.is_a(UNKNOWN) and not host_side:
+    if hot and found.is_a(UNKNOWN) and given.slot in frame.usage.numbered and roles.LENGTH_WORDS.search(name):
+        return tensor  # numbers of a list would not be made numbers again
+    if hot and found.is_a(UNKNOWN) and not host_side and not (_BATCH.search(name) and _unmoved(frame)):
         return found.but(places=GIVEN, flags=FROM_PARAMETER | RESIDENT)
     return found
+
+
+def _unmoved(frame: Frame) -> bool:
+    """True within a class that tells its trainer to leave batches where they are: a `transfer_batch_to_device` that
+    returns what it is given (lightning.ai/docs, LightningModule hooks)."""
+    info = frame.file.class_of(frame.function)
+    found = frame.file.located(info.methods.get("transfer_batch_to_device", "")) if info is not None else None
+    if found is None:
+        return False
+    code = found[0].program.functions[found[1]].code
+    returned = [code[made.value] for made in code if isinstance(made, Return) and made.value is not None]
+    return bool(returned) and all(isinstance(made, Load) for made in returned) and not any(
+        isinstance(made, Store) for made in code
+    )
 
 
 def learnt(known: Value, told: Value) -> Value | None:

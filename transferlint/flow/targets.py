@@ -39,7 +39,7 @@ class Targets:
         self._held: dict[_Holder, list[tuple[Function, Reg]]] = {}
         for function in program.functions:
             for made in function.code:
-                if isinstance(made, (Store, SetAttr)) and isinstance(function.code[made.value], _DISPLAYS):
+                if isinstance(made, (Store, SetAttr)) and _is_table(function, made.value):
                     holder = _holder(program, function, made)
                     if holder is not None:
                         self._held.setdefault(holder, []).append((function, made.value))
@@ -48,10 +48,14 @@ class Targets:
         """The qualified names of the functions that a callee may be: `f` where `f` is defined more than once,
         `table[key]`, `table.get(key)` and `self.table[key]` of a display of functions."""
         made = function.code[callee]
-        if isinstance(made, Load | Outer):
+        if isinstance(made, Load | Outer | Attr):
             held = self._of(names, function, made)
-            if len(held) > 1:
+            if len(held) > 1 and not isinstance(made, Attr):
                 yield from (name for owner, reg in held for name in self._named(names, owner, reg))
+            for owner, reg in held:
+                bound = owner.code[reg]
+                if isinstance(bound, Call):  # `MethodType(table[key], self)`
+                    yield from self.of(names, owner, bound.args[0])
             return
         table = made.object if isinstance(made, Subscript) else _got_from(function, made)
         for owner, reg in self._of(names, function, function.code[table]) if table is not None else ():
@@ -87,6 +91,20 @@ class Targets:
         name = names.resolved(names.dotted(owner, reg))
         if name:
             yield name
+
+
+def _is_table(function: Function, reg: Reg) -> bool:
+    """True for a function, a display of some, and one of them that is bound to an object."""
+    made = function.code[reg]
+    if isinstance(made, Call) and len(made.args) == 2:
+        callee = function.code[made.function]
+        binds = isinstance(callee, Load | Outer | Attr) and _last(function, callee) == "MethodType"
+        return binds and isinstance(function.code[made.args[0]], Subscript)
+    return isinstance(made, _DISPLAYS)
+
+
+def _last(function: Function, made: Load | Outer | Attr) -> str:
+    return function.slot_names[made.slot] if isinstance(made, Load) else made.name
 
 
 def _holder(program: Program, function: Function, made: Store | SetAttr) -> _Holder | None:

@@ -7,9 +7,11 @@ torch operator, is taken for a tensor; one that is handed to numpy, for an array
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Iterator
 
-from transferlint.flow.names import Names
-from transferlint.flow.operands import operands
+from transferlint.flow.names import Names, split
+from transferlint.flow.operands import operands, tree
 from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
@@ -79,6 +81,13 @@ _NOT_OPERATORS = frozenset(
 _OF_MODULES_TOO = frozenset({"cuda", "cpu", "float", "half", "double", "requires_grad_"})
 # What arrays have too: evidence of a tensor where a function works on tensors and knows nothing of numpy.
 _ARRAYS_TOO = frozenset({"shape", "ndim"})
+_TENSOR = re.compile(r"(torch\.)?Tensor$")
+# Types of what is counted, which a model never has: who asks for one asks a tensor.
+_COUNTING = frozenset(f"torch.{name}" for name in ("long", "int", "int64", "int32", "bool", "uint8", "int8", "short"))
+# What makes a tensor of a list or an array.
+_OF_DATA = frozenset(
+    f"torch.{name}" for name in ("tensor", "from_numpy", "Tensor", "LongTensor", "FloatTensor", "IntTensor")
+)
 _SELVES = frozenset({"self", "cls", "ctx", "accelerator", "fabric", "args", "config", "cfg"})
 
 
@@ -87,18 +96,21 @@ class Usage:
     """Slots (and paths such as "self.x") with evidence that they hold a tensor, a numpy array, a module."""
 
     tensors: set[Slot]
+    given: set[Slot]  # of those, the parameters that hold one when the function is entered
     arrays: set[Slot]
     called: set[Slot]
+    numbered: set[Slot]  # numbers are made of their elements: `int(lengths[i])`
     computed: set[Slot]  # numpy computes with their elements, or with what is compared with them: no tensor elsewhere
 
 
 def usage(names: Names, function: Function) -> Usage:
     """The evidence that one function's code gives about its variables."""
-    tensors: set[Slot] = set()
+    tensors: dict[Slot, Reg] = {}  # with the first evidence
     arrays: set[Slot] = set()
     called: set[Slot] = set()
     shared: set[Slot] = set()
     computed: set[Slot] = set()
+    numbered: set[Slot] = set()
     numpy = False
     code = function.code
     table = effects()
@@ -112,29 +124,36 @@ def usage(names: Names, function: Function) -> Usage:
                 if reg in dropped and instruction.name in _OF_MODULES_TOO:
                     continue
                 if instruction.name in TENSOR_ONLY or instruction.name == "device":
-                    tensors.add(base.slot)
+                    tensors.setdefault(base.slot, reg)
                 elif instruction.name in ARRAY_ONLY:
                     arrays.add(base.slot)
                 elif instruction.name in _ARRAYS_TOO:
                     shared.add(base.slot)
             elif isinstance(base, Subscript) and instruction.name == "item":
                 _add(code, base.object, shared)
+        elif isinstance(instruction, Compare):
+            if any(names.dotted(function, operand) in _COUNTING for operand in instruction.operands):
+                for operand in instruction.operands:
+                    if isinstance(asked := code[operand], Attr) and asked.name == "dtype":
+                        _see(code, asked.object, reg, tensors)
         elif isinstance(instruction, Call):
             callee = code[instruction.function]
             if isinstance(callee, Load):
                 called.add(callee.slot)
                 continue
             name = names.dotted(function, instruction.function)
-            if name in ("torch.is_tensor", "builtins.isinstance") and instruction.args:
+            if name in ("builtins.int", "builtins.float") and len(instruction.args) == 1:
+                numbered.update(_element_of(code, instruction.args[0]))
+            elif name in ("torch.is_tensor", "builtins.isinstance") and instruction.args:
                 if name == "torch.is_tensor" or names.dotted(function, instruction.args[-1]) in (
                     "torch.Tensor",
                     "torch.nn.Parameter",
                 ):
-                    _add(code, instruction.args[0], tensors)
+                    _see(code, instruction.args[0], reg, tensors)
             elif name.startswith("torch.") and instruction.args:
                 effect = table.get(name)
                 if name.endswith("_like"):
-                    _add(code, instruction.args[0], tensors)  # of the shape and the place of a tensor
+                    _see(code, instruction.args[0], reg, tensors)  # of the shape and the place of a tensor
                 if effect in _DATA_EFFECTS or name.startswith(
                     ("torch.nn.Module", "torch.utils", "torch.cuda", "torch.dist")
                 ):
@@ -146,7 +165,10 @@ def usage(names: Names, function: Function) -> Usage:
                 if name.count(".") == 1 or name.startswith("torch.nn.functional."):
                     count = 2 if name.rpartition(".")[2] in _TWO_TENSORS else 1
                     for argument in instruction.args[:count]:
-                        _add(code, argument, tensors)
+                        _see(code, argument, reg, tensors)
+            elif "#" in name:
+                for argument in _tensors_of(names, name, instruction):
+                    _see(code, argument, reg, tensors)
             elif name.startswith("numpy."):
                 numpy = True
                 for argument in instruction.args:
@@ -156,8 +178,8 @@ def usage(names: Names, function: Function) -> Usage:
                 for argument in instruction.args[:1]:
                     _add(code, argument, arrays)
     if tensors and not numpy and not arrays:
-        tensors |= shared & {given.slot for given in function.parameters}
-    both = tensors & arrays
+        tensors |= dict.fromkeys(shared & {given.slot for given in function.parameters} - tensors.keys(), 0)
+    both = tensors.keys() & arrays
     both |= {
         slot
         for slot in tensors
@@ -166,7 +188,52 @@ def usage(names: Names, function: Function) -> Usage:
     for instruction in code:
         if isinstance(instruction, Store) and instruction.slot in computed:
             _add(code, _gone_over(code, instruction.value), computed)
-    return Usage(tensors - both - called, arrays - both, called, computed - tensors)
+    found = tensors.keys() - both - called
+    again = _made_of_data(names, function)
+    given = {slot for slot in found if tensors[slot] < again.get(slot, len(code))}
+    return Usage(found, given, arrays - both, called, numbered, computed - tensors.keys())
+
+
+def _made_of_data(names: Names, function: Function) -> dict[Slot, Reg]:
+    """Where parameters are bound, whatever else happens, to tensors that are made of what was given for them: what is
+    done with them after that says nothing of what was given."""
+    code = function.code
+    parameters = {given.slot for given in function.parameters}
+    found: dict[Slot, Reg] = {}
+    for block in function.blocks:
+        for reg in range(block.start, block.end) if block.region == 0 else ():
+            made = code[reg]
+            if not isinstance(made, Store) or made.slot not in parameters:
+                continue
+            for part in tree(code, made.value):
+                call = code[part]
+                if isinstance(call, Call) and names.dotted(function, call.function) in _OF_DATA:
+                    data = code[call.args[0]] if call.args else None
+                    if isinstance(data, Load) and data.slot == made.slot:
+                        found.setdefault(made.slot, reg)
+    return found
+
+
+def _tensors_of(names: Names, name: str, call: Call) -> Iterator[Reg]:
+    """The arguments of a call of a function of this file that its annotations say are tensors."""
+    key, index = split(name) or ("", 0)
+    callee = names.program.functions[index] if key == names.program.path else None
+    if callee is None or callee.kind != "function" or any(call.stars):
+        return
+    wanted = {given.name for given in callee.parameters if _TENSOR.match(given.annotation)}
+    positional = [given.name for given in callee.parameters if given.kind == "positional"]
+    given = (*zip(positional, call.args, strict=False), *call.keywords)
+    yield from (reg for name, reg in given if name in wanted)
+
+
+def _element_of(code: list[Instruction], reg: Reg) -> Iterator[Slot]:
+    """The variable of which an expression is one element, itself or times something: `x` of `x[i] * ratio`."""
+    made = code[reg]
+    if isinstance(made, Binary) and made.operator == "*":
+        made = next((code[r] for r in operands(made) if isinstance(code[r], Subscript)), made)
+    base = code[made.object] if isinstance(made, Subscript) else None
+    if isinstance(base, Load):
+        yield base.slot
 
 
 def _gone_over(code: list[Instruction], reg: Reg) -> Reg:
@@ -185,6 +252,12 @@ def _gone_over(code: list[Instruction], reg: Reg) -> Reg:
         if callee.name == "zip" and 0 <= index < len(iterable.args):
             return iterable.args[index]
     return made.iterable
+
+
+def _see(code: list[Instruction], reg: Reg, at: Reg, into: dict[Slot, Reg]) -> None:
+    instruction = code[reg]
+    if isinstance(instruction, Load):
+        into.setdefault(instruction.slot, at)
 
 
 def _add(code: list[Instruction], reg: Reg, into: set[Slot]) -> None:

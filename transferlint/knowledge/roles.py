@@ -6,6 +6,7 @@ Each row rests on the documentation of the library that calls such a method, or 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # Called once a step by the library named.
 HOT_METHODS: dict[str, str] = {
@@ -45,6 +46,7 @@ HOT_PATTERN = re.compile(
     r"^_*(forward|fwd|training_step|train_step|train_batch|train_on_batch|forward_backward|compute_.*loss|decode|decode_.*|"
     r".*_loss|loss_.*|.*_forward|forward_.*|fwd_.*|.*_fwd|.*loss_func|.*loss_fn|get_.*_norm|.*grad_norm.*|"
     r"sample|sample_.*|denoise.*|get_(global|total|grad|param\w*|weight)_\w*norm\w*|\w+_(iter|iteration|batch|step)_callback|"
+    r"(all_?gather|all_?reduce|reduce_scatter)_(\w+_)?(params?|parameters|grads?|gradients|weights|buckets?|partitions?)(_\w+)?|"
     r"(finalize|reduce|allreduce|all_reduce|sync|synchronize|average|scale|unscale|accumulate)_(model_|all_)?grad(s|ients?)?(_func)?)$"
 )
 
@@ -234,6 +236,12 @@ TEST_PATHS: tuple[str, ...] = (
     "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",
     "**/benchmarks/**", "**/benchmark/**", "**/bench_*.py", "**/benchmark_*.py", "**/unit_tests/**", "**/test_utils/**",
 )  # fmt: skip
+
+
+def alternate(name: str, decorators: Iterable[str]) -> bool:
+    """True for an alternate constructor that loads nothing: `@classmethod def from_parts(cls, ...)`."""
+    made = any(decorator in ("classmethod", "staticmethod") for decorator in decorators)
+    return made and name.startswith("from_") and name not in COLD_EXACT
 
 
 def certain(name: str) -> bool:

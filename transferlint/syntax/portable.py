@@ -113,7 +113,7 @@ def _single(kind: type) -> bool:
 _READERS = tuple(_reader(kind) for kind in _KINDS)
 _SINGLE = tuple(_single(kind) for kind in _KINDS)
 _PLAIN = ("index", "kind", "name", "qualname", "parent", "node", "is_async", "is_generator")
-_LATER = ("decorators", "returns", "slots", "slot_names", "annotations")
+_LATER = ("decorators", "returns", "slots", "slot_names", "annotations", "declared")
 _head = attrgetter(*_PLAIN)
 _tail = attrgetter(*_LATER)
 _parameter = _reader(Parameter)

@@ -373,7 +373,8 @@ class Function:
     `kind`: "module", "function", "lambda" or "class". `parent` is the index of the function it stands in (-1 for the
     module). `name` is its own name ("<lambda>", "<module>"), `qualname` the dotted path within the module without
     "<locals>" ("Net.forward", "train.closure"). `decorators` are source texts without "@". `annotations` maps a slot to
-    the source text of its annotation (`x: Tensor = ...`). `docstring` has been left out of the code.
+    the source text of its annotation (`x: Tensor = ...`), `declared` of a class an attribute that its methods annotate
+    (`self.x: Tensor = ...`). `docstring` has been left out of the code.
     """
 
     index: int
@@ -390,6 +391,7 @@ class Function:
     slots: dict[str, Slot] = dataclasses.field(default_factory=dict)
     slot_names: list[str] = dataclasses.field(default_factory=list)
     annotations: dict[Slot, str] = dataclasses.field(default_factory=dict)
+    declared: dict[str, str] = dataclasses.field(default_factory=dict)
     code: list[Instruction] = dataclasses.field(default_factory=list)
     nodes: list[Any] = dataclasses.field(default_factory=list)
     blocks: list[Block] = dataclasses.field(default_factory=list)

@@ -27,8 +27,19 @@ def annotated(b: Builder, node: cst.AnnAssign) -> None:
     target = node.target
     if isinstance(target, cst.Name) and target.value not in b.declared_outer:
         b.function.annotations[b.slot(target.value)] = written(node.annotation.annotation)
+    elif isinstance(target, cst.Attribute):
+        _declare(b, target, node.annotation)
     if node.value is not None:
         targets.assign(b, target, b.expressions[type(node.value)](b, node.value))
+
+
+def _declare(b: Builder, target: cst.Attribute, annotation: cst.Annotation) -> None:
+    """`self.x: T` in a method of a class."""
+    owner = b.program.functions[b.function.parent] if b.function.parent >= 0 else None
+    given = b.function.parameters[0].name if b.function.parameters else ""
+    of_self = isinstance(target.value, cst.Name) and target.value.value == given == "self"
+    if of_self and owner is not None and owner.kind == "class":
+        owner.declared.setdefault(target.attr.value, written(annotation.annotation))
 
 
 def delete(b: Builder, node: cst.Del) -> None:

@@ -1,0 +1,123 @@
+"""How a host tensor that is moved came to be: at once, over several statements, of what the host reads as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.operands import operands
+from transferlint.flow.transfers import Transfer
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method, origin, receiver
+from .creating import MAKERS
+from .recreating import LEGACY
+
+_OF_DATA = frozenset({"tensor", "as_tensor", *LEGACY})
+_READS = frozenset({"item", "tolist", "numpy", "__array__"})
+_MOST = 256  # steps that a variable is followed back over
+
+
+def worked_out_before(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
+    """True for an upload with `non_blocking=True` of a variable that earlier statements have worked out on the host, by
+    more than the one call `made` that makes a tensor."""
+    call, subject = function.code[transfer.register], transfer.subject
+    if not isinstance(call, p.Call) or subject is None:
+        return False
+    hint = dict(call.keywords).get("non_blocking")
+    asked = function.code[hint] if hint is not None else None
+    if not isinstance(asked, p.Const) or asked.value is not True:
+        return False
+    return made not in set(function.expression(subject)) and not _holds(function, subject, made)
+
+
+def _holds(function: FunctionFacts, subject: Reg, made: Reg) -> bool:
+    """True for a variable to which what one call `made` is bound, and nothing else between."""
+    if not called(function, made):
+        return False
+    load = function.code[origin(function, subject)]
+    stores = [r for r in function.stores(load.slot) if r < subject] if isinstance(load, p.Load) else []
+    last = function.code[stores[-1]] if stores else None
+    return origin(function, subject) == made or (isinstance(last, p.Store) and last.value == made)
+
+
+def pins(function: FunctionFacts, made: Reg) -> bool:
+    """True for a creation in pinned memory, which is there to be uploaded from."""
+    create = function.code[made] if made >= 0 else None
+    pin = dict(create.keywords).get("pin_memory") if isinstance(create, p.Call) else None
+    if pin is None:
+        return False
+    asked = function.code[pin]
+    return not (isinstance(asked, p.Const) and not asked.value)
+
+
+def sources(function: FunctionFacts, reg: Reg) -> Iterator[Reg]:
+    """The calls that make the tensors from which a value is computed, through variables, by what was stored in them
+    before."""
+    seen: set[Reg] = set()
+    pending = [reg]
+    while pending and len(seen) < _MOST:
+        at = pending.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        made = function.code[at]
+        if _makes(function, at):
+            yield at
+        elif isinstance(made, p.Load):
+            stores = [function.code[r] for r in function.stores(made.slot) if r < at]
+            pending += [one.value for one in stores if isinstance(one, p.Store)]
+        else:
+            pending += operands(made)
+
+
+def _makes(function: FunctionFacts, reg: Reg) -> bool:
+    root, _, last = called(function, reg).rpartition(".")
+    return root == "torch" and (last in MAKERS or last in LEGACY or last in ("as_tensor", "from_numpy"))
+
+
+def read_on_host(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
+    """True where the host reads what was `made` of data, a tensor in a variable, before it is moved:
+    `lengths.max().item()`."""
+    if called(function, made).rpartition(".")[2] not in _OF_DATA:
+        return False
+    kept = [one.slot for one in function.code if isinstance(one, p.Store) and one.value == made]
+    for at in range(made + 1, transfer.register):
+        owner = receiver(function, at) if method(function, at) in _READS else None
+        inner = function.expression(owner) if owner is not None else ()
+        if any(isinstance(one := function.code[r], p.Load) and one.slot in kept for r in inner):
+            return True
+    return False
+
+
+def instead_of_a_tensor(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a variable was found to be no tensor, and becomes one: `if not torch.is_tensor(x): x = ...`."""
+    for number in _around(function, reg):
+        region = function.function.regions[number]
+        made = function.code[region.test] if region.test is not None else None
+        if region.kind != "then" or not isinstance(made, p.Unary) or made.operator != "not":
+            continue
+        asked = _asked_for_tensor(function, made.operand)
+        one = function.code[asked] if asked is not None else None
+        if isinstance(one, p.Load) and any(function.inside(r, number) for r in function.stores(one.slot)):
+            return True
+    return False
+
+
+def _around(function: FunctionFacts, reg: Reg) -> Iterator[int]:
+    at = function.region(reg)
+    while at > 0:
+        yield at
+        at = function.function.regions[at].parent
+
+
+def _asked_for_tensor(function: FunctionFacts, reg: Reg) -> Reg | None:
+    """What is asked whether it is a tensor; None for other tests."""
+    made, name = function.code[reg], called(function, reg)
+    if not isinstance(made, p.Call) or not made.args:
+        return None
+    if name == "torch.is_tensor":
+        return made.args[0]
+    kind = function.file.placement.names.dotted(function.function, made.args[1]) if len(made.args) == 2 else ""
+    return made.args[0] if name == "builtins.isinstance" and kind == "torch.Tensor" else None

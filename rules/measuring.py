@@ -1,0 +1,139 @@
+"""Code that measures how long the device takes: the clocks beside a wait, the times that are kept, and what is read
+while the device has nothing to do."""
+
+from __future__ import annotations
+
+import re
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
+from transferlint.flow.values import DTYPE, HOST_VALUE, NAME, ON_DEVICE, TENSOR
+from transferlint.model import Direction
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method, origin, receiver
+
+_TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
+_NEAR = 40  # instructions: a few expressions
+_LISTS = frozenset({"builtins.list", "collections.deque"})
+# Copies that come back before they are done (documen.tician.de/pycuda, nvidia.github.io/cuda-python).
+_COPIES = re.compile(r"(memcpy_dtoh_async|cudaMemcpyAsync|cuMemcpyDtoHAsync)$")
+# What waits for the whole device, and not for one stream: by a name of a library, or asked of what stands for it.
+_WHOLE = re.compile(r"\.synchronize$|(^|_)(accelerator|cuda|xpu|npu|device)\.synchronize\(\)$")
+_SEEN_BEFORE = frozenset("detach view reshape squeeze append item tolist".split())  # start no work on the device
+
+
+def clocked(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a clock is read within a few expressions."""
+    return any(_clock(near) for near in function.code[max(0, reg - _NEAR) : reg + _NEAR])
+
+
+def _clock(made: p.Instruction) -> bool:
+    return isinstance(made, p.Attr | p.Outer) and bool(_TIMERS.match(made.name))
+
+
+def timed(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a wait that makes a clock right, but not in a loop that trains: there it takes from each step what it
+    measures, unless the times are what the loop is for."""
+    loop = next(iter(function.loops(reg)), None)
+    trains = loop is not None and any(
+        isinstance(made, p.Attr) and made.name == "backward" and function.inside(at, loop)
+        for at, made in enumerate(function.code)
+    )
+    return clocked(function, reg) and not (trains and loop is not None and not keeps_times(function, loop))
+
+
+def keeps_times(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop that puts the time of every turn into a list which the function made before it:
+    `times.append(time.time() - start)`, also by a variable of that difference."""
+    return any(
+        isinstance(made, p.Call)
+        and len(made.args) == 1
+        and method(function, at) == "append"
+        and function.inside(at, loop)
+        and _own_list(function, at, loop)
+        and _difference(function, made.args[0])
+        for at, made in enumerate(function.code)
+    )
+
+
+def _own_list(function: FunctionFacts, append: Reg, loop: int) -> bool:
+    """True for a list that is appended to in a loop and was made, empty, before it."""
+    kept = receiver(function, append)
+    if kept is None or not isinstance(function.code[kept], p.Load):
+        return False
+    start = origin(function, kept)
+    made = function.code[start]
+    if isinstance(made, p.Unpack) and isinstance(several := function.code[made.value], p.Sequence):
+        made = function.code[several.items[made.index]] if len(several.items) == made.count else made
+    empty = isinstance(made, p.Sequence) and made.kind == "list" and not made.items
+    return (empty or called(function, start) in _LISTS) and not function.inside(start, loop)
+
+
+def _difference(function: FunctionFacts, reg: Reg) -> bool:
+    """True for `time.time() - start`, also in other units: `(time.time() - start) * 1000`."""
+    start = origin(function, reg)
+    made = function.code[start]
+    if not isinstance(made, p.Binary):
+        return method(function, start) == "elapsed_time"
+    if made.operator == "-":
+        return any(_clock(function.code[at]) for at in function.expression(origin(function, made.left)))
+    return made.operator in ("*", "/") and _difference(function, made.left)
+
+
+def nothing_left(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a read that waits for nothing: the wait of a measurement stands before it, and nothing between them
+    starts work on the device."""
+    for transfer in function.transfers:
+        wait = transfer.register
+        if transfer.kind != SYNCHRONIZE or wait >= reg or not _WHOLE.search(transfer.api):
+            continue
+        waits = function.warmth(wait)
+        if (
+            transfer.inside is None
+            and _follows(function, wait, reg)
+            and timed(function, wait)
+            and waits.hot
+            and not any(_starts_work(function, at) for at in range(wait + 1, reg))
+        ):
+            return True
+    return False
+
+
+def _follows(function: FunctionFacts, first: Reg, second: Reg) -> bool:
+    """True where the second stands in the block of the first, or in an arm within it, in the same loop."""
+    around = function.region(first)
+    inside = around == 0 or function.inside(second, around)
+    return inside and function.loops(first) == function.loops(second)
+
+
+def _starts_work(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what computes on the device, or may: calls of which not all is known."""
+    made, value = function.code[reg], function.values[reg]
+    if isinstance(made, p.Call):
+        callee = function.code[made.function]
+        last = callee.name if isinstance(callee, p.Attr | p.Outer) else ""
+        return not (last in _SEEN_BEFORE or _clock(callee) or value.is_a(HOST_VALUE | NAME | DTYPE))
+    if isinstance(made, p.Binary | p.Unary | p.Compare | p.Subscript):
+        return bool(value.kinds & TENSOR) and bool(value.places & ON_DEVICE)
+    return isinstance(made, p.SetItem | p.Yield | p.Await)
+
+
+def guards_copy(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a wait that host memory needs: before it, in the same turn, a copy to the host was begun that nobody
+    waits for (`x.to("cpu", non_blocking=True)`, `host.copy_(x, non_blocking=True)`)."""
+    wait = transfer.register
+    loops = function.loops(wait)
+    if not transfer.api.endswith(("synchronize", "synchronize()")):
+        return False
+    begun = [
+        one.register
+        for one in function.transfers
+        if one.non_blocking and one.kind in (DOWNLOAD, COPY_INTO) and one.direction is Direction.D2H
+    ]
+    for at, made in enumerate(function.code[:wait]):
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        if isinstance(callee, p.Attr | p.Outer) and _COPIES.search(callee.name):
+            begun.append(at)
+    return any(at < wait and function.loops(at)[-len(loops) or len(function.loops(at)) :] == loops for at in begun)

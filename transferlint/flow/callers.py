@@ -1,0 +1,45 @@
+"""What the known calls of a file's functions give for their parameters."""
+
+from __future__ import annotations
+
+from transferlint.flow.values import RESIDENT, Value, join
+from transferlint.syntax.program import Reg, Slot
+
+# A call: the file and the function that it stands in, and its register there.
+Site = tuple[str, int, Reg]
+
+
+class Callers:
+    """By function (index) of one file: what each call gives, as values by parameter, and as registers by name."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, dict[Slot, dict[Site, Value]]] = {}
+        self._given: dict[int, dict[Site, dict[str, Reg] | None]] = {}
+
+    def tell(self, index: int, slot: Slot, value: Value, site: Site) -> None:
+        """Note what a call gives for a parameter; its registers mean nothing here."""
+        clean = value.foreign().but(flags=value.flags & RESIDENT)
+        self._values.setdefault(index, {}).setdefault(slot, {})[site] = clean
+
+    def called(self, index: int, site: Site, given: dict[str, Reg] | None) -> None:
+        """Note a call, and what it gives by name; None where that cannot be told."""
+        self._given.setdefault(index, {})[site] = given
+
+    def value(self, index: int, slot: Slot, site: Site) -> Value | None:
+        """What one call gives for a parameter."""
+        return self._values.get(index, {}).get(slot, {}).get(site)
+
+    def joined(self, index: int, slot: Slot) -> Value | None:
+        """What all calls together give for a parameter."""
+        found: Value | None = None
+        for value in self._values.get(index, {}).get(slot, {}).values():
+            found = join(found, value)
+        return found
+
+    def calls(self, index: int) -> dict[Site, dict[str, Reg] | None]:
+        """What each call gives by name."""
+        return self._given.get(index, {})
+
+    def functions(self, index: int) -> set[tuple[str, int]]:
+        """The functions that give something for a parameter."""
+        return {(key, caller) for sites in self._values.get(index, {}).values() for key, caller, _ in sites}

@@ -1,0 +1,131 @@
+"""Why the code of a region runs rarely within hot code: error paths, what is kept, flags that are put out, guards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transferlint.flow import guards, kept
+from transferlint.knowledge import roles
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Function, Reg, Slot
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
+
+# What hardly ever happens: the loops of what is called only then do not count.
+HARDLY_EVER = frozenset(
+    [
+        ERROR := "an error path",
+        KEPT := "only when what is kept is missing or too small",
+        BEYOND := "only past what was computed before",
+        FLAG := "only once for each time that its flag is set",
+        UNASKED := "only with an option that no caller gives",
+        "only the first time",
+        "on the host only",
+        "with an old version only",
+    ]
+)
+_SHORT = 40  # instructions: a handful of lines
+_WARNING = ("warn", "warning")
+
+
+class Seldom:
+    """The regions of a file's functions that run rarely, whatever is around them."""
+
+    def __init__(self, file: FilePlacement) -> None:
+        self._file = file
+        self._flags = kept.Flags(file)
+        self._known: dict[tuple[int, int], str] = {}
+        self._raising: dict[int, frozenset[Reg]] = {}
+        self._stores: dict[int, dict[Slot, Reg]] = {}
+        self._failures: dict[int, frozenset[int]] = {}
+
+    def why(self, function: Function, index: int) -> str:
+        """Why the code of a region runs rarely within hot code, "" where it does not."""
+        known = self._known.get((function.index, index))
+        if known is None:
+            known = self._known[function.index, index] = self._why(function, index)
+        return known
+
+    def _why(self, function: Function, index: int) -> str:
+        region = function.regions[index]
+        if region.kind in ("handler", "message") or region.leaves == "raise":
+            return ERROR
+        if region.kind not in ("then", "else") or region.test is None:
+            return ""
+        if index in self._failing(function):
+            return ERROR
+        when = region.kind == "then"
+        if kept.fills(function, index, region.test, when):
+            return KEPT
+        if when and kept.beyond(function, index, region.test):
+            return BEYOND
+        if region.implied and region.test in self._validations(function):
+            return ""  # what follows a validated argument is the ordinary path
+        if self._flags.once(function, index, region.test, when):
+            return FLAG
+        stores = self._stores.get(function.index)
+        if stores is None:
+            stores = self._stores[function.index] = guards.single_stores(function)
+        return guards.rare(function, region.test, when, stores)
+
+    def writes(self, function: Function, index: int) -> bool:
+        """True for a loop that writes a file in every turn."""
+        for block in function.blocks:
+            at = block.region
+            while at != index and at > 0 and function.regions[at].kind in ("with", "try"):
+                at = function.regions[at].parent
+            if at == index and any(
+                isinstance(made, p.Call) and roles.FILE_WRITERS.search(self._file.names.dotted(function, made.function))
+                for made in function.code[block.start : block.end]
+            ):
+                return True
+        return False
+
+    def _failing(self, function: Function) -> frozenset[int]:
+        """The regions that count what went wrong, or tell of it: `nonfinite_count += 1`, `logger.warning(...)`."""
+        known = self._failures.get(function.index)
+        if known is None:
+            tells = self._tells(function)
+            known = self._failures[function.index] = frozenset(
+                block.region
+                for block in function.blocks
+                if any(_counts_failure(function, made) for made in function.code[block.start : block.end])
+                or _tells(function, block, tells)
+            )
+        return known
+
+    def _tells(self, function: Function) -> bool:
+        """True for the forward pass of a module: what it prints is no report of progress."""
+        info = self._file.class_of(function)
+        return info is not None and info.module and function.name in ("forward", "__call__")
+
+    def _validations(self, function: Function) -> frozenset[Reg]:
+        """The tests whose arm raises."""
+        known = self._raising.get(function.index)
+        if known is None:
+            tests = (r.test for r in function.regions if r.kind == "then" and r.leaves == "raise")
+            known = self._raising[function.index] = frozenset(t for t in tests if t is not None)
+        return known
+
+
+def _tells(function: Function, block: p.Block, prints: bool) -> bool:
+    """True for a short arm that warns (or, where it says `prints`, prints on a comparison) and does little else; one
+    that follows what leaves the function, where all of it is short."""
+    region = function.regions[block.region]
+    if block.end - block.start > _SHORT or (region.implied and region.leaves != "return"):
+        return False
+    made = (made for made in function.code[block.start : block.end] if isinstance(made, p.Call))
+    callees = [function.code[call.function] for call in made]
+    if any(isinstance(callee, p.Attr) and callee.name in _WARNING for callee in callees):
+        return not region.implied or sum(b.region == block.region for b in function.blocks) == 1
+    compared = region.test is not None and isinstance(function.code[region.test], p.Compare) and not region.implied
+    return prints and compared and any(isinstance(callee, p.Outer) and callee.name == "print" for callee in callees)
+
+
+def _counts_failure(function: Function, made: p.Instruction) -> bool:
+    if not isinstance(made, p.Store | p.SetAttr):
+        return False
+    name = function.slot_names[made.slot] if isinstance(made, p.Store) else made.name
+    added = function.code[made.value]
+    return bool(roles.FAILURES.search(name)) and isinstance(added, p.Binary) and added.operator == "+"
