@@ -12,6 +12,7 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from transferlint.flow import guards
+from transferlint.flow.kept import region_of
 from transferlint.flow.roles import Role
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import UNKNOWN, Value
@@ -69,7 +70,7 @@ def _rests_on(value: Value) -> frozenset[Reg]:
 def _absent(function: Function, reg: Reg, slots: Container[Slot]) -> frozenset[Slot]:
     """The parameters that have to be None for a call to come by."""
     found = set()
-    for region in function.ancestors(_region(function, reg)):
+    for region in function.ancestors(region_of(function, reg)):
         test = function.code[region.test] if region.test is not None and region.kind in ("then", "else") else None
         if isinstance(test, p.Compare) and len(test.operands) == 2:
             subject, other = (function.code[operand] for operand in test.operands)
@@ -80,13 +81,9 @@ def _absent(function: Function, reg: Reg, slots: Container[Slot]) -> frozenset[S
     return frozenset(found)
 
 
-def _region(function: Function, reg: Reg) -> int:
-    return next((block.region for block in function.blocks if block.start <= reg < block.end), 0)
-
-
 def _always(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
     """True where every call comes by, as far as the kinds of its arguments allow."""
-    for region in function.ancestors(_region(function, reg)):
+    for region in function.ancestors(region_of(function, reg)):
         if region.kind in _LOOPS or region.kind in _RARE or region.leaves == "raise":
             return False
         arm = region.kind in ("then", "else")

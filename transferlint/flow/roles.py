@@ -49,7 +49,6 @@ _KEEPING = re.compile(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
 # Called at the end and the start of an epoch's stage (speechbrain.Brain).
 _STAGE_HOOKS = frozenset({"on_stage_end", "on_stage_start"})
 TESTING = "test or benchmark code"
-_MODULE_COLD = frozenset({"compute"})
 
 
 def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -> Role:
