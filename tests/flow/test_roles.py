@@ -246,4 +246,3 @@ def test_what_is_kept_after_the_first_call_is_cold(look: LookUp, decorator: str,
 @pytest.mark.parametrize("hook", ["on_stage_end", "on_stage_start"])
 def test_what_the_stages_of_epochs_call(look: LookUp, hook: str) -> None:
     assert look(f"class Brain:\n    def {hook}(self, stage):\n        seen\n").warmth("seen").cold
-    assert not look(f"def {hook}(stage):\n    seen\n").warmth("seen").cold

@@ -46,8 +46,6 @@ _KERNELS = (
     "cute.kernel",
 )
 _KEEPING = re.compile(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
-# Called at the end and the start of an epoch's stage (speechbrain.Brain).
-_STAGE_HOOKS = frozenset({"on_stage_end", "on_stage_start"})
 TESTING = "test or benchmark code"
 
 
@@ -93,7 +91,7 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(cold=f"`{info.name}` shows what a run gives")
     if is_method and info is not None and knowledge.EXPORTED_CLASSES.match(info.name) and not info.module:
         return Role(cold=f"`{info.name}` runs an exported model")
-    if knowledge.EPOCH_HOOKS.match(name) or (is_method and name in _STAGE_HOOKS):
+    if knowledge.EPOCH_HOOKS.match(name):
         return Role(cold=f"`{name}` runs once an epoch")
     if is_method and info is not None and _serves(file, name, info.bases):
         return Role(tensors_in=module, request=True)

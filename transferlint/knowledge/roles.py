@@ -102,9 +102,9 @@ COLD_EXACT: frozenset[str] = frozenset(
 # Running statistics, fed with every batch (torchnet.meter, catalyst, timm's `AverageMeter`).
 METERS = re.compile(r"(Meter|Metric|Metrics|MeterGroup)$")
 METER_METHODS = frozenset({"add", "append", "accumulate", "add_batch"})
-# Called once an epoch or once a run (lightning.Callback, transformers.TrainerCallback, by name).
+# Called once an epoch or once a run (lightning.Callback, transformers.TrainerCallback, speechbrain.Brain, by name).
 EPOCH_HOOKS = re.compile(
-    r"^_?(on_\w*epoch_(end|start|begin)|\w+_epoch_end|on_(fit|train|test|validation|predict)_(end|start|begin))$"
+    r"^_?(on_\w*epoch_(end|start|begin)|on_stage_(end|start)|\w+_epoch_end|on_(fit|train|test|validation|predict)_(end|start|begin))$"
 )
 # The host side of the pipeline: what these take and give is on the host, and workers run them.
 DATA_PATTERN = re.compile(
