@@ -15,6 +15,7 @@ from runtime_check.simulate.kernels import Maker
 ON_HOST = (  # C++ composes them by asking the device; the CPU's way is taken whole
     *("convolution", "convolution_backward", "_convolution"),
     *("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"),
+    *("kaiser_window", "kaiser_window.periodic", "kaiser_window.beta"),
 )
 
 

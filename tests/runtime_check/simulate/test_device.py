@@ -182,6 +182,19 @@ def test_types_and_memory_of_other_makers() -> None:
 
 
 @in_simulation
+def test_windows_are_made_on_the_device() -> None:
+    import torch
+
+    makers = torch.hann_window, torch.hamming_window, torch.bartlett_window, torch.blackman_window, torch.kaiser_window
+    for make in makers:
+        for args in ((8,), (8, False)):
+            made = make(*args, device="cuda", dtype=torch.float64)
+            assert made.is_cuda
+            assert torch.equal(made.cpu(), make(*args, dtype=torch.float64)), (make, args)
+    assert torch.equal(torch.kaiser_window(8, True, 9.0, device="cuda").cpu(), torch.kaiser_window(8, True, 9.0))
+
+
+@in_simulation
 def test_a_compiled_function_runs_eagerly_and_says_so_once() -> None:
     import contextlib
     import io
