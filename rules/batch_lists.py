@@ -9,13 +9,14 @@ from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .chains import method, origin, receiver
 from .detection import once_a_request
 
 
 def crosses_once(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     """True where a tensor is made (`made`) of a list that is worked out for each sample, `torch.tensor([len(t) for t in
-    texts])`, and brought to the device (`moved`) once a batch; and for what a function that serves a request brings
-    there, once a call, where nothing shows that it runs repeatedly."""
+    texts])`, or of what another runtime computed, and brought to the device (`moved`) once a batch; and for what a
+    function that serves a request brings there, once a call, where nothing shows that it runs repeatedly."""
     warmth = function.warmth(moved)
     if function.loops(moved) or warmth.level > Level.PER_STEP:
         return False
@@ -24,7 +25,20 @@ def crosses_once(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     if warmth.unsure and (roles.SERVING.search(function.function.name) or serving(function.file.program.path)):
         return True
     call = function.code[made]
-    return isinstance(call, p.Call) and len(call.args) == 1 and _worked_out(function, call.args[0], made)
+    if not isinstance(call, p.Call) or len(call.args) != 1:
+        return False
+    return _worked_out(function, call.args[0], made) or _ran_elsewhere(function, call.args[0])
+
+
+def _ran_elsewhere(function: FunctionFacts, reg: Reg) -> bool:
+    """True for (a part of) what a session of another runtime gives: arrays of the host, new ones each time
+    (onnxruntime.ai/docs/api/python, `InferenceSession.run`)."""
+    while isinstance(made := function.code[reg], p.Subscript):
+        reg = origin(function, made.object)
+    session = receiver(function, reg) if method(function, reg) == "run" else None
+    holder = function.code[session] if session is not None else None
+    name = function.function.slot_names[holder.slot] if isinstance(holder, p.Load) else getattr(holder, "name", "")
+    return name.lower().endswith(("sess", "session"))
 
 
 def _worked_out(function: FunctionFacts, reg: Reg, tensor: Reg) -> bool:

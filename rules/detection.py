@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.host_only import host_only_use
 from transferlint.flow.names import ident
+from transferlint.flow.roles import reference
 from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import (
     DEVICE,
@@ -18,21 +19,30 @@ from transferlint.flow.values import (
     UNKNOWN,
 )
 from transferlint.knowledge import roles
-from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix
+from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix, Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
+
+from .alike import alike
 
 _CALLS = 4  # how far up the calls
 _NEAR = 8  # lines between transfers that one change serves
 _MOVES = frozenset({MOVE, DOWNLOAD})
 Found = tuple[FunctionFacts, Transfer]
+Kin = Callable[[FunctionFacts, Transfer], str]
+
+
+class Group(list[Transfer]):
+    """Transfers of one function of which one finding speaks; `beyond`: those of other functions that it speaks for."""
+
+    beyond: tuple[Found, ...] = ()
 
 
 def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Found]:
     """The transfers of the given kinds over all functions that the host runs and that have text of their own.
     `discarded`: also moves of tensors whose result nobody takes, which move nothing."""
     for function in facts.functions:
-        if function.role.skip:
+        if function.role.skip or _for_comparison(function):
             continue
         for transfer in function.transfers:
             if transfer.kind not in kinds or not function.has_text(transfer.register):
@@ -41,6 +51,12 @@ def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Fou
                 continue
             if discarded or transfer.kind not in _MOVES or not dropped(function, transfer):
                 yield function, transfer
+
+
+def _for_comparison(function: FunctionFacts) -> bool:
+    """True for the plain twin of a function that nothing but its arguments says to run repeatedly."""
+    base = function.file.heat.base(function.index)
+    return base.unsure and base.caller is None and reference(function.file.placement, function.function)
 
 
 def dropped(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -63,23 +79,58 @@ def for_the_host(function: FunctionFacts, reg: Reg) -> bool:
     return bool(host_only_use(function, reg))
 
 
-def clusters(found: Iterable[Found]) -> Iterator[tuple[FunctionFacts, list[Transfer]]]:
-    """Transfers of one function, in the same loop, that stand within a few lines of one another, as one: of several
-    syncs in a row only the first waits for queued work, and several uploads in a row take one change. What the source
-    shows comes before what a callee does."""
-    open_: dict[tuple[int, int], list[Transfer]] = {}
+def clusters(found: Iterable[Found], kin: Kin = alike) -> Iterator[tuple[FunctionFacts, Group]]:
+    """Transfers of one function that a reader wants to hear of once, as one: those that stand within a few lines of one
+    another in the same loop (of several syncs in a row only the first waits for queued work, and several uploads in a
+    row take one change), and those of one `kin`, which one change serves, wherever else they stand that is no hotter.
+    What the source shows comes before what a callee does, and what is known to be hot before what may be. Calls of a
+    function of another file that uses itself what it reads are one in all of the file: that function is to change."""
+    near: dict[tuple[int, int], list[Transfer]] = {}
+    same: dict[tuple[int, str], list[Transfer]] = {}
     order: list[tuple[FunctionFacts, list[Transfer]]] = []
     for function, transfer in sorted(found, key=lambda pair: (pair[0].index, pair[0].span(pair[1].register))):
         key = function.index, (function.loops(transfer.register) or [0])[0]
-        group = open_.get(key)
-        if group and function.site(transfer.register).line - function.site(group[-1].register).end_line <= _NEAR:
-            group.append(transfer)
-            continue
-        open_[key] = group = [transfer]
-        order.append((function, group))
+        of = function.index, kin(function, transfer)
+        group = near.get(key)
+        if not group or function.site(transfer.register).line - function.site(group[-1].register).end_line > _NEAR:
+            group = same.get(of)
+            if group and _level(function, transfer) > _level(function, group[0]):
+                group = None
+        if group is None:
+            order.append((function, group := []))
+        group.append(transfer)
+        near[key] = same[of] = group
+    firsts: dict[tuple[str, bool], tuple[FunctionFacts, Group]] = {}
+    parts: list[tuple[FunctionFacts, Group]] = []
     for function, group in order:
-        for part in apart(function, group):
-            yield function, sorted(part, key=lambda transfer: transfer.inside is not None)
+        for transfers in apart(function, group):
+            part = Group(sorted(transfers, key=lambda transfer: _later(function, transfer)))
+            called = _of_one_wrapper(function, part)
+            silent = function.site(part[0].register) in function.file.silent
+            owner, first = firsts.setdefault((called, silent), (function, part)) if called else (function, part)
+            if first is not part and _level(function, part[0]) <= _level(owner, first[0]):
+                first.beyond += tuple((function, transfer) for transfer in part)
+            else:
+                parts.append((function, part))
+    yield from parts
+
+
+def _of_one_wrapper(function: FunctionFacts, group: list[Transfer]) -> str:
+    """A key for calls of one function of another file that does not give back what it reads; "" for others."""
+    inside = {transfer.inside for transfer in group}
+    place = inside.pop() if len(inside) == 1 else None
+    if place is None or place[0] == function.file.path or function.gives_back(place, group[0].kind):
+        return ""
+    return "{}#{}@{}".format(*place)
+
+
+def _level(function: FunctionFacts, transfer: Transfer) -> Level:
+    return function.warmth(transfer.register).level
+
+
+def _later(function: FunctionFacts, transfer: Transfer) -> tuple[bool, bool, bool, bool]:
+    warmth = function.warmth(transfer.register)
+    return transfer.inside is not None, not warmth.hot, warmth.unsure, warmth.weak
 
 
 def apart(function: FunctionFacts, group: list[Transfer]) -> Iterator[list[Transfer]]:
@@ -94,9 +145,9 @@ def apart(function: FunctionFacts, group: list[Transfer]) -> Iterator[list[Trans
 
 def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ...]:
     """What a cluster's first calls to make the transfer, and the rest of the cluster, as evidence."""
-    return function.wrapped(group[0]) + tuple(
-        Evidence(function.site(t.register), AGAIN, function.text(t.register)) for t in group[1:]
-    )
+    rest = [(function, transfer) for transfer in group[1:]]
+    rest += group.beyond if isinstance(group, Group) else ()
+    return function.wrapped(group[0]) + tuple(Evidence(f.site(t.register), AGAIN, f.text(t.register)) for f, t in rest)
 
 
 def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | None]) -> Fix | None:

@@ -15,6 +15,7 @@ from .creating import MAKERS
 from .recreating import LEGACY
 
 _OF_DATA = frozenset({"tensor", "as_tensor", *LEGACY})
+_FILLS = frozenset({"empty", "zeros", "ones", "rand", "randn"})
 _READS = frozenset({"item", "tolist", "numpy", "__array__"})
 _MOST = 256  # steps that a variable is followed back over
 
@@ -50,6 +51,21 @@ def pins(function: FunctionFacts, made: Reg) -> bool:
         return False
     asked = function.code[pin]
     return not (isinstance(asked, p.Const) and not asked.value)
+
+
+def nothing(function: FunctionFacts, made: Reg) -> bool:
+    """True for a creation of no elements, of which there is nothing to move: `torch.Tensor()`, `torch.empty(0)`."""
+    create = function.code[made]
+    name = called(function, made).removeprefix("torch.")
+    if not isinstance(create, p.Call) or any(create.stars):
+        return False
+    if not create.args:
+        return name in LEGACY and not create.keywords
+    first = function.code[create.args[0]]
+    if name in _OF_DATA and isinstance(first, p.Sequence):
+        return not first.items
+    none = isinstance(first, p.Const) and type(first.value) is int and first.value == 0
+    return none and (name in _FILLS or name in LEGACY)
 
 
 def sources(function: FunctionFacts, reg: Reg) -> Iterator[Reg]:

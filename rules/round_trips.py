@@ -3,13 +3,17 @@ them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, NUMBER, SCALAR_READ, SHAPE, Transfer
 from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, MODULE, NAME, ON_DEVICE, RESIDENT, TENSOR, UNKNOWN
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import for_the_host
+from .chains import called
+from .derived import ALL, derived
+from .detection import for_the_host, likely
 
 # What processes do together with a value, by whatever library's name (docs.pytorch.org distributed, MPI's names).
 _TOGETHER = frozenset(
@@ -20,19 +24,38 @@ READS = frozenset({DOWNLOAD, SCALAR_READ, NUMBER, "array"})
 _UPLOADS = frozenset({MOVE, BUILD})
 
 
-def returns(function: FunctionFacts) -> dict[Reg, Reg]:
-    """Uploads of what was downloaded: register of the upload to the register of (the first of) its downloads."""
-    found: dict[Reg, Reg] = {}
+def returns(function: FunctionFacts) -> dict[Reg, list[Reg]]:
+    """Uploads of what was downloaded: register of the upload to the registers of its downloads."""
+    found: dict[Reg, list[Reg]] = {}
     reads = {t.register for t in function.transfers if t.kind in READS and not t.before.on_host}
     for transfer in function.transfers:
         if transfer.kind not in _UPLOADS or not transfer.places & ON_DEVICE:
             continue
         if transfer.before.places & ON_DEVICE and transfer.kind == MOVE:
             continue
-        back = sorted(transfer.before.reads & reads)
+        back = sorted(r for r in transfer.before.reads & reads if not function.warmth(r).amortised)
         if back and function.warmth(transfer.register).hot:
-            found[transfer.register] = back[0]
+            found[transfer.register] = back
     return found
+
+
+def came_back(function: FunctionFacts) -> dict[Reg, Reg]:
+    """The downloads of `returns`, each with the (first) upload that what it brought went into."""
+    found: dict[Reg, Reg] = {}
+    for up, downs in returns(function).items():
+        for down in downs:
+            found.setdefault(down, up)
+    return found
+
+
+def trips(function: FunctionFacts) -> list[Transfer]:
+    """The downloads that are worth a finding because what they bring goes back."""
+    if function.role.skip:
+        return []
+    back = came_back(function)
+    found = (t for t in function.transfers if t.register in back and t.kind in READS and function.has_text(t.register))
+    told_of = (t for t in found if function.has_text(back[t.register]) and not function.claimed(back[t.register]))
+    return [t for t in told_of if likely(function, t) and not for_the_host(function, t.register)]
 
 
 def bounces(function: FunctionFacts, transfer: Transfer) -> list[Reg]:
@@ -46,22 +69,64 @@ def bounces(function: FunctionFacts, transfer: Transfer) -> list[Reg]:
 
 
 def agreed(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a read of a host value that was uploaded to be exchanged with other processes: that takes the trip."""
+    """True for a read of a host value that was uploaded to be exchanged with other processes: that takes the trip. A
+    copy of what was computed of it, where nobody knows whether it came from the device, is none of it either."""
     if transfer.subject is None or not transfer.before.uploads:
         return False
+    if transfer.kind == DOWNLOAD:
+        computed = derived(function.function, transfer.before.uploads, ALL)
+        return any(computed.intersection(args) for args in _exchanges(function, transfer.register))
     if any(t.register in transfer.before.uploads and _came(function, t) for t in function.transfers):
         return False
+    return _exchanged(function, transfer)
+
+
+def decided_together(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the one read, outside all loops, of what processes agreed upon, where the function gives back whether it
+    holds: every one of them has to know before it goes on."""
+    if transfer.subject is None or transfer.inside is not None or function.loops(transfer.register):
+        return False
+    return _says_whether(function, transfer.register) and _exchanged(function, transfer)
+
+
+def _says_whether(function: FunctionFacts, reg: Reg, asked: bool = False) -> bool:
+    """True where a number is only asked whether it holds, and the function returns the answer."""
+    uses = function.users(reg)
+    if not uses:
+        return False
+    for use in uses:
+        made = function.code[use]
+        if isinstance(made, p.Return):
+            said = asked
+        elif isinstance(made, p.Store):
+            loads = [r for r, one in enumerate(function.code) if r > use and one == p.Load(made.slot)]
+            said = bool(loads) and all(_says_whether(function, load, asked) for load in loads)
+        elif isinstance(made, p.Compare) or (isinstance(made, p.Call) and called(function, use) == "builtins.bool"):
+            said = _says_whether(function, use, True)
+        else:
+            said = False
+        if not said:
+            return False
+    return True
+
+
+def _exchanged(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where processes exchanged what is read."""
+    if transfer.subject is None:
+        return False
     read = {made.slot for r in function.expression(transfer.subject) if isinstance(made := function.code[r], p.Load)}
-    for made in function.code[: transfer.register]:
-        if not isinstance(made, p.Call):
+    given = (function.code[r] for args in _exchanges(function, transfer.register) for r in args)
+    return any(isinstance(one, p.Load) and one.slot in read for one in given)
+
+
+def _exchanges(function: FunctionFacts, before: Reg) -> Iterator[set[Reg]]:
+    """The registers of what processes exchange, for each time that they do."""
+    for made in function.code[:before]:
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        if not isinstance(made, p.Call) or not isinstance(callee, p.Attr | p.Outer):
             continue
-        callee = function.code[made.function]
-        if isinstance(callee, p.Attr | p.Outer) and callee.name in _TOGETHER:
-            for argument in (*made.args, *(r for _, r in made.keywords)):
-                given = (function.code[r] for r in function.expression(argument))
-                if any(isinstance(one, p.Load) and one.slot in read for one in given):
-                    return True
-    return False
+        if callee.name in _TOGETHER or callee.name.endswith("_all_reduce"):
+            yield {r for one in (*made.args, *(r for _, r in made.keywords)) for r in function.expression(one)}
 
 
 def _came(function: FunctionFacts, upload: Transfer) -> bool:
@@ -103,7 +168,7 @@ def told(function: FunctionFacts, transfer: Transfer) -> bool:
             return True
     if for_the_host(function, reg):
         return True
-    if reg in returns(function).values() or bounces(function, transfer):
+    if reg in came_back(function) or bounces(function, transfer):
         return True
     return any(read == reg and function.has_text(test) for test, read in decisions(function).items())
 

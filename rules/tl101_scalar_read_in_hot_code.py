@@ -21,7 +21,7 @@ When it is fine
 ---------------
 Behind an interval (`if step % 100 == 0:`), once an epoch, on the last line before leaving the loop, or one bulk
 `.tolist()` before a loop over its elements; where the device has nothing left to do, behind the synchronize of a
-measurement. None of these is reported.
+measurement; the one answer that processes agreed upon. None of these is reported.
 
 Fix safety
 ----------
@@ -51,7 +51,7 @@ from transferlint.rule import Example, Rule
 from .detection import brief, clusters, hot, likely, others, sure
 from .leaving import offered
 from .measuring import nothing_left
-from .round_trips import explained
+from .round_trips import decided_together, explained
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -74,6 +74,7 @@ def _costs(function: FunctionFacts, transfer: Transfer) -> bool:
     return (
         likely(function, transfer)
         and not explained(function, transfer)
+        and not decided_together(function, transfer)
         and not nothing_left(function, transfer.register)
     )
 

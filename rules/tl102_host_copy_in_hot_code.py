@@ -25,7 +25,8 @@ When it is fine
 Where the results of an evaluation do not fit on the device, behind an interval, in saving code, or once after the loop.
 What goes straight to a metric on the host (`metric.append(ids=ids, predict=p.cpu())`) or, of lengths, to
 `pack_padded_sequence` is not reported either; nor is the one copy of a whole tensor that the host needs, where nothing
-of it goes back: it is made text, a picture or a file, a loop goes over its elements, or it is packed into the result.
+of it goes back: it is made text, a picture or a file, a loop goes over its elements, or it is packed into the result;
+nor what an argument asks for (`if convert_to_numpy:`).
 
 Fix safety
 ----------
@@ -100,11 +101,19 @@ def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """As for every read; but who writes `.cpu()` believes that it may be elsewhere."""
     confidence = sure(function, transfer)
-    if any(meant(function, transfer) for meant in (_served, _ahead, _gone_over, _measured)):
+    if any(meant(function, transfer) for meant in (_asked_for, _served, _ahead, _gone_over, _measured)):
         return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
         confidence = Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
     return Confidence.POSSIBLE if host_result(function, transfer) else confidence
+
+
+def _asked_for(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True behind an argument by which the caller asks for the result on the host: `if convert_to_numpy:`."""
+    given = {one.slot: one.name for one in function.function.parameters}
+    arms = (region for region in _tests(function, transfer.register) if region.kind == "then")
+    tests = (function.code[region.test] for region in arms if region.test is not None)
+    return any(isinstance(made, p.Load) and roles.ASKS_FOR_HOST.search(given.get(made.slot, "")) for made in tests)
 
 
 def _measured(function: FunctionFacts, transfer: Transfer) -> bool:

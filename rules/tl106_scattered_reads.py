@@ -23,7 +23,7 @@ or keep them on the device and read them together at log time.
 
 When it is fine
 ---------------
-Behind an interval, once an epoch, or on the host. None of these is reported, nor are two reads.
+Behind an interval, once an epoch, or on the host. None of these is reported, nor are two reads of two tensors.
 
 Fix safety
 ----------
@@ -44,9 +44,11 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .alike import tensor_of
 from .chains import called, method
-from .detection import brief, clusters, hot, likely, others, sure
+from .detection import apart, brief, clusters, hot, likely, others, sure
 from .round_trips import told
+from .same_tensor import in_several_ways
 from .stacking import NUMBERS, stack
 
 _SEVERAL = 3
@@ -68,17 +70,41 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 sure(function, first),
                 stack(function, group),
             )
+        for group in _of_one(function):
+            yield from _told_once(function, group)
+
+
+def _told_once(function: FunctionFacts, group: list[Transfer]) -> Iterator[Finding]:
+    """Reads of one tensor in several ways, as one; those that are suppressed or in the baseline apart."""
+    for part in apart(function, group):
+        first = part[0]
+        tensor = tensor_of(function, first)
+        yield function.finding(
+            first.register,
+            f"`{tensor}` is read {len(group)} times {function.warmth(first.register).level.words}, in different ways,"
+            " and the host waits for each",
+            f"bring over once what is needed of it, `{tensor}.tolist()` where it is small, and use that",
+            (*function.why(first.before), *others(function, part)),
+            sure(function, first),
+        )
 
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:
     """The reads that are reported here, and those of the same values among them."""
-    for group in _groups(function):
+    for group in (*_groups(function), *_of_one(function)):
         yield from (transfer.register for transfer in group)
+
+
+def _of_one(function: FunctionFacts) -> list[list[Transfer]]:
+    """Reads of one tensor in several ways, none of which stands among several tensors' reads."""
+    taken = {transfer.register for group in _groups(function) for transfer in group}
+    several = in_several_ways(function, "TL106")
+    return [group for group in several if not taken.intersection(transfer.register for transfer in group)]
 
 
 def _groups(function: FunctionFacts) -> Iterator[list[Transfer]]:
     """Reads that one copy can replace: of different tensors, in the same region, none of which rests on another."""
-    apart: dict[int, list[Transfer]] = {}
+    regions: dict[int, list[Transfer]] = {}
     for one, transfer in hot(function.file, SCALAR_READ, NUMBER):
         if one is not function or not _scalar(function, transfer) or not likely(function, transfer):
             continue
@@ -87,8 +113,8 @@ def _groups(function: FunctionFacts) -> Iterator[list[Transfer]]:
         if _of_collection(function, transfer):
             yield [transfer]
         else:
-            apart.setdefault(function.region(transfer.register), []).append(transfer)
-    for found in apart.values():
+            regions.setdefault(function.region(transfer.register), []).append(transfer)
+    for found in regions.values():
         for _, group in clusters((function, transfer) for transfer in found):
             if len({_normal(function.text(t.subject)) for t in group if t.subject is not None}) < _SEVERAL:
                 continue

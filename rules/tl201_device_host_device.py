@@ -38,22 +38,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
-from transferlint.flow.transfers import NUMBER, SCALAR_READ
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
 from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
-from .detection import Found, brief, clusters, for_the_host, likely, others, sure, together
+from .detection import brief, clusters, others, sure, together
 from .detours import detour
 from .leaving import offered
-from .round_trips import READS, returns
+from .round_trips import READS, bounces, came_back, returns, trips
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Round trips, at the download."""
-    for function, group in clusters(_trips(facts)):
+    for function, group in clusters(((f, t) for f in facts.functions for t in trips(f)), _of_one_upload):
         first = group[0]
-        back = next(up for up, down in returns(function).items() if down == first.register)
+        back = came_back(function)[first.register]
         verb = "reads" if first.kind in (SCALAR_READ, NUMBER) else "copies"
         yield function.finding(
             first.register,
@@ -64,22 +64,26 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *function.why(first.before),
                 Evidence(function.site(back), "back on the device here"),
                 *others(function, group),
+                *_read_again(function, group),
             ),
             sure(function, first),
             together(function, group, [detour(function, t) for t in group]) or offered(function, group),
         )
 
 
-def _trips(facts: FileFacts) -> Iterator[Found]:
-    for function in facts.functions:
-        trips = {} if function.role.skip else returns(function)
-        trips = {up: down for up, down in trips.items() if not function.claimed(up)}
-        downloads = {down for up, down in trips.items() if function.has_text(up) and function.has_text(down)}
-        for transfer in function.transfers:
-            if transfer.register in downloads and transfer.kind in READS and likely(function, transfer):
-                if for_the_host(function, transfer.register):
-                    continue
-                yield function, transfer
+def _of_one_upload(function: FunctionFacts, transfer: Transfer) -> str:
+    return str(came_back(function)[transfer.register])
+
+
+def _read_again(function: FunctionFacts, group: list[Transfer]) -> Iterator[Evidence]:
+    """Where what went back is brought to the host a second time."""
+    downs = {transfer.register for transfer in group}
+    ups = {up for up, brought in returns(function).items() if downs.intersection(brought)}
+    for transfer in function.transfers:
+        if transfer.kind not in READS or not function.has_text(transfer.register) or transfer.register in downs:
+            continue
+        if ups.intersection(bounces(function, transfer)):
+            yield Evidence(function.site(transfer.register), "read again here")
 
 
 RULE = Rule(

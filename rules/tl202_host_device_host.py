@@ -34,20 +34,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
+from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ
 from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax.program import Reg
 
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .host_twin import from_host
-from .round_trips import agreed, bounces
+from .round_trips import agreed, bounces, returns, trips
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Downloads of what came from an upload alone."""
     read = ((f, t) for f, t in hot(facts, DOWNLOAD, SCALAR_READ) if likely(f, t) and not agreed(f, t))
-    found = ((f, t) for f, t in read if bounces(f, t))
+    found = ((f, t) for f, t in read if (ups := bounces(f, t)) and not _came_from_there(f, ups))
     for function, group in clusters(found):
         first = group[0]
         uploads = bounces(function, first)
@@ -60,6 +61,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             sure(function, first),
             together(function, group, [from_host(function, t, bounces(function, t)) for t in group]),
         )
+
+
+def _came_from_there(function: FunctionFacts, uploads: list[Reg]) -> bool:
+    """True where what was uploaded had come from the device: that is told of where it leaves it."""
+    back = returns(function)
+    told = {transfer.register for transfer in trips(function)}
+    return any(told.intersection(back.get(upload, ())) for upload in uploads)
 
 
 RULE = Rule(

@@ -52,7 +52,7 @@ from transferlint.syntax.program import Reg
 from .batch_lists import crosses_once
 from .creating import make_there
 from .detection import brief, clusters, each, others, together
-from .making import instead_of_a_tensor, pins, read_on_host, sources, worked_out_before
+from .making import instead_of_a_tensor, nothing, pins, read_on_host, sources, worked_out_before
 from .recreating import make_behind
 
 
@@ -61,7 +61,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     found = [(f, t) for f, t in each(facts, MOVE) if _made(f, t) is not None]
     crossing = [_crosses(*pair) for pair in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
-    for function, group in (*clusters(apart[0]), *clusters(apart[1])):
+    for function, group in (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere)):
         first = group[0]
         made = _made(function, first)
         assert made is not None
@@ -76,6 +76,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _sure(function, first),
             together(function, group, [make_there(function, t) or make_behind(function, t) for t in group]),
         )
+
+
+def _anywhere(function: FunctionFacts, transfer: Transfer) -> str:
+    return ""  # all that are made in a function are changed alike
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -106,7 +110,7 @@ def _made(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     if before.reads or not before.why or (warmth.once and warmth.amortised != EMPTY):
         return None  # where there is nothing may be often: on the processes that have no part in it
     made = before.why[0]
-    if before.flags & PINNED or pins(function, made):
+    if before.flags & PINNED or pins(function, made) or (made >= 0 and nothing(function, made)):
         return None
     if made < 0 or not function.has_text(made) or function.loops(made) != function.loops(transfer.register):
         return None  # made before the loop that moves it: an invariant transfer

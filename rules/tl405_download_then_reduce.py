@@ -46,7 +46,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, receiver, user
 from .detection import brief, each, for_the_host, sure
 from .parts import SAME, SIZES, WRAPPERS, Part, parts
-from .round_trips import bounces, decisions, returns
+from .round_trips import bounces, came_back, decisions
 
 _NAMED = 4  # parts to name in a message
 
@@ -94,7 +94,7 @@ def _parts(function: FunctionFacts, transfer: Transfer) -> list[Part]:
 def _of_a_trip(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for the download of a round trip, and for one that stands in the condition that it is made for."""
     reg = transfer.register
-    if reg in returns(function).values() or bounces(function, transfer):
+    if reg in came_back(function) or bounces(function, transfer):
         return True
     tests = (function.code[test] for test, read in decisions(function).items() if read == reg)
     return any(isinstance(test, p.Test) and reg in set(function.expression(test.value)) for test in tests)

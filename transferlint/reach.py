@@ -160,10 +160,10 @@ class _Graph:
         return seen - files
 
     def _asking(self, file: str) -> frozenset[bytes]:
-        """The functions of a file whose name does not tell how often they run: their callers do."""
-        return frozenset(
-            name for name in _DEFINED.findall(self.sources.get(file, b"")) if not roles.told_by_name(_text(name))
-        )
+        """The functions of a file whose name does not tell how often they run: their callers do; and those of which
+        only their callers tell what of them runs."""
+        names = _DEFINED.findall(self.sources.get(file, b""))
+        return frozenset(name for name in names if roles.sought(_text(name)))
 
     def _words(self, file: str, called: bool) -> frozenset[bytes]:
         """The words of a file, or only those that it calls."""

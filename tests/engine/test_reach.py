@@ -143,3 +143,24 @@ def test_a_user_that_calls_only_what_is_told_by_name_does_not_matter():
         "eval.py": "from net import Net\nnet = Net()\nnet.mix(1)\n",
     }
     assert near("net.py", files=files) == {"eval.py"}
+
+
+@pytest.mark.parametrize(
+    ("name", "matters"),
+    [
+        ("clip_grad_norm_", True),
+        ("_clip_gradients", True),
+        ("get_grad_norm", True),
+        ("sample_codes", True),
+        ("focal_loss", False),
+        ("forward_train", False),
+        ("training_step", False),
+        ("save_norms", False),
+    ],
+)
+def test_a_user_tells_what_is_given_to_what_only_the_source_calls(name, matters):
+    files = {
+        "norms.py": f"def {name}(x, kind=2): pass\n",
+        "train.py": f"from norms import {name}\n{name}(1)\n",
+    }
+    assert near("norms.py", files=files) == ({"train.py"} if matters else set())

@@ -50,7 +50,12 @@ EMPTY = [
     "x.numel() == 0",
     "not x.numel()",
 ]
-LAST_TIMES = ["i == len(loader) - 1", "step == total_steps"]
+LAST_TIMES = [
+    "i == len(loader) - 1",
+    "step == total_steps",
+    "args.is_last_step",
+    "step % 100 == 0 or n and args.is_last_step",
+]
 ORDINARY = [
     "step > 100",
     "step",
@@ -59,6 +64,8 @@ ORDINARY = [
     "x is not None",
     "mode == 'train'",
     "self.training",
+    "args.is_last_stage",
+    "args.last_step",
     "rank != 0",
     "rank",
     "step != 0",
@@ -439,3 +446,44 @@ def test_a_list_that_is_filled_here_is_seldom_empty(look: LookUp, test: str, hot
                 return sum(losses)
     """)
     assert found.warmth("torch.zeros([1]).to(device)").hot is hot
+
+
+@pytest.mark.parametrize(
+    ("test", "rare"),
+    [
+        ("torch.isnan(x).any()", True),
+        ("nans.any() or is_nan.any()", True),
+        ("nans.any() and n", True),
+        ("not torch.isfinite(x).all()", True),
+        ("(~torch.isfinite(x)).any()", True),
+        ("math.isnan(n)", True),
+        ("torch.isnan(x).sum()", False),
+        ("nans.any() or n", False),
+        ("not nans.any()", False),
+        ("torch.isfinite(x).all()", False),
+        ("mask.any()", False),
+        ("(lambda: 3)()", False),
+    ],
+)
+def test_what_is_done_about_numbers_that_are_none(look: LookUp, test: str, rare: bool) -> None:
+    text = f"class Net:\n    def forward(self, x, n, nans, is_nan, mask):\n        if {test}:\n            seen\n"
+    warned = look(f"{text}            if n:\n                rank_zero_warn(n)\n")
+    assert bool(warned.warmth("seen").amortised) is rare
+    assert bool(look(f"{text}            if n:\n                raise ValueError\n").warmth("seen").amortised) is rare
+    assert look(f"{text}            x = x[n]\n").warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    ("arm", "rare"),
+    [
+        ("assert False\n            seen", True),
+        ("assert (False), n\n            for one in x:\n                seen", True),
+        ("n = 1\n            assert 0\n            seen", True),
+        ("assert n\n            seen", False),
+        ("for one in x:\n                seen\n            assert False", False),
+    ],
+)
+def test_what_begins_with_a_failure_is_never_done(look: LookUp, arm: str, rare: bool) -> None:
+    text = f"class Net:\n    def forward(self, x, n):\n        if n:\n            {arm}\n        after\n"
+    assert bool(look(text).warmth("seen").amortised) is rare
+    assert look(text).warmth("after").hot

@@ -249,3 +249,132 @@ def test_what_is_longer_than_what_was_computed_before(look: LookUp, test: str, o
     found = look(arm(test, "y = make(n)", other))
     assert bool(found.warmth("seen").amortised) is rare
     assert found.warmth("after").hot
+
+
+SENDER = """
+class Stage:
+    def __init__(self):
+        self.first = True
+
+    def forward(self, x, n):
+        if self.first:
+            {arm}
+        after
+        return x
+
+    def _greet(self, x):
+        seen
+        {put_out}
+
+    def {name}(self):
+        self.first = True
+
+    def train(self, x, n):
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "rare"),
+    [
+        ("reset_shapes", "pass", True),
+        ("reset_shapes", "if n != self.n:\n            self.reset_shapes()", True),
+        ("reset_shapes", "self.reset_shapes()", False),
+        ("reset_shapes", "if n is None:\n            raise ValueError\n        self.reset_shapes()", False),
+        ("refresh", "if n != self.n:\n            self.refresh()", False),
+    ],
+)
+def test_a_flag_that_a_reset_sets_again(look: LookUp, name: str, call: str, rare: bool) -> None:
+    arm = "self.first = False\n            self._greet(x)"
+    found = look(SENDER.format(arm=arm, put_out="", name=name, call=call))
+    assert bool(found.warmth("seen").cold) is rare
+    assert found.warmth("after").hot
+
+
+@pytest.mark.parametrize(
+    ("arm", "put_out", "rare"),
+    [
+        ("self._greet(x)", "self.first = False", True),
+        ("self._greet(x)", "self.first = True", False),
+        ("self._greet(x)", "if x:\n            self.first = False", False),
+        ("n._greet(x)\n            self._greet", "self.first = False", False),
+    ],
+)
+def test_a_flag_that_a_method_puts_out(look: LookUp, arm: str, put_out: str, rare: bool) -> None:
+    found = look(SENDER.format(arm=arm, put_out=put_out, name="__setstate__", call="pass"))
+    assert bool(found.warmth("self._greet").amortised) is rare
+
+
+TABLES = """
+class Rotary:
+    def __init__(self):
+        self.longest = None
+        self._fill(1)
+
+    def _fill(self, n):
+        {fill}
+        seen
+
+    def forward(self, x, n):
+        if {test}:
+            self._fill(n)
+        after
+        return x
+
+    def {other}(self):
+        self.longest = {to}
+
+
+class Scaled(Rotary):
+    def _fill(self, n):
+        self.longest = n
+        scaled
+"""
+SMALL = "self.longest is None or n > self.longest"
+
+
+@pytest.mark.parametrize(
+    ("test", "fill", "other", "to", "rare"),
+    [
+        (SMALL, "self.longest = n", "later", "3", True),
+        (SMALL, "self.longest = n", "reset", "None", True),
+        (SMALL, "self.longest = n", "later", "None", False),
+        (SMALL, "self.other = n", "later", "3", False),
+        (SMALL, "if n:\n            self.longest = n", "later", "3", False),
+        ("not self.longest", "self.longest = True", "later", "3", True),
+        ("not self.longest", "self.longest = False", "later", "3", False),
+        ("x or not self.longest", "self.longest = n", "later", "3", False),
+        ("x and not self.longest", "self.longest = n", "later", "3", True),
+    ],
+)
+def test_a_method_that_fills_what_is_missing(
+    look: LookUp, test: str, fill: str, other: str, to: str, rare: bool
+) -> None:
+    found = look(TABLES.format(test=test, fill=fill, other=other, to=to))
+    assert bool(found.warmth("seen").cold) is rare
+    assert bool(found.warmth("scaled").cold) is rare
+    assert found.warmth("after").hot
+
+
+@pytest.mark.parametrize(
+    ("table", "test", "last", "rare"),
+    [
+        ("_slope_cache", "_slope_cache['stale']", "_slope_cache['stale'] = False", True),
+        ("TABLE", "TABLE['stale']", "TABLE['stale'] = False", True),
+        ("key", "self.kept['stale'] and n", "self.kept['stale'] = False", True),
+        ("key", "not self.kept['ready']", "self.kept['ready'] = True", True),
+        ("batch", "batch['stale']", "batch['stale'] = False", False),
+        ("_slope_cache", "_slope_cache['stale'] or n", "_slope_cache['stale'] = False", False),
+        ("_slope_cache", "_slope_cache['stale']", "_slope_cache['other'] = False", False),
+        ("_slope_cache", "_slope_cache['stale']", "_slope_cache['stale'] = True", False),
+        ("_slope_cache", "_slope_cache['stale']", "if n:\n                _slope_cache['stale'] = False", False),
+    ],
+)
+def test_a_flag_in_a_table(look: LookUp, table: str, test: str, last: str, rare: bool) -> None:
+    given = "batch" if table == "TABLE" else table
+    head = f"class Net:\n    def forward(self, x, n, {given}):\n"
+    text = f"{head}        if {test}:\n            seen\n            {last}\n"
+    assert bool(look(f"TABLE = dict(stale=True)\n{text}").warmth("seen").amortised) is rare
+    again = f"        {test.partition(' ')[0]} = True\n" if not test.startswith("not") else ""
+    if rare and again:
+        assert look(f"TABLE = dict(stale=True)\n{text}{again}").warmth("seen").hot

@@ -195,3 +195,61 @@ def test_with_and_try_bodies_are_as_hot_as_what_is_around(look: LookUp) -> None:
     )
     for name in ("inner", "tried", "last"):
         assert found.warmth(name).hot
+
+
+TRIES = """
+class Solver:
+    def forward(self, x, n):
+        {loop}
+            try:
+                seen
+                {last}
+            except RuntimeError:
+                n = n * 10
+                {handled}
+"""
+
+
+@pytest.mark.parametrize("loop", ["while True:", "while n < 1:", "for n in dampings:"])
+@pytest.mark.parametrize(
+    ("last", "handled", "level"),
+    [
+        ("break", "continue", Level.PER_STEP),
+        ("return x", "pass", Level.PER_STEP),
+        ("if n:\n                    break", "pass", Level.PER_ELEMENT),
+        ("x = x + 1", "break", Level.PER_ELEMENT),
+        ("if n:\n                    continue\n                break", "pass", Level.PER_ELEMENT),
+    ],
+)
+def test_a_loop_that_tries_until_it_succeeds(look: LookUp, loop: str, last: str, handled: str, level: Level) -> None:
+    warmth = look(TRIES.format(loop=loop, last=last, handled=handled)).warmth("seen")
+    assert warmth.level == (level if loop.startswith("for") else Level.PER_STEP)
+    assert (warmth.loop < 0) is (level == Level.PER_STEP) or not loop.startswith("for")
+
+
+@pytest.mark.parametrize(
+    ("loop", "level"),
+    [
+        ("for split, data in sets.items():", Level.ONCE),
+        ("for split_name in sets.keys():", Level.ONCE),
+        ("for split in x.split(8):", Level.PER_STEP),
+        ("for name, data in sets.items():", Level.PER_STEP),
+    ],
+)
+def test_loops_over_the_parts_of_the_data(look: LookUp, loop: str, level: Level) -> None:
+    assert look(f"def main(sets, x):\n    {loop}\n        seen\n").warmth("seen").level == level
+
+
+@pytest.mark.parametrize(
+    ("body", "hot"),
+    [
+        ("if seen:\n            raise ValueError(one)", False),
+        ("n = one + 1\n        if seen:\n            raise ValueError(one)", False),
+        ("if seen:\n            raise ValueError(one)\n        print(one)", True),
+        ("if seen:\n            print(one)", True),
+        ("seen", True),
+    ],
+)
+def test_a_loop_that_only_checks(look: LookUp, body: str, hot: bool) -> None:
+    assert look(f"def main(args):\n    for one in args.classes:\n        {body}\n").warmth("seen").hot is hot
+    assert look(f"def forward(self, args):\n    for one in args.classes:\n        {body}\n").warmth("seen").hot

@@ -160,3 +160,80 @@ def test_tests_do_not_make_cold_what_they_call() -> None:
     facts = linked({"net.py": net, "tests/test_net.py": use})["net.py"]
     merge = next(f for f in facts.functions if f.function.name == "merge")
     assert not any(merge.warmth(reg).cold for reg in range(len(merge.code)))
+
+
+OVERFLOW = """\
+import torch
+
+class Optimizer(torch.optim.Optimizer):
+    def step(self, closure=None):
+        self.check()
+
+    def check(self, parted=True):
+        self.overflow = self.has_overflow(parted)
+
+    def has_overflow(self, parted=True):
+        if parted:
+            return self.found
+        return self.all_overflow()
+
+    def all_overflow(self):
+        for p in self.parts:
+            if self._overflows(p.grad):
+                return True
+        return False
+
+    def group_overflow(self):
+        for i in range(len(self.groups)):
+            for grad in self.grads[i]:
+                if self._overflows(grad):
+                    return True
+        return False
+
+    @staticmethod
+    def _overflows(x):
+        seen = x.float().sum()
+        return bool(seen)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hot"),
+    [
+        ("", "", False),
+        ("self.check()", "self.check(closure)", True),
+        ("self.check()", "self.check(False)", True),
+        ("self.check()", "self.group_overflow()", True),
+        ("def group_overflow(self)", "def group_overflow(self, groups)", True),
+        ("_overflows", "overflows", True),
+        ("return self.all_overflow()", "return self.found_by_all", True),
+    ],
+)
+def test_what_nobody_calls_says_nothing_beside_what_no_option_asks_for(old: str, new: str, hot: bool) -> None:
+    files = {"optim.py": OVERFLOW.replace(old or "-", new), "main.py": "import optim\n"}
+    functions = linked(files)["optim.py"].functions
+    places = ((f, r) for f in functions for r in range(len(f.code)) if f.has_text(r))
+    ((function, reg),) = [(f, r) for f, r in places if f.text(r) == "x.float().sum()"]
+    assert function.warmth(reg).hot is hot
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third", "hot"),
+    [
+        ("mix(x)", "blend(x)", "stir(x)", False),
+        ("mix(x, p)", "blend(x)", "stir(x)", False),
+        ("mix(x, p)", "blend(x, 0)", "stir(x)", False),
+        ("mix(x, p)", "blend(x, 1)", "stir(x)", True),
+        ("mix(x, p)", "blend(x, p)", "stir(x)", True),  # who calls `stir` may not be looked for
+    ],
+)
+def test_an_option_is_followed_as_far_as_callers_are_looked_for(first: str, second: str, third: str, hot: bool) -> None:
+    files = {
+        "low.py": "def mix(x, p=0):\n    if p:\n        x.sum()\n",
+        "mid.py": f"from low import mix\n\ndef blend(x, p=0):\n    {first}\n",
+        "high.py": f"from mid import blend\n\ndef stir(x, p=0):\n    {second}\n",
+        "top.py": f"from high import stir\n\ndef training_step(x):\n    {third}\n",
+    }
+    (mix,) = [f for f in linked(files)["low.py"].functions if f.function.name == "mix"]
+    reg = next(r for r in range(len(mix.code)) if mix.has_text(r) and mix.text(r) == "x.sum()")
+    assert bool(mix.warmth(reg).amortised) is not hot

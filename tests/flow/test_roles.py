@@ -246,3 +246,67 @@ def test_what_is_kept_after_the_first_call_is_cold(look: LookUp, decorator: str,
 @pytest.mark.parametrize("hook", ["on_stage_end", "on_stage_start"])
 def test_what_the_stages_of_epochs_call(look: LookUp, hook: str) -> None:
     assert look(f"class Brain:\n    def {hook}(self, stage):\n        seen\n").warmth("seen").cold
+
+
+@pytest.mark.parametrize(
+    ("name", "cold"),
+    [
+        ("get_layer_static_inputs", True),
+        ("_make_sample_args", True),
+        ("create_dummy_inputs", True),
+        ("copy_static_inputs", False),
+        ("sample_args", False),
+        ("get_inputs", False),
+    ],
+)
+def test_what_makes_arguments_to_try_a_model_with_is_cold(look: LookUp, name: str, cold: bool) -> None:
+    text = f"import torch\nclass Net(torch.nn.Module):\n    def {name}(self, x):\n        seen\n"
+    assert bool(look(text).warmth("seen").cold) is cold
+
+
+TWINS = """
+import torch
+
+
+def {twin}(x: torch.Tensor):
+    return x + 1
+
+
+def {name}(x: torch.Tensor):
+    for one in x:
+        seen
+    return x + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("twin", "name", "told"),
+    [
+        ("farthest", "farthest_naive", False),
+        ("scan", "scan_ref", False),
+        ("scan_loss", "scan_loss_reference", False),
+        ("scan", "farthest_naive", True),
+        ("scan", "scan_fast", True),
+    ],
+)
+def test_the_plain_twin_of_a_function(look: LookUp, twin: str, name: str, told: bool) -> None:
+    text = TWINS.format(twin=twin, name=name)
+    assert look(text).warmth("seen").weak is not told
+    called = f"{text}\n\ndef train(loader):\n    for x in loader:\n        {name}(x)\n"
+    assert look(called).warmth("seen").hot
+    assert not look(called).warmth("seen").weak
+
+
+def test_a_method_of_a_reference_is_no_plain_twin(look: LookUp) -> None:
+    text = "class Net:\n    def forward_{}(self, x):\n        return x\n    def forward_{}_{}(self, x):\n        seen\n"
+    assert look(text.format("logits", "logits", "ref")).warmth("seen").hot
+    assert not look(text.format("logits", "logits", "naive")).warmth("seen").hot
+
+
+@pytest.mark.parametrize(("other", "level"), [("update", Level.PER_EPOCH), ("collect", Level.PER_STEP)])
+def test_the_result_of_a_metric_is_asked_for_once_an_epoch(look: LookUp, other: str, level: Level) -> None:
+    head = f"import torch\nclass Error(torch.nn.Module):\n    def {other}(self, x):\n        pass\n"
+    text = f"{head}    def compute(self):\n        seen\n"
+    assert look(text).warmth("seen").level == level
+    step = "    def training_step(self, x):\n        self.compute()\n"
+    assert look(f"{text}{step}").warmth("seen").hot

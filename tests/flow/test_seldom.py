@@ -15,6 +15,11 @@ from transferlint.syntax.lower import lower
 from transferlint.syntax.source import decode, parse
 from transferlint.syntax.spans import Spans
 
+NORMS = """\
+def compare(values, model):
+    for {over}:
+        seen
+"""
 UTILS = """\
 def compare(values, loader, p=None):
     for value in {over}:
@@ -69,3 +74,17 @@ def test_an_option_that_no_other_file_gives(call: str, rare: bool) -> None:
     assert found.hot is not rare
     other = "from pkg.utils import compare\ndef main(loader):\n    for x in loader:\n        compare(x, 1, x)\n"
     assert warmth({**files, "other.py": other}, "pkg/utils.py", "asked").hot
+
+
+@pytest.mark.parametrize(
+    ("test", "over", "hot"),
+    [
+        ("step % 100 == 0", "name, one in model.named_parameters()", False),
+        ("step % 100 == 0", "one in model.parameters()", False),
+        ("step % 100 == 0", "one in values", True),
+        ("step", "one in model.parameters()", True),
+    ],
+)
+def test_loops_over_a_module_in_what_is_called_now_and_then(test: str, over: str, hot: bool) -> None:
+    files = {**net(test, "compare(x, self.model)"), "pkg/utils.py": NORMS.format(over=over)}
+    assert warmth(files, "pkg/utils.py", "seen").hot is hot

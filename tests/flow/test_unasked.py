@@ -179,3 +179,214 @@ class Own(Base):
 """
     assert look(text.format(given="")).warmth("seen").amortised
     assert look(text.format(given="p=x")).warmth("seen").hot
+
+
+NORM = """
+import torch
+from math import inf
+from elsewhere import Trainer
+
+{decorator}
+def {name}(x, p=2.0):
+    p = float(p)
+    if p == inf:
+        seen
+    else:
+        other
+
+def train(net, loader):
+    for x in loader:
+        {call}
+"""
+
+
+def norm(name: str, call: str, decorator: str = "") -> str:
+    return NORM.format(name=name, call=call, decorator=decorator)
+
+
+@pytest.mark.parametrize("name", ["clip_grad_norm_", "_clip_grad_norm", "get_grad_norm", "get_weight_norm"])
+def test_an_option_of_what_only_the_source_calls_each_step(look: LookUp, name: str) -> None:
+    found = look(norm(name, f"{name}(net.parameters())"))
+    assert found.warmth("seen").amortised
+    assert found.warmth("other").hot
+    assert look(norm(name, f"{name}(net.parameters(), x)")).warmth("seen").hot
+    assert look(norm(name, f"{name}(net.parameters(), inf)")).warmth("seen").hot
+    assert look(norm(name, f"{name}(net.parameters(), 1) or {name}(net.parameters(), p='inf')")).warmth("seen").hot
+
+
+@pytest.mark.parametrize("name", ["clip_grad_norm_", "get_grad_norm"])
+def test_an_option_of_what_nobody_calls_each_step(look: LookUp, name: str) -> None:
+    assert look(norm(name, "net(x)")).warmth("seen").hot
+
+
+@pytest.mark.parametrize("name", ["focal_loss", "train_step", "forward_features"])
+def test_an_option_of_what_is_chosen_by_name_or_called_by_libraries(look: LookUp, name: str) -> None:
+    assert look(norm(name, f"{name}(x)")).warmth("seen").hot
+
+
+def test_an_option_of_what_is_registered(look: LookUp) -> None:
+    assert look(norm("get_grad_norm", "get_grad_norm(x)", "@norms.register('grad')")).warmth("seen").hot
+    assert look(norm("get_grad_norm", "get_grad_norm(x)", "@torch.no_grad()")).warmth("seen").amortised
+
+
+METHOD = """
+import torch
+from elsewhere import Trainer
+
+class Base:
+    pass
+
+class Engine({base}):
+    def step(self, x):
+        self.{name}(x)
+
+    def {name}(self, x, p=2):
+        if p == 'max':
+            seen
+        else:
+            other
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "rare"),
+    [
+        ("Base", "get_grad_norm", True),
+        ("object", "get_grad_norm", True),
+        ("torch.optim.Optimizer", "get_grad_norm", True),
+        ("Trainer", "get_grad_norm", False),
+        ("Trainer", "work", True),
+        ("Base", "clip_grad_norm_", False),
+        ("Base", "forward", False),
+    ],
+)
+def test_an_option_of_a_method_that_a_library_may_call(look: LookUp, base: str, name: str, rare: bool) -> None:
+    found = look(METHOD.format(base=base, name=name))
+    assert bool(found.warmth("seen").amortised) is rare
+    assert found.warmth("other").hot
+
+
+def test_what_a_caller_of_unknown_calls_is_given_is_not_known(look: LookUp) -> None:
+    text = """
+class Net:
+    def {name}(self, x, p=None):
+        self.mix(x, p)
+
+    def mix(self, x, p=None):
+        if p:
+            seen
+
+def main(net: Net, loader):
+    for x in loader:
+        net.{name}(x)
+"""
+    assert look(text.format(name="apply")).warmth("seen").amortised
+    assert look(text.format(name="training_step")).warmth("seen").hot
+
+
+def test_what_stands_behind_an_option_in_the_same_test(look: LookUp) -> None:
+    found = look(job("p == 'warn' and x.sum() > 0", "0.0"))
+    assert found.warmth("x.sum()", nth=0).amortised
+    assert look(job("p == 'warn' or x.sum() > 0", "0.0")).warmth("x.sum()", nth=0).hot
+    assert look(job("p != 'warn' and x.sum() > 0", "0.0")).warmth("x.sum()", nth=0).hot
+
+
+TABLE = """
+import torch
+from tabulate import tabulate
+
+class Tagger(torch.nn.Module):
+    def matrix({given}):
+        rows = []
+        for row in self.transitions:
+            for one in row:
+                rows.append([one.item()])
+        {end}
+
+{beside}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "end", "beside", "cold"),
+    [
+        ("self", "print(tabulate(rows))", "", True),
+        ("self", "table = Table(rows)\n        print(table)", "", True),
+        ("self", "print(rows)", "", False),
+        ("self", "return tabulate(rows)", "", False),
+        ("self, x", "print(tabulate(rows))", "", False),
+        ("self", "print(tabulate(rows))\n        return rows", "", False),
+        ("self", "print(tabulate(rows))", "def f(t: Tagger):\n    while True:\n        t.matrix()", False),
+    ],
+)
+def test_a_report_that_nobody_calls(look: LookUp, given: str, end: str, beside: str, cold: bool) -> None:
+    found = look(TABLE.format(given=given, end=end, beside=beside)).warmth("one.item()")
+    assert bool(found.cold) is cold
+
+
+RATIO = """
+class Meter:
+    def training_step(self, x):
+        ratio(x, {given})
+        share(x, 0.5)
+        share(x, "nan")
+
+def share(x, zero: {kind} = 0.0):
+    ratio(x, zero)
+
+def ratio(x, zero=0.0):
+    if {test}:
+        seen
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "given", "kind", "rare"),
+    [
+        ("zero == 'warn'", "0.0", "object", True),
+        ("zero in ('warn', None)", "0.0", "object", True),
+        ("zero == 'nan'", "0.0", "object", False),
+        ("zero == 0.5", "0.0", "object", False),
+        ("zero == 'warn'", "zero='warn'", "object", False),
+        ("zero == 'warn'", "x", "object", False),
+        ("not zero", "1.0", "object", True),
+        ("not zero", "0.0", "object", False),
+    ],
+)
+def test_an_option_of_which_calls_give_several_values(
+    look: LookUp, test: str, given: str, kind: str, rare: bool
+) -> None:
+    assert bool(look(RATIO.format(test=test, given=given, kind=kind)).warmth("seen").amortised) is rare
+
+
+ANNOTATED = """
+class Meter:
+    def training_step(self, x):
+        ratio(x)
+
+def share(x, zero: {kind}):
+    ratio(x, zero)
+
+def ratio(x, zero=0.0):
+    if {test}:
+        seen
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "kind", "rare"),
+    [
+        ("zero == 'warn'", "float", True),
+        ("zero in ('warn', 'nan')", "int", True),
+        ("zero is None", "float", True),
+        ("zero is None", "float = None", False),
+        ("zero == 'warn'", "float | str", False),
+        ("zero == 'warn'", "object", False),
+        ("zero in (1.0, 'nan')", "float", False),
+        ("zero == 1", "float", False),
+        ("zero > 1", "float", False),
+        ("zero", "float", False),
+    ],
+)
+def test_an_option_that_is_annotated_as_a_number(look: LookUp, test: str, kind: str, rare: bool) -> None:
+    assert bool(look(ANNOTATED.format(test=test, kind=kind)).warmth("seen").amortised) is rare

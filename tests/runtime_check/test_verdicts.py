@@ -151,6 +151,15 @@ def test_a_record_within_two_findings_bears_both_out() -> None:
     assert judgement.blocked_ns == 1_000_000  # and counts once
 
 
+def test_a_read_of_what_came_back_belongs_to_the_round_trip() -> None:
+    evidence = (site(8, 1, 20), "back on the device here"), (site(9, 5, 16), "read again here")
+    trip = finding("TL201", site(7, 5, 16), *evidence)
+    records = record(0, site(7, 5, 16)), record(1, site(8, 1, 20), H2D, COPY), record(2, site(9, 5, 16), count=7)
+    judgement = judge([trip], run(*records, lines=(7, 8, 9)))
+    assert [(one.kind, one.count) for one in judgement.verdicts] == [(VerdictKind.CONFIRMED, 107)]
+    assert not judgement.missed
+
+
 def test_a_call_around_a_finding_is_not_its_read() -> None:
     """`report(loss.item())`, where `report` reads something of its own, inside a library."""
     around = record(1, site(3, path="/lib/site-packages/report.py"), user=site(7, 1, 20), count=9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow.values import RESIDENT, Value, join
+from transferlint.flow.values import HOST, RESIDENT, Value, join
 from transferlint.syntax.program import Reg, Slot
 
 # A call: the file and the function that it stands in, and its register there.
@@ -35,6 +35,11 @@ class Callers:
         for value in self._values.get(index, {}).get(slot, {}).values():
             found = join(found, value)
         return found
+
+    def each_hosted(self, index: int, slot: Slot) -> bool:
+        """Whether what each call gives for a parameter is on the host on some path, and on the device on none."""
+        given = self._values.get(index, {}).get(slot, {}).values()
+        return all(value.places & HOST and not value.on_device for value in given)
 
     def calls(self, index: int) -> dict[Site, dict[str, Reg] | None]:
         """What each call gives by name."""

@@ -16,7 +16,9 @@ from transferlint.flow.values import (
     FROM_PARAMETER,
     GIVEN,
     HOST,
+    HOST_TENSOR,
     HOST_VALUE,
+    MAY,
     MODULE,
     NAME,
     NOTHING,
@@ -34,7 +36,7 @@ from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Instruction, Reg
+from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 
 _FOREIGN = ("jax.", "tensorflow.", "cupy.", "paddle.", "mxnet.", "cv2.", "PIL.", "sklearn.", "pandas.", "scipy.")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
@@ -73,7 +75,17 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
             return done
     if callee.kinds & MODULE and not callee.kinds & ~(MODULE | UNKNOWN | OBJECT):
         return _module_call(frame, reg, made, callee)
-    return unknown_call(frame, made, frame.last_name(made.function))
+    made_of = unknown_call(frame, made, frame.last_name(made.function))
+    if isinstance(instruction, Subscript) and frame.values[instruction.object].kinds == NAME:
+        return _of_generic(frame, made, made_of)
+    return made_of
+
+
+def _of_generic(frame: Frame, made: Call, instance: Value) -> Value:
+    """What a class with its parameters makes, `Batch[Row]({"x": x})`: where what it is given is."""
+    given = arguments(frame, made)
+    places = combine(given)[0] if given else ANYWHERE
+    return instance.but(places=places) if instance.places == ANYWHERE and places & HOST else instance
 
 
 def _hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:
@@ -139,6 +151,8 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
 def _several(frame: Frame, made: Call, name: str, found: Value) -> Value:
     """What an operator gives that has several results: a container of them."""
     head, _, last = name.rpartition(".")
+    if name == "torch.nn.utils.rnn.pad_packed_sequence":  # the lengths are on the host (docs.pytorch.org)
+        return Value(CONTAINER, found.places, found.flags & MAY, found.why, found, (found, HOST_TENSOR))
     if head != "torch" or not found.is_a(TENSOR):
         return found
     along = len(made.args) > 1 and not frame.values[made.args[1]].kinds & TENSOR

@@ -74,6 +74,13 @@ class FunctionFacts:
         caller = self.warmth(reg).caller
         return caller is not None and caller[0] == self.file.path
 
+    def gives_back(self, inside: tuple[str, int, Reg], kind: str) -> bool:
+        """True where a function of another file gives back what it reads there, or is not known to keep it."""
+        owner = self.file.elsewhere(inside[0])
+        placed = owner.placed.get(inside[1]) if owner is not None else None
+        passed = placed.passed if placed is not None else ()
+        return all(one.returned for one in passed if (one.transfer.register, one.transfer.kind) == (inside[2], kind))
+
     def wrapped(self, transfer: Transfer) -> tuple[Evidence, ...]:
         """For a call of what wraps a transfer: the site of the transfer itself."""
         if transfer.inside is None:

@@ -69,10 +69,12 @@ class Frame:
     `values[r]` is what register r holds, `transfers` what was recorded (by register and kind, so that a second look
     overwrites the first), `calls` the functions of the checked source that a register calls, `handed` those that it
     hands to what will call them, and how often that does, `lent` those that it passes to anything else,
-    `receivers` the class (ident) of the object whose method a register calls.
+    `receivers` the class (ident) of the object whose method a register calls. `leaning`: the function works on the
+    host, so that what it uses as tensors is not taken to be on the device for that; `refuted`: something was that is
+    shown to be on the host.
     """
 
-    def __init__(self, file: FilePlacement, function: Function, usage: Usage) -> None:
+    def __init__(self, file: FilePlacement, function: Function, usage: Usage, leaning: bool = False) -> None:
         self.file = file
         self.function = function
         self.usage = usage
@@ -87,6 +89,8 @@ class Frame:
         self.returns: Value | None = None
         self.stored: dict[int, Value] = {}
         self.region = 0
+        self.leaning = leaning
+        self.refuted = False
         self.narrowed = narrowed(file.names, function)
         self._paths: dict[Reg, str] = {}
 

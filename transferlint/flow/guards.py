@@ -114,6 +114,24 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
     return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else ""
 
 
+def not_finite(function: Function, test: Reg, when: bool) -> bool:
+    """True where a test, being `when`, finds numbers that are none: `torch.isnan(x).any()`, `nans.any()`, `not
+    torch.isfinite(x).all()`."""
+    made = function.code[test]
+    if isinstance(made, p.Unary) and made.operator == "not":
+        return not_finite(function, made.operand, not when)
+    if isinstance(made, p.Boolean):
+        parts = [not_finite(function, part, when) for part in made.operands]
+        return all(parts) if (made.operator == "or") == when else any(parts)
+    if not isinstance(made, p.Call):
+        return False
+    words = list(identifiers(function, test))
+    if any(roles.FINITE.match(word) for word in words):
+        return when is ("any" in words)
+    none = [bool(roles.NOT_FINITE.search(word)) for word in words]
+    return when and any(none) and ("any" in words or "all" in words or none[0])
+
+
 def _asks_for_device(function: Function, reg: Reg) -> bool:
     """True for `use_cuda`, `x.is_cuda` and `torch.cuda.is_available()`."""
     made = function.code[reg]
@@ -250,6 +268,8 @@ def _cached(function: Function, reg: Reg) -> bool:
 
 def _switch(function: Function, reg: Reg) -> str:
     instruction = function.code[reg]
+    if isinstance(instruction, p.Load | p.Outer | p.Attr) and roles.LAST.search(next(identifiers(function, reg))):
+        return "only the last time"
     if isinstance(instruction, p.Call):
         words = list(identifiers(function, instruction.function))
         if "hasattr" in words:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from transferlint.flow import loops, unasked
-from transferlint.flow.kept import passing_hooks
+from transferlint.flow.flags import passing_hooks
 from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
+from transferlint.flow.roles import reference
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
@@ -22,6 +23,8 @@ from transferlint.syntax.program import Function, Reg, Region
 # Names of what holds the loop of a program; the second, of what nothing else is called.
 _DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
 _LOOPING = frozenset({"main", "fit", "main_worker", "run_training"})
+
+_RARELY = "all that calls it runs rarely"
 
 # The heat of a region, and that of the places outside of the loops around it, innermost first.
 _Outside = tuple[Warmth, Any]
@@ -144,14 +147,14 @@ class HeatMap:
         return warmth, outside
 
     def _unasked(self, function: Function, region: Region) -> str:
-        """Why no call that is known runs a region, "" where some may: not for functions of which the name tells how
-        often they run, since nobody looks for the calls of those."""
+        """Why no call that is known runs a region, "" where some may: only of functions whose calls are looked for,
+        and whose heat rests on those that are known, or on their name alone."""
         base = self.base(function.index)
         if region.test is None or region.kind not in ("then", "else"):
             return ""
-        if roles.certain(function.name) or roles.told_by_name(function.name):
+        if not unasked.counted(function):
             return ""
-        if base.caller is None and not base.unsure:
+        if base.caller is None and not base.unsure and not roles.called_in_source(function.name):
             return ""
         if base.caller is not None and base.caller not in self._file.calls_of(function.index):
             return ""
@@ -163,7 +166,9 @@ class HeatMap:
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
         kind = self._kind(function, region)
         level = outer.level
-        if kind == "few":
+        if kind == "few" or (kind == "element" and level < Level.PER_STEP and loops.checks(function, index)):
+            return outer
+        if kind == "element" and outer.reason == _RARELY and loops.over_parts(function, region):
             return outer
         if kind == "epoch":
             level = max(level, Level.PER_EPOCH)
@@ -228,6 +233,11 @@ class HeatMap:
             return own
         if self._drives(function):
             return Warmth(Level.ONCE, True, reason=f"`{function.name}` holds the loop")
+        info = self._file.class_of(function)
+        if function.name == "compute" and info is not None and info.module and "update" in info.methods:
+            return Warmth(Level.PER_EPOCH, True, reason=f"`{info.name}.compute` gives the result of an epoch")
+        if unasked.tabulates(self._file, function):
+            return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
         if self._computes(function):
             reason = f"`{function.name}` takes tensors and computes on them"
             return Warmth(Level.PER_STEP, False, reason=reason, weak=True, unsure=True)
@@ -310,13 +320,28 @@ class HeatMap:
             why = cold.removeprefix("called only from cold code (").removesuffix(")")
             self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
         else:
-            self._bases[index] = Warmth(Level.ONCE, True, reason="all that calls it runs rarely")
+            self._bases[index] = Warmth(Level.ONCE, True, reason=_RARELY)
         self._regions.clear()
 
     def assumed(self, index: int) -> bool:
         """True for a function whose heat is only assumed, from its name or arguments, or not known at all."""
         known = self._bases[index]
         return not known.seen and not known.cold and not roles.certain(self._file.program.functions[index].name)
+
+    def idle(self, index: int) -> bool:
+        """True for a method that is given nothing, of which nothing tells that it runs at all: nobody calls it."""
+        function, known = self._file.program.functions[index], self._bases[index]
+        if not known.unsure or known.caller is not None or self._file.calls_of(index):
+            return False
+        return len(function.parameters) == 1 and self._file.program.functions[function.parent].kind == "class"
+
+    def borrowed(self, index: int) -> bool:
+        """True for a private function that is hot for nothing but a call in the same file of which nothing tells that
+        it is made."""
+        known = self._bases[index]
+        if not known.unsure or known.caller is None or not self._private(index):
+            return False
+        return known.caller[0] == self._file.key and self.idle(known.caller[1])
 
     def edges(self) -> Iterator[tuple[int, Reg, str, int]]:
         """The calls of this file: caller, register, the callee's file and index."""
@@ -329,11 +354,15 @@ class HeatMap:
         return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
 
     def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
-        """Whether a place runs rarely, and why it is cold, or hardly ever comes by ("" where neither)."""
+        """Whether a place runs rarely, and why it is cold, hardly ever comes by, or stands behind a switch for what is
+        logged ("" where none of these)."""
         found = self.at(caller, reg)
-        guarded = bool(found.amortised) and not found.amortised.startswith("behind")
+        switched = found.amortised.startswith("behind")
         cold = found.cold or (found.amortised if found.amortised in HARDLY_EVER else "")
-        return bool(found.cold) or guarded or (found.seen and found.level <= Level.PER_EPOCH), cold
+        if switched and not roles.ONE_PROCESS.search(found.amortised):
+            cold = cold or found.amortised
+        rarely = bool(found.amortised) and not switched
+        return bool(found.cold) or rarely or (found.seen and found.level <= Level.PER_EPOCH), cold
 
     def spread(self) -> None:
         """Pass on within the file what calls from others have heated."""
@@ -370,6 +399,8 @@ class HeatMap:
     def _computes(self, function: Function) -> bool:
         """True where the function takes tensors: a parameter that its annotation or its use shows to be one."""
         if function.name.startswith("__") and function.name != "__call__":
+            return False
+        if reference(self._file, function):
             return False
         values = self._placed[function.index].values
         slots = {g.slot for g in function.parameters}

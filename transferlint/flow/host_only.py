@@ -1,13 +1,17 @@
-"""What only the host can do with a value: write it away, or step a simulated environment with it."""
+"""What only the host can do with a value: write it away, give it to another process, or step a simulated environment
+with it."""
 
 from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.knowledge import roles
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 _STEPS = ("step", "reset", "act")
+_PUTS = ("put", "put_nowait")
+_HOLDING = (p.Sequence, p.Mapping, p.Binary, p.Choice, p.Collect)
 
 
 def host_only_use(function: FunctionFacts, reg: Reg) -> str:
@@ -33,7 +37,7 @@ def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element:
         elif isinstance(made, p.Subscript):
             inner = element or (made.object == reg and len(function.loops(user)) > depth)
             found = _use(function, user, depth, followed, inner)
-        elif isinstance(made, p.Sequence | p.Mapping | p.Binary) or (element and isinstance(made, p.Format)):
+        elif isinstance(made, _HOLDING) or (element and isinstance(made, p.Format)):
             found = _use(function, user, depth, followed, element)
         elif isinstance(made, p.Store) and not followed:
             loads = (r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot)
@@ -72,6 +76,8 @@ def _done(function: FunctionFacts, call: p.Call) -> str:
         if SAVERS.match(callee.name):
             return f"`{callee.name}` writes it away"
         owner = _last(function, callee.object)
+        if callee.name in _PUTS and roles.QUEUES.search(owner):
+            return f"`{owner}.{callee.name}` gives it to another process"
         return f"`{owner}.{callee.name}` takes it" if callee.name in _STEPS and ENVIRONMENTS.search(owner) else ""
     name = _last(function, call.function) if isinstance(callee, p.Load | p.Outer) else ""
     return f"`{name}` writes it away" if SAVERS.match(name) else ""

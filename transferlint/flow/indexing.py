@@ -19,6 +19,7 @@ from transferlint.flow.values import (
     LITERAL,
     MODULE,
     NOTHING,
+    OBJECT,
     PLAIN,
     SCALAR,
     TENSOR,
@@ -74,7 +75,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
             reads=base.reads,
             uploads=base.uploads,
         )
-    return base.item or NOTHING
+    return base.item or (Value(UNKNOWN, base.places) if base.is_a(OBJECT) and base.places & HOST else NOTHING)
 
 
 def _several(frame: Frame, at: Reg) -> bool:

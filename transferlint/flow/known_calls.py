@@ -13,6 +13,7 @@ from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
     CONTAINER,
+    DEVICE,
     FROM_PARAMETER,
     HOST,
     MODULE,
@@ -46,7 +47,7 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if not frame.file.roles[frame.function.index].cold:
         site = (frame.file.key, frame.function.index, reg)
         for slot, argument in given.items():
-            owner.callers.tell(index, slot, frame.values[argument], site)
+            owner.callers.tell(index, slot, _told(frame, frame.values[argument]), site)
         owner.callers.called(index, site, _by_name(frame, made, function, given))
     if MOVERS.match(function.name):
         return unknown_call(frame, made, function.name)
@@ -59,6 +60,13 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if returns is None:
         return unknown_call(frame, made, function.name)
     return _returned(frame, reg, made, function, returns, given)
+
+
+def _told(frame: Frame, value: Value) -> Value:
+    """What a callee is told of an argument: something unknown in a function that works on the host may be there."""
+    if frame.leaning and value.is_a(UNKNOWN) and value.places == ANYWHERE:
+        return value.but(places=HOST | ANYWHERE)
+    return value
 
 
 def iterated(frame: Frame, reg: Reg, over: Value) -> Value | None:
@@ -129,23 +137,38 @@ def _returned(
     one that is not annotated as a number or text."""
     plain = {given[one.slot] for one in function.parameters if one.slot in given and one.annotation in _NUMBERS}
     values = [frame.values[r] for r in (*made.args, *(r for _, r in made.keywords)) if r not in plain]
-    places = returns.places
     why: tuple[int, ...] = (reg,)
+    theirs = 0
     if returns.flags & FROM_PARAMETER:
         tensors = [
             v for v in values if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
         ]
-        theirs, given_why, *_ = combine(tensors) if tensors else (places, why, None)
-        if tensors and not returns.places & HOST:
-            places = theirs if theirs != ANYWHERE or not places & ON_DEVICE else places
-        why = given_why or why
+        if tensors:
+            theirs, given_why, *_ = combine([_told(frame, v) for v in tensors])
+            why = given_why or why
+    places = _where(frame, returns, theirs)
     return Value(
         returns.kinds, places, returns.flags & ~FROM_PARAMETER, why if places & ON_DEVICE else (reg,),
-        returns.item.but(why=why, reads=frozenset(), uploads=frozenset()) if returns.item else None,
-        tuple(v.but(why=why, reads=frozenset(), uploads=frozenset()) for v in returns.items) if returns.items else None,
+        _item(frame, returns.item, theirs, why) if returns.item else None,
+        tuple(_item(frame, v, theirs, why) for v in returns.items) if returns.items else None,
         returns.name,
         frozenset({reg}) if returns.reads else frozenset(),
     )  # fmt: skip
+
+
+def _where(frame: Frame, returns: Value, theirs: int) -> int:
+    """Where a result is whose place may be that of the arguments, which are at `theirs` (0: not known)."""
+    places = returns.places
+    if theirs and returns.flags & FROM_PARAMETER and not places & HOST:
+        places = theirs if theirs != ANYWHERE or not places & ON_DEVICE else places
+    if frame.leaning and places & ANYWHERE and not places & DEVICE:
+        return HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
+    return places
+
+
+def _item(frame: Frame, value: Value, theirs: int, why: tuple[int, ...]) -> Value:
+    """What is in a result."""
+    return value.but(places=_where(frame, value, theirs), why=why, reads=frozenset(), uploads=frozenset())
 
 
 def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:

@@ -15,6 +15,8 @@ _STRIDED = 3  # range(start, stop, size): batches of something
 
 def classify(function: Function, region: Region, value: Value | None) -> str:
     """What the loop of a region goes over, "few", "epoch", "step" or "element"; `value` is what its iterable holds."""
+    if region.kind != "comprehension" and _tries(function, region):
+        return "few"
     if region.test is None:
         return "epoch" if region.kind == "while" and _awaits(function, region) else "step"
     words = [function.slot_names[s] for s in region.target_slots]
@@ -31,7 +33,7 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
         return "step"
     if any(roles.EPOCH_WORDS.search(w) for w in words) and not loader:
         return "epoch"
-    if any(roles.FEW_WORDS.match(w) for w in spelled):
+    if any(roles.FEW_WORDS.match(w) for w in spelled) or _splits(function, iterable, words):
         return "few"
     if loader or any(roles.LOADER_WORDS.search(w) for w in spelled):
         return "step"
@@ -40,6 +42,26 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
     if region.kind == "for" and any(roles.STEP_WORDS.search(w) for w in words + spelled):
         return "step"
     return "element"
+
+
+def _tries(function: Function, region: Region) -> bool:
+    """True for a loop that tries until it succeeds: `while True: try: ...; break`."""
+    at = next(number for number, one in enumerate(function.regions) if one is region)
+    tried = [n for n, one in enumerate(function.regions) if one.kind == "try" and one.parent == at]
+    if len(tried) != 1 or function.regions[tried[0]].leaves not in ("break", "return"):
+        return False
+    suite = function.regions[tried[0]]
+    return not any(
+        one.leaves == "continue" and any(around is suite for around in function.ancestors(number))
+        for number, one in enumerate(function.regions)
+    )
+
+
+def _splits(function: Function, iterable: p.Instruction, words: list[str]) -> bool:
+    """True for `for split, data in sets.items()`: train, validation and test."""
+    callee = function.code[iterable.function] if isinstance(iterable, p.Call) and not iterable.args else None
+    named = isinstance(callee, p.Attr) and callee.name in ("items", "keys")
+    return named and bool(words) and bool(roles.SPLITS.match(words[0]))
 
 
 def _awaits(function: Function, region: Region) -> bool:
@@ -88,3 +110,20 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
         return False
     bound = function.code[iterable.args[0]]
     return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= _FEW
+
+
+def over_parts(function: Function, region: Region) -> bool:
+    """True for a loop over what a module is made of: `for name, value in model.named_parameters()`."""
+    made = function.code[region.test] if region.test is not None else None
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    return isinstance(callee, p.Attr) and callee.name in roles.PARTS
+
+
+def checks(function: Function, index: int) -> bool:
+    """True for a loop that does nothing but raise where something is wrong."""
+    arms = [region for region in function.regions if region.parent == index]
+    if not arms or any(region.leaves != "raise" for region in arms):
+        return False
+    blocks = (block for block in function.blocks if block.region == index)
+    done = (p.SetAttr, p.SetItem, p.StoreOuter, p.Discard, p.Return, p.Yield)
+    return not any(isinstance(made, done) for block in blocks for made in function.code[block.start : block.end])

@@ -44,7 +44,7 @@ from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Reg
+from transferlint.syntax.program import Attr, Call, Discard, Reg
 
 _MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mps", "type"})
 _READS = frozenset({"item", "tolist"})
@@ -112,7 +112,7 @@ def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: s
     if base.is_a(ARRAY | HOST_VALUE):
         return base
     if name == "cpu":
-        return effects.download(frame, reg, made, subject, base, ".cpu()")
+        return _download(frame, reg, made, subject, base, ".cpu()")
     if name == "type":
         if not made.args or not base.kinds & (TENSOR | UNKNOWN):
             return PYTHON
@@ -124,8 +124,23 @@ def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: s
     places, typed = _target(frame, made)
     if places:
         spelled = frame.last_name(made.args[0]) if made.args else "device"
+        if places == HOST:
+            return _download(frame, reg, made, subject, base, f".to({spelled or '...'})")
         return effects.move(frame, reg, made, subject, base, places, f".to({spelled or '...'})")
     return _typed(base) if typed or base.kinds & TENSOR else base
+
+
+def _download(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, api: str) -> Value:
+    """A copy to the host. Of what is no tensor, and whose copy nobody takes, the items are brought there in place."""
+    found = effects.download(frame, reg, made, subject, base, api)
+    path = frame.path(subject)
+    after = frame.code[reg + 1] if reg + 1 < len(frame.code) else None
+    dropped = isinstance(after, Discard) and after.value == reg
+    if dropped and path and base.is_a(UNKNOWN | CONTAINER):
+        item = base.item.but(places=HOST) if base.item is not None else Value(UNKNOWN, HOST)
+        frame.forget(path)
+        indexing.rebind(frame, path, subject, Value(base.kinds | CONTAINER, HOST, 0, (), item, name=base.name))
+    return found
 
 
 def _typed(base: Value) -> Value:

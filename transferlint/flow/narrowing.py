@@ -1,22 +1,35 @@
-"""What `isinstance` tests say of a variable in the branches they guard."""
+"""What tests of its type, and of the device it is on, say of a variable in the branches they guard."""
 
 from __future__ import annotations
 
 from transferlint.flow.names import Names
-from transferlint.flow.values import ANYWHERE, CONTAINER, HOST_VALUE, PYTHON, UNKNOWN, Value
+from transferlint.flow.values import (
+    ANYWHERE,
+    CONTAINER,
+    FROM_PARAMETER,
+    HOST,
+    HOST_VALUE,
+    PYTHON,
+    RESIDENT,
+    TENSOR,
+    UNKNOWN,
+    Value,
+)
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 _PYTHON_TYPES = frozenset(
     f"builtins.{name}" for name in "int float str bool bytes complex list tuple dict set range slice".split()
 ) | {"numbers.Number", "numbers.Real", "numbers.Integral", "numpy.ndarray", "pathlib.Path"}
+_HOLDERS = frozenset({"builtins.list", "builtins.tuple", "builtins.dict", "builtins.set"})
 _TENSOR_TYPES = frozenset({"torch.Tensor", "torch.nn.Parameter"})
 _ELSE = Value(HOST_VALUE | CONTAINER | UNKNOWN, ANYWHERE)
+_HERE = Value(TENSOR | UNKNOWN, HOST)  # whatever else it is, it is on the host
 
 
 def narrowed(names: Names, function: Function) -> dict[int, dict[Slot, tuple[Value, Reg]]]:
-    """By region: the variables that its test shows to be no tensors, each with the register from which on that is no
-    longer so, because the region binds it anew."""
+    """By region: the variables that its test shows to be no tensors, or to be on the host, each with the register from
+    which on that is no longer so, because the region binds it anew. `narrow` says what to make of it."""
     found: dict[int, dict[Slot, tuple[Value, Reg]]] = {}
     stores: dict[Slot, list[tuple[Reg, int]]] | None = None
     for number, region in enumerate(function.regions):
@@ -29,12 +42,28 @@ def narrowed(names: Names, function: Function) -> dict[int, dict[Slot, tuple[Val
     return found
 
 
+def narrow(value: Value, told: Value) -> Value:
+    """What a variable is where a test says this of it."""
+    return brought(value) if told is _HERE else told
+
+
+def brought(value: Value) -> Value:
+    """What is shown to be on the host, where it may be a tensor."""
+    if not value.is_a(TENSOR | UNKNOWN):
+        return value
+    return value.but(places=HOST, flags=value.flags & ~(FROM_PARAMETER | RESIDENT), why=())
+
+
 def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[Slot, Value]]:
     made = function.code[reg]
     if isinstance(made, p.Unary) and made.operator == "not":
         return _says(names, function, made.operand, not when)
     if isinstance(made, p.Boolean) and (made.operator == "and") == when:
         return [fact for operand in made.operands for fact in _says(names, function, operand, when)]
+    if isinstance(made, p.Compare) and len(made.operators) == 1:
+        return _compared(names, function, made, when)
+    if isinstance(made, p.Attr) and made.name in ("is_cuda", "is_cpu"):
+        return _here(function, made.object) if when is (made.name == "is_cpu") else []
     if not isinstance(made, p.Call) or not made.args:
         return []
     subject = function.code[made.args[0]]
@@ -48,11 +77,37 @@ def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[
     kinds = function.code[made.args[1]]
     types = [names.dotted(function, r) for r in (kinds.items if isinstance(kinds, p.Sequence) else (made.args[1],))]
     if when and all(t in _PYTHON_TYPES for t in types):
-        scalars = all(t not in ("builtins.list", "builtins.tuple", "builtins.dict", "builtins.set") for t in types)
+        scalars = _HOLDERS.isdisjoint(types)
         return [(subject.slot, PYTHON if scalars else _ELSE)]
     if not when and any(t in _TENSOR_TYPES for t in types):
         return [(subject.slot, _ELSE)]
     return []
+
+
+def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> list[tuple[Slot, Value]]:
+    """What `type(x) == int`, `x.device == torch.device("cpu")` and `x.device.type == "cuda"` say."""
+    if made.operators[0] not in ("==", "is", "!=", "is not"):
+        return []
+    same = when is (made.operators[0] in ("==", "is"))
+    asked, other = (function.code[r] for r in made.operands)
+    if isinstance(asked, p.Call) and names.dotted(function, asked.function) == "builtins.type" and len(asked.args) == 1:
+        subject = function.code[asked.args[0]]
+        plain = names.dotted(function, made.operands[1]) in _PYTHON_TYPES - _HOLDERS
+        return [(subject.slot, PYTHON)] if same and plain and isinstance(subject, p.Load) else []
+    if isinstance(other, p.Call) and names.dotted(function, other.function) == "torch.device" and other.args:
+        other = function.code[other.args[0]]
+    place = other.value if isinstance(other, p.Const) else None
+    if not isinstance(asked, p.Attr) or place != ("cpu" if same else "cuda"):
+        return []
+    if asked.name == "type":
+        asked = function.code[asked.object]
+    return _here(function, asked.object) if isinstance(asked, p.Attr) and asked.name == "device" else []
+
+
+def _here(function: Function, reg: Reg) -> list[tuple[Slot, Value]]:
+    """That a variable is on the host."""
+    made = function.code[reg]
+    return [(made.slot, _HERE)] if isinstance(made, p.Load) else []
 
 
 def _stores(function: Function) -> dict[Slot, list[tuple[Reg, int]]]:

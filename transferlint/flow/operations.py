@@ -9,6 +9,7 @@ from transferlint.flow import attributes, calls, indexing, known_calls
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
+from transferlint.flow.narrowing import brought, narrow
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
     ANYWHERE,
@@ -21,6 +22,7 @@ from transferlint.flow.values import (
     FRESH,
     GIVEN,
     HOST,
+    HOST_TENSOR,
     HOST_VALUE,
     LITERAL,
     MAPPING,
@@ -61,7 +63,7 @@ def load(frame: Frame, reg: Reg, made: p.Load) -> Value:
         for number in frame.around(frame.region):
             known = frame.narrowed.get(number)
             if known and made.slot in known and reg < known[made.slot][1]:
-                return known[made.slot][0]
+                return narrow(value, known[made.slot][0])
     return value
 
 
@@ -76,8 +78,11 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
     value = frame.values[made.value]
     slot = made.slot
     name = frame.function.slot_names[slot]
-    if value.kinds & UNKNOWN and slot in frame.usage.tensors and not value.kinds & (TENSOR | ARRAY | MODULE):
-        places = value.places if value.places & ~ANYWHERE else GIVEN
+    shown = frame.usage.shown.get(reg, frozenset()) if value.kinds & UNKNOWN else frozenset()
+    if shown and not value.on_host:
+        frame.refuted = True
+    if _taken_for_tensor(frame, reg, slot, value):
+        places = value.places if value.places & ~ANYWHERE else HOST | ANYWHERE if frame.leaning else GIVEN
         value = value.but(
             kinds=TENSOR,
             places=places,
@@ -87,13 +92,26 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
     annotation = frame.function.annotations.get(slot)
     if annotation and value.is_a(UNKNOWN) and "Tensor" in annotation and "[" not in annotation:
         value = value.but(kinds=TENSOR)
+    if "" in shown and value.is_a(TENSOR | UNKNOWN):
+        value = brought(value.but(kinds=TENSOR))
     frame.state.slots[slot] = value
     frame.forget(name)
+    frame.state.paths.update((name + path, HOST_TENSOR) for path in shown if path)
     known = frame.stored.get(slot)
     both = join(known, value)
     if both is not None:
         frame.stored[slot] = both
     return value
+
+
+def _taken_for_tensor(frame: Frame, reg: Reg, slot: p.Slot, value: Value) -> bool:
+    """True for something unknown that is bound to a variable with which the function does what only tensors can, after
+    that or in another turn of a loop."""
+    if not value.kinds & UNKNOWN or slot not in frame.usage.tensors or value.kinds & (TENSOR | ARRAY | MODULE):
+        return False
+    if frame.usage.last.get(slot, reg) >= reg:
+        return True
+    return any(region.kind in ("for", "while") for region in frame.function.ancestors(frame.region))
 
 
 def store_outer(frame: Frame, reg: Reg, made: p.StoreOuter) -> Value:
@@ -126,6 +144,8 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
     values = [left, right]
     places, why, reads, uploads, flags = combine(values)
     kinds = _merged_kinds(values)
+    if made.inplace and left.is_a(TENSOR) and left.on_host:
+        places, why, flags = HOST, left.why, left.flags & MAY  # it stays where it is: a device operand would raise
     if made.operator == "%" and left.is_a(HOST_VALUE) and isinstance(frame.code[made.left], p.Const):
         return _formatted(frame, reg, made.right)
     if kinds == CONTAINER:

@@ -28,6 +28,7 @@ from transferlint.flow.values import (
     ANYWHERE,
     CONTAINER,
     HOST,
+    HOST_TENSOR,
     HOST_VALUE,
     MODULE,
     NAME,
@@ -91,6 +92,7 @@ class FilePlacement:
         self._entered: dict[int, list[tuple[Parameter, Value, Value]]] = {}
         self.callers = Callers()
         self._outdated: set[int] = set()  # functions that call what has since been placed anew, with another result
+        self._leaning: set[int] = set()  # functions that work on the host
         self._running: list[int] = []
         self._frames: dict[int, Frame] = {}
         self._recursion = project.recursion if project is not None else Recursion()
@@ -163,10 +165,13 @@ class FilePlacement:
         learnt = start.learnt(value, told) if told is not None else None
         if learnt is not None or (self.roles[index].hot and certain(self.program.functions[index].name)):
             return learnt  # libraries call it, who knows with what
+        pairs: list[tuple[FilePlacement, int, Slot]] = [(self, index, given.slot)]
         for owner, above in self._overridden(index):
             same = next((one for one in owner.program.functions[above].parameters if one.name == given.name), None)
             told = join(told, owner.told_by_callers(above, same.slot) if same is not None else None)
-        return start.on_host(value, told) if told is not None else None
+            pairs += [(owner, above, same.slot)] if same is not None else []
+        each = told is not None and all(o.callers.each_hosted(at, s) for o, at, s in pairs)
+        return start.on_host(value, told, each) if told is not None else None
 
     def _overridden(self, index: int) -> Iterator[tuple[FilePlacement, int]]:
         """The methods of the checked source that a method overrides."""
@@ -213,9 +218,14 @@ class FilePlacement:
     def _placed(self, index: int) -> Placed:
         """The function placed, whatever was known of it."""
         function, role = self.program.functions[index], self.roles[index]
-        frame = self._frames[index] = Frame(self, function, usage(self.names, function))
-        self._entered[index] = _enter(frame, role)
-        _fixed_point(frame)
+        used = usage(self.names, function)
+        while True:
+            frame = self._frames[index] = Frame(self, function, used, index in self._leaning)
+            self._entered[index] = _enter(frame, role)
+            _fixed_point(frame)
+            if frame.leaning or not frame.refuted:
+                break
+            self._leaning.add(index)
         self._bound[index] = frame.stored
         for reg, name in frame.lent:
             if (found := self.located(name)) is not None:
@@ -332,8 +342,10 @@ def _unfilled(value: Value) -> bool:
 
 
 def _moved(before: Value | None, after: Value | None) -> bool:
-    """Whether a function's result has come to be on the host."""
-    return after is not None and after.on_host and (before is None or not before.on_host)
+    """Whether a function's result has come to be on the host, or is no longer taken to be on the device."""
+    if after is None or after.on_device:
+        return False
+    return (after.on_host and (before is None or not before.on_host)) or (before is not None and before.on_device)
 
 
 def _enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:
@@ -352,6 +364,8 @@ def _enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:
             value = Value(OBJECT | UNKNOWN, ANYWHERE)
         frame.state.slots[given.slot] = value
         frame.stored[given.slot] = value
+        shown = frame.usage.shown_given.get(given.slot, frozenset())
+        frame.state.paths.update((given.name + path, HOST_TENSOR) for path in shown if path)
     return entered
 
 

@@ -16,6 +16,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import TESTING
+from transferlint.flow.seldom import UNASKED
 from transferlint.flow.values import Value
 from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
@@ -93,7 +94,10 @@ class Project:
 
     @staticmethod
     def _cool(linked: Mapping[str, tuple[FilePlacement, list[Placed], HeatMap]]) -> None:
-        """What is called, and from cold places alone, is cold, unless it is known to be hot; until no more is found."""
+        """What is called, and from cold places alone, is cold, unless it is known to be hot; until no more is found.
+        A call by a method that nobody calls itself counts for nothing beside others that no option asks for; it is then
+        as cold.
+        """
         callers: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
         for key in sorted(linked):
             for caller, reg, target, index in linked[key][2].edges():
@@ -105,16 +109,21 @@ class Project:
             changed = False
             for (target, index), sites in list(waiting.items()):
                 heat = linked[target][2]
-                if not heat.assumed(index):
+                borrowed = heat.borrowed(index)
+                if not borrowed and not heat.assumed(index):
                     del waiting[target, index]
                     continue
-                found = [linked[key][2].rare(caller, reg) for key, caller, reg in sites]
+                idle = {at[:2] for at in sites if borrowed and linked[at[0]][2].idle(at[1])}
+                found = [linked[key][2].rare(caller, reg) for key, caller, reg in sites if (key, caller) not in idle]
                 found = [one for one in found if TESTING not in one[1]]  # tests call what others call too
                 if not found:
                     del waiting[target, index]
                     continue
-                if all(rare for rare, _ in found):
-                    heat.cool(index, found[0][1] if all(cold for _, cold in found) else "")
+                cold = all(why for _, why in found)
+                if all(UNASKED in why for _, why in found) if borrowed else cold or all(rare for rare, _ in found):
+                    heat.cool(index, found[0][1] if cold else "")
+                    for key, caller in sorted(idle):
+                        linked[key][2].cool(caller, found[0][1])
                     del waiting[target, index]
                     changed = True
 

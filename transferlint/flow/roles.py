@@ -107,13 +107,23 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(cold=f"`{name}` is setup, saving or display")
     if name.startswith(("test_", "bench")):
         return Role(cold=TESTING)
-    if knowledge.HOT_PATTERN.match(name) and not name.startswith("__"):
+    if knowledge.HOT_PATTERN.match(name) and not name.startswith("__") and not reference(file, function):
         return Role(hot=f"`{name}` runs for every batch", tensors_in=False)
     if name == "__call__" and is_method and info is not None and knowledge.REQUEST_CLASSES.search(info.name):
         return Role(tensors_in=module, request=True)
     if name == "__call__" and module:
         return Role(hot="`__call__` runs for every input", tensors_in=True)
     return Role(tensors_in=module and name != "__call__" and "staticmethod" not in function.decorators)
+
+
+def reference(file: FilePlacement, function: Function) -> bool:
+    """True for the plain twin of a function of the same name, which is there to compare it with: `scan_ref`."""
+    if function.parent == 0:
+        found = knowledge.REFERENCES.match(function.name)
+        return found is not None and found[1] in file.program.functions[0].slots
+    info = file.class_of(function)
+    found = knowledge.NAIVE.match(function.name)
+    return found is not None and info is not None and function.parent == info.index and found[1] in info.methods
 
 
 def _serves(file: FilePlacement, name: str, bases: tuple[str, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transferlint.flow import guards, kept
+from transferlint.flow.flags import Flags
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
@@ -34,7 +35,7 @@ class Seldom:
 
     def __init__(self, file: FilePlacement) -> None:
         self._file = file
-        self._flags = kept.Flags(file)
+        self._flags = Flags(file)
         self._known: dict[tuple[int, int], str] = {}
         self._raising: dict[int, frozenset[Reg]] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
@@ -49,14 +50,16 @@ class Seldom:
 
     def _why(self, function: Function, index: int) -> str:
         region = function.regions[index]
-        if region.kind in ("handler", "message") or region.leaves == "raise":
+        if region.kind in ("handler", "message") or region.leaves == "raise" or _fails(function, index):
             return ERROR
         if region.kind not in ("then", "else") or region.test is None:
             return ""
         if index in self._failing(function):
             return ERROR
         when = region.kind == "then"
-        if kept.fills(function, index, region.test, when):
+        if not region.implied and guards.not_finite(function, region.test, when) and _alarms(function, index):
+            return ERROR
+        if kept.fills(function, index, region.test, when) or self._flags.filled(function, index, region.test, when):
             return KEPT
         if when and kept.beyond(function, index, region.test):
             return BEYOND
@@ -121,6 +124,30 @@ def _tells(function: Function, block: p.Block, prints: bool) -> bool:
         return not region.implied or sum(b.region == block.region for b in function.blocks) == 1
     compared = region.test is not None and isinstance(function.code[region.test], p.Compare) and not region.implied
     return prints and compared and any(isinstance(callee, p.Outer) and callee.name == "print" for callee in callees)
+
+
+def _fails(function: Function, index: int) -> bool:
+    """True for an arm that begins with `assert False`: nothing in it is ever done."""
+    first = next((block for block in function.blocks if block.region == index), None)
+    if first is None or function.regions[index].kind not in ("then", "else", "case"):
+        return False
+    asserted = (m for m in function.code[first.start : first.end] if isinstance(m, p.Test) and m.kind == "assert")
+    constants = (function.code[made.value] for made in asserted)
+    return any(isinstance(asked, p.Const) and not asked.value for asked in constants)
+
+
+def _alarms(function: Function, index: int) -> bool:
+    """True for an arm in which something, under whatever conditions, warns or raises."""
+    around = function.regions[index]
+    for block in function.blocks:
+        if not any(region is around for region in function.ancestors(block.region)):
+            continue
+        for made in function.code[block.start : block.end]:
+            callee = function.code[made.function] if isinstance(made, p.Call) else None
+            warns = isinstance(callee, p.Attr | p.Outer) and roles.WARNINGS.search(callee.name)
+            if warns or isinstance(made, p.Raise):
+                return True
+    return False
 
 
 def _counts_failure(function: Function, made: p.Instruction) -> bool:

@@ -39,7 +39,8 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     """The value of a parameter on entry. `host_side`: the function belongs to the data pipeline, its tensors are on
     the host; elsewhere a tensor argument is taken to be on the device whenever the program is given one. `hot`: it is
     a `forward` or the like, whose arguments are taken for tensors on the device unless something says otherwise."""
-    host_side = host_side or bool(roles.HOST_WORDS.search(given.name))
+    host_side = host_side or bool(roles.HOST_WORDS.search(given.name) or roles.DRAWN_WORDS.search(given.name))
+    host_side = host_side or "" in frame.usage.shown_given.get(given.slot, ())
     places = HOST if host_side else GIVEN
     why = (-1 - given.slot,)
     tensor = Value(TENSOR, places, FROM_PARAMETER | (0 if host_side else RESIDENT), why)
@@ -91,9 +92,17 @@ def learnt(known: Value, told: Value) -> Value | None:
     return None
 
 
-def on_host(known: Value, told: Value) -> Value | None:
-    """A parameter that is taken to be on the device for want of better, with what all its known callers give for it,
-    where that is data on the host; None where it is not."""
+def on_host(known: Value, told: Value, each: bool) -> Value | None:
+    """A parameter that is taken to be on the device for want of better, or of which nothing is known, with what all its
+    known callers give for it, where that is data on the host; None where it is not. `each`: what each of them gives is
+    on the host at least on some path, and on the device on none."""
+    if each and _of_tensors(told) and known.flags & FROM_PARAMETER:
+        if known.is_a(UNKNOWN) and known.places == ANYWHERE:
+            return Value(UNKNOWN, told.places, FROM_PARAMETER, known.why)
+        if known.is_a(TENSOR) and known.places == GIVEN and not (told.on_host and told.is_a(TENSOR)):
+            return Value(TENSOR, told.places, FROM_PARAMETER, known.why)
+    if each and known.is_a(OBJECT) and known.places == ANYWHERE and told.is_a(UNKNOWN | OBJECT | CONTAINER):
+        return known.but(places=told.places)
     if not known.flags & FROM_PARAMETER or known.places != GIVEN or not known.is_a(TENSOR | UNKNOWN | CONTAINER):
         return None
     if not told.on_host or not told.kinds & (TENSOR | ARRAY) or told.kinds & UNKNOWN:
@@ -102,6 +111,14 @@ def on_host(known: Value, told: Value) -> Value | None:
     if known.is_a(CONTAINER):
         return Value(CONTAINER, HOST, 0, (), Value(kinds, HOST)) if told.is_a(CONTAINER) else None
     return Value(kinds, HOST)
+
+
+def _of_tensors(told: Value) -> bool:
+    """True for tensors, for what was brought to the host with all its items, and for what a function gives that works
+    on the host; not for a loader's batch, which may have been moved while it was loaded."""
+    if not told.is_a(TENSOR | UNKNOWN | CONTAINER) or not told.kinds & (TENSOR | UNKNOWN):
+        return False
+    return bool(told.kinds & (TENSOR | CONTAINER) or told.places & ANYWHERE)
 
 
 def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:

@@ -1,15 +1,19 @@
-"""Arms that no known call runs: those whose test the arguments that the calls give, or leave out, decide otherwise."""
+"""What no known call runs: arms whose test the arguments that the calls give, or leave out, decide otherwise, and
+reports that nobody calls."""
 
 from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from transferlint.flow.callers import Site
 from transferlint.flow.guards import identifiers
+from transferlint.flow.operands import tree
 from transferlint.flow.values import CONTAINER, MODULE, TENSOR
+from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Parameter, Reg, Slot
 
@@ -18,7 +22,10 @@ if TYPE_CHECKING:
 
 _UNKNOWN = object()
 _SOME = object()  # something of which no more is known than that it is not None
-_CALLS = 24
+_NUMBER = object()  # a number, by its annotation
+_CALLS = 64
+_VALUES = 6
+_NUMBERS = frozenset({"int", "float", "bool"})
 _DEPTH = 3
 _LOOPS = frozenset({"for", "while", "comprehension"})
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
@@ -33,57 +40,132 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda one, many: one in many,
     "not in": lambda one, many: one not in many,
 }
+_PLAIN = ("builtins.", "abc.", "typing.", "torch.")  # of these, none calls what is not its own
+_TABLE = re.compile(r"(^|_)table|tabulate|Table")
 _CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
+
+
+class _OneOf(tuple[object, ...]):
+    """One of several values, whichever call it is."""
 
 
 def never(file: FilePlacement, function: Function, test: Reg, when: bool) -> bool:
     """True where calls of a function are known, and by what each of them gives for its parameters `test` is not
     `when`."""
-    sites = file.calls_of(function.index)
-    if not sites or len(sites) > _CALLS:
+    read = {made.slot for reg in tree(function.code, test) if isinstance(made := function.code[reg], p.Load)}
+    asked = [one for one in function.parameters if one.slot in read and one.kind in ("positional", "keyword")]
+    sites = file.calls_of(function.index) if asked else {}
+    if not sites or len(sites) > _CALLS or _offered(file, function):
         return False
     for site, given in sites.items():
         if given is None:
             return False
-        truth = _truth(_value(function, test, test, _arguments(file, function, site, given, _DEPTH)))
+        values = {one.slot: _argument(file, function, one, site, given, _DEPTH, 0) for one in asked}
+        truth = _truth(_value(function, test, test, values))
         if truth is None or truth is when:
             return False
     return True
 
 
-def _arguments(
-    file: FilePlacement, function: Function, site: Site, given: dict[str, Reg], depth: int
-) -> dict[Slot, object]:
-    """What a call gives for each parameter, or leaves at its default."""
-    return {
-        one.slot: _given(file, function, one, site, given[one.name], depth)
-        if one.name in given
-        else _literal(one.default)
-        for one in function.parameters
-        if one.kind in ("positional", "keyword")
-    }
+def counted(function: Function) -> bool:
+    """True where the checked source makes all calls of a function, and they are looked for."""
+    if not roles.sought(function.name):
+        return False
+    return not roles.certain(function.name) or (function.parent == 0 and roles.called_in_source(function.name))
 
 
-def _given(file: FilePlacement, function: Function, one: Parameter, site: Site, reg: Reg, depth: int) -> object:
-    """What a call gives for a parameter: a constant, or what its caller is given itself by all calls of it."""
+def tabulates(file: FilePlacement, function: Function) -> bool:
+    """True for a method that is given nothing, gives nothing back and ends in printing a table, where nothing in the
+    checked source calls it: a report for who asks for one."""
+    end = function.code[-1] if function.code else None
+    printed = function.code[end.value] if isinstance(end, p.Discard) else None
+    if not isinstance(printed, p.Call) or function.code[printed.function] != p.Outer("print"):
+        return False
+    if len(function.parameters) != 1 or file.program.functions[function.parent].kind != "class":
+        return False
+    if any(isinstance(made, p.Return | p.Yield) for made in function.code) or file.calls_of(function.index):
+        return False
+    shown = (reg for argument in printed.args for reg in tree(function.code, argument))
+    return any(_TABLE.search(_name(function, reg)) for reg in shown)
+
+
+def _name(function: Function, reg: Reg) -> str:
+    """The name by which an expression reads, "" for none."""
+    made = function.code[reg]
+    if isinstance(made, p.Load):
+        return function.slot_names[made.slot]
+    return made.name if isinstance(made, p.Outer | p.Attr) else ""
+
+
+def _offered(file: FilePlacement, function: Function) -> bool:
+    """True for a function that others may call without spelling its name: one that is registered, or that a class
+    whose bases are not all known has by a name of its own (`get_grad_norm`)."""
+    if any("register" in decorator for decorator in function.decorators):
+        return True
+    info = file.class_of(function)
+    pending = list(info.bases) if info is not None and roles.called_in_source(function.name) else []
+    seen: set[str] = set()
+    while pending:
+        base = pending.pop()
+        found = file.info_of(base) if base not in seen else None
+        if found is None and base not in seen and not base.startswith(_PLAIN):
+            return True
+        seen.add(base)
+        pending.extend(found.bases if found is not None else ())
+    return False
+
+
+def _argument(
+    file: FilePlacement, function: Function, one: Parameter, site: Site, given: dict[str, Reg], depth: int, files: int
+) -> object:
+    """What a call gives for a parameter: its default, a constant, or what its caller is given itself by all calls of
+    it. So `depth` callers are asked, in files that are less than two (with the `files` before) away: the callers of
+    others may not be known."""
+    if one.name not in given:
+        return _literal(one.default)
     owner = file.located(f"{site[0]}#{site[1]}")
     if owner is None:
         return _UNKNOWN
+    files += owner[0] is not file
     caller = owner[0].program.functions[owner[1]]
-    made = caller.code[reg]
+    made = caller.code[given[one.name]]
     if isinstance(made, p.Const):
         return made.value
-    slots = {given.slot for given in caller.parameters}
-    if isinstance(made, p.Load) and made.slot in slots and depth > 0 and not _stored(caller, made.slot, reg):
-        sites = owner[0].calls_of(owner[1])
-        values = [
-            _UNKNOWN if inner is None else _arguments(owner[0], caller, at, inner, depth - 1).get(made.slot, _UNKNOWN)
-            for at, inner in sites.items()
-        ]
-        if 0 < len(values) <= _CALLS and all(_alike(values[0], value) for value in values):
-            return values[0]
+    taken = next((own for own in caller.parameters if isinstance(made, p.Load) and own.slot == made.slot), None)
+    if taken is not None and not _stored(caller, taken.slot, given[one.name]):
+        known = depth > 0 and files < 2 and counted(caller)
+        found = _passed(owner[0], caller, taken, depth - 1, files) if known else _UNKNOWN
+        if found is not _UNKNOWN:
+            return found
+        if taken.annotation in _NUMBERS and taken.default != "None":
+            return _NUMBER
     value = file.callers.value(function.index, one.slot, site)
     return _SOME if value is not None and value.is_a(TENSOR | CONTAINER | MODULE) else _UNKNOWN
+
+
+def _passed(file: FilePlacement, function: Function, one: Parameter, depth: int, files: int) -> object:
+    """What all calls of a function give for a parameter."""
+    sites = file.calls_of(function.index)
+    if one.kind not in ("positional", "keyword") or not 0 < len(sites) <= _CALLS:
+        return _UNKNOWN
+    values: list[object] = []
+    for site, given in sites.items():
+        values.append(_UNKNOWN if given is None else _argument(file, function, one, site, given, depth, files))
+        if values[-1] is _UNKNOWN:
+            return _UNKNOWN
+    return _joined(values)
+
+
+def _joined(values: list[object]) -> object:
+    """One of some values, where each is known."""
+    found: list[object] = []
+    for value in values:
+        for one in value if isinstance(value, _OneOf) else (value,):
+            if not any(_alike(one, known) for known in found):
+                found.append(one)
+    if any(one is _UNKNOWN for one in found) or len(found) > _VALUES:
+        return _UNKNOWN
+    return found[0] if len(found) == 1 else _OneOf(found)
 
 
 def _alike(one: object, other: object) -> bool:
@@ -117,7 +199,7 @@ def _value(function: Function, reg: Reg, test: Reg, given: dict[Slot, object]) -
         return -value if made.operator == "-" and isinstance(value, int | float) else _UNKNOWN
     if isinstance(made, p.Sequence) and not any(made.stars):
         values = tuple(_value(function, item, test, given) for item in made.items)
-        return _UNKNOWN if any(value is _UNKNOWN or value is _SOME for value in values) else values
+        return values if all(_known(value) for value in values) else _UNKNOWN
     if isinstance(made, p.Boolean):
         return _both(made, [_truth(_value(function, part, test, given)) for part in made.operands])
     if isinstance(made, p.Compare) and len(made.operators) == 1:
@@ -136,25 +218,40 @@ def _both(made: p.Boolean, parts: list[bool | None]) -> object:
 def _compared(sign: str, left: object, right: object) -> object:
     if left is _UNKNOWN or right is _UNKNOWN:
         return _UNKNOWN
-    if left is _SOME or right is _SOME:
-        told = (left is None or right is None) and sign in ("is", "is not", "==", "!=")
-        return sign in ("is not", "!=") if told else _UNKNOWN
+    if isinstance(left, _OneOf) or isinstance(right, _OneOf):
+        lefts, rights = (side if isinstance(side, _OneOf) else (side,) for side in (left, right))
+        return _joined([_compared(sign, one, other) for one in lefts for other in rights])
+    if left is _NUMBER and sign in ("in", "not in") and isinstance(right, tuple) and all(map(_no_number, right)):
+        return sign == "not in"
+    if not _known(left) or not _known(right):
+        other = right if not _known(left) else left
+        told = other is None or (isinstance(other, str) and (left is _NUMBER or right is _NUMBER))
+        return sign in ("is not", "!=") if told and sign in ("is", "is not", "==", "!=") else _UNKNOWN
     try:
         return bool(_COMPARED[sign](left, right))
     except TypeError:
         return _UNKNOWN
 
 
+def _known(value: object) -> bool:
+    """True for a value of which all is known."""
+    return value is not _UNKNOWN and value is not _SOME and value is not _NUMBER and not isinstance(value, _OneOf)
+
+
+def _no_number(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
 def _variable(function: Function, slot: Slot, test: Reg, given: dict[Slot, object]) -> object:
     """What a parameter holds where it is tested: what was given for it, as a number or a text where it was made one."""
     value = given.get(slot, _UNKNOWN)
-    stores = _stored(function, slot, test)
-    if len(stores) > 1 or value is _UNKNOWN:
-        return value if not stores else _UNKNOWN
+    stores = _stored(function, slot, test) if value is not _UNKNOWN else []
+    if len(stores) > 1:
+        return _UNKNOWN
     for store in stores:
         call = function.code[store]
         cast = _CASTS.get(next(identifiers(function, call.function), "")) if isinstance(call, p.Call) else None
-        if cast is None or value is None or value is _SOME or not isinstance(call, p.Call) or len(call.args) != 1:
+        if cast is None or value is None or not _known(value) or not isinstance(call, p.Call) or len(call.args) != 1:
             return _UNKNOWN
         if function.code[call.args[0]] != p.Load(slot):
             return _UNKNOWN
@@ -175,4 +272,7 @@ def _stored(function: Function, slot: Slot, until: Reg) -> list[Reg]:
 
 def _truth(value: object) -> bool | None:
     """The truth of a value, None where it is not known."""
-    return None if value is _UNKNOWN or value is _SOME else bool(value)
+    if isinstance(value, _OneOf):
+        truths = {_truth(one) for one in value}
+        return truths.pop() if len(truths) == 1 else None
+    return bool(value) if _known(value) else None

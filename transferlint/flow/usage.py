@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.names import Names, split
 from transferlint.flow.operands import operands, tree
+from transferlint.flow.proofs import Proofs, proofs
 from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
@@ -101,6 +102,9 @@ class Usage:
     called: set[Slot]
     numbered: set[Slot]  # numbers are made of their elements: `int(lengths[i])`
     computed: set[Slot]  # numpy computes with their elements, or with what is compared with them: no tensor elsewhere
+    last: dict[Slot, Reg]  # where the last evidence is that a variable holds a tensor
+    shown: Proofs  # what is shown to be on the host where it is stored
+    shown_given: dict[Slot, frozenset[str]]  # and of parameters
 
 
 def usage(names: Names, function: Function) -> Usage:
@@ -112,6 +116,8 @@ def usage(names: Names, function: Function) -> Usage:
     computed: set[Slot] = set()
     numbered: set[Slot] = set()
     numpy = False
+    last: dict[Slot, Reg] = {}
+    converted: list[Reg] = []
     code = function.code
     table = effects()
     dropped = {
@@ -124,7 +130,7 @@ def usage(names: Names, function: Function) -> Usage:
                 if reg in dropped and instruction.name in _OF_MODULES_TOO:
                     continue
                 if instruction.name in TENSOR_ONLY or instruction.name == "device":
-                    tensors.setdefault(base.slot, reg)
+                    _see(code, instruction.object, reg, tensors, last)
                 elif instruction.name in ARRAY_ONLY:
                     arrays.add(base.slot)
                 elif instruction.name in _ARRAYS_TOO:
@@ -135,12 +141,14 @@ def usage(names: Names, function: Function) -> Usage:
             if any(names.dotted(function, operand) in _COUNTING for operand in instruction.operands):
                 for operand in instruction.operands:
                     if isinstance(asked := code[operand], Attr) and asked.name == "dtype":
-                        _see(code, asked.object, reg, tensors)
+                        _see(code, asked.object, reg, tensors, last)
         elif isinstance(instruction, Call):
             callee = code[instruction.function]
             if isinstance(callee, Load):
                 called.add(callee.slot)
                 continue
+            if isinstance(callee, Attr) and callee.name == "numpy" and not (instruction.args or instruction.keywords):
+                converted.append(reg)
             name = names.dotted(function, instruction.function)
             if name in ("builtins.int", "builtins.float") and len(instruction.args) == 1:
                 numbered.update(_element_of(code, instruction.args[0]))
@@ -149,11 +157,11 @@ def usage(names: Names, function: Function) -> Usage:
                     "torch.Tensor",
                     "torch.nn.Parameter",
                 ):
-                    _see(code, instruction.args[0], reg, tensors)
+                    _see(code, instruction.args[0], reg, tensors, last)
             elif name.startswith("torch.") and instruction.args:
                 effect = table.get(name)
                 if name.endswith("_like"):
-                    _see(code, instruction.args[0], reg, tensors)  # of the shape and the place of a tensor
+                    _see(code, instruction.args[0], reg, tensors, last)  # of the shape and the place of a tensor
                 if effect in _DATA_EFFECTS or name.startswith(
                     ("torch.nn.Module", "torch.utils", "torch.cuda", "torch.dist")
                 ):
@@ -165,10 +173,10 @@ def usage(names: Names, function: Function) -> Usage:
                 if name.count(".") == 1 or name.startswith("torch.nn.functional."):
                     count = 2 if name.rpartition(".")[2] in _TWO_TENSORS else 1
                     for argument in instruction.args[:count]:
-                        _see(code, argument, reg, tensors)
+                        _see(code, argument, reg, tensors, last)
             elif "#" in name:
                 for argument in _tensors_of(names, name, instruction):
-                    _see(code, argument, reg, tensors)
+                    _see(code, argument, reg, tensors, last)
             elif name.startswith("numpy."):
                 numpy = True
                 for argument in instruction.args:
@@ -191,7 +199,8 @@ def usage(names: Names, function: Function) -> Usage:
     found = tensors.keys() - both - called
     again = _made_of_data(names, function)
     given = {slot for slot in found if tensors[slot] < again.get(slot, len(code))}
-    return Usage(found, given, arrays - both, called, numbered, computed - tensors.keys())
+    shown = proofs(function, converted)
+    return Usage(found, given, arrays - both, called, numbered, computed - tensors.keys(), last, *shown)
 
 
 def _made_of_data(names: Names, function: Function) -> dict[Slot, Reg]:
@@ -254,10 +263,11 @@ def _gone_over(code: list[Instruction], reg: Reg) -> Reg:
     return made.iterable
 
 
-def _see(code: list[Instruction], reg: Reg, at: Reg, into: dict[Slot, Reg]) -> None:
+def _see(code: list[Instruction], reg: Reg, at: Reg, first: dict[Slot, Reg], last: dict[Slot, Reg]) -> None:
     instruction = code[reg]
     if isinstance(instruction, Load):
-        into.setdefault(instruction.slot, at)
+        first.setdefault(instruction.slot, at)
+        last[instruction.slot] = at
 
 
 def _add(code: list[Instruction], reg: Reg, into: set[Slot]) -> None:

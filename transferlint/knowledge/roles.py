@@ -50,6 +50,9 @@ HOT_PATTERN = re.compile(
     r"(finalize|reduce|allreduce|all_reduce|sync|synchronize|average|scale|unscale|accumulate)_(model_|all_)?grad(s|ients?)?(_func)?)$"
 )
 
+# Of those, what libraries call, or what is chosen by name in a configuration.
+_CALLED_ELSEWHERE = re.compile(r"loss|forward|fwd|step|batch|iter|callback|^__")
+
 COLD_PATTERN = re.compile(
     r"^_*(init|new|setup|create_model|create_optimizer|load|save|from_|export|plot|draw|show|visuali[sz]e|"
     r"parse|download|configure|register|reset_parameters|state_dict|save_checkpoint|load_checkpoint|resume|restore|dump|write|"
@@ -59,6 +62,8 @@ COLD_PATTERN = re.compile(
     r"reduce_ex|deepcopy|del|enter|exit|close|teardown|cleanup|shutdown|prepare_data|train_dataloader|"
     r"val_dataloader|test_dataloader|set_up|reload|load_state|tie_weights|unload|get_extra_state|"
     r"set_extra_state|pickle|unpickle|apply_to_model|post_init|test|cache_(data|manifest|file)\w*|(\w+_)?input_examples?|dummy_inputs?|example_inputs?|"
+    r"(get|make|create|build)_(\w+_)?(dummy|example|sample|static)_(inputs?|args|arguments|kwargs)|"
+    r"handle_(\w+_)?(overflow|errors?|failures?|exceptions?|oom)|"
     r"calib|calibration|get_calib|sanity|generate_artifacts?)(_|$)|\w+_(for_export|debug)$"
     r"|^_*log_(\w+_)?(samples?|examples?|images?|audios?|videos?|figures?|artifacts?|attention\w*|spectrograms?)$"
     r"|^_*(build|convert|make|create|get)_?(\w*_)?(model|models|optimizer|scheduler|dataset|datasets|dataloader|loader|network|parser|config|"
@@ -160,6 +165,8 @@ INTERVAL_WORDS = re.compile(
     r"|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)",
     re.IGNORECASE,
 )
+# Of those, what asks which process it is: on that one, what is behind it runs as often as what is not.
+ONE_PROCESS = re.compile(r"main_process|master|rank|world_process|global_zero", re.IGNORECASE)
 RANK_WORDS = re.compile(
     r"(^|_|get_)(rank|local_rank|global_rank|world_rank|process_index|local_process_index)$", re.IGNORECASE
 )
@@ -167,6 +174,7 @@ COUNTER_WORDS = re.compile(
     r"(step|iter|epoch|batch|idx|index|count|counter|update|episode|tick|frame|^[eijkntx]$|^it$|^ep$|_i$|_it$|seen|round|^bi$|^num$|(^|_)calls?$)",
     re.IGNORECASE,
 )
+LAST = re.compile(r"(^|_)is_(the_)?(last|final)_(step|iter|iteration|epoch)$")
 BEGINNING = re.compile(r"(^|_)(begin|beginning|start|first)$")
 FIRST_TIME_WORDS = re.compile(r"(cache|initiali[sz]ed|initted|is_init|built|loaded|ready|warm|created)", re.IGNORECASE)
 
@@ -177,6 +185,11 @@ SETTING_WORDS = re.compile(
     r"^(n|num)_|(^|_)(dim|size|rate|rc|lc|factor|ratio|chunk_len|channels|heads|layers|stride|period|threshold)$"
 )
 HOST_WORDS = re.compile(r"(^|_)(cpu|host)(_|$)")
+# How many neighbours to draw at each layer: what samplers of graphs take as a list of numbers, or a tensor of them on
+# the host (docs.dgl.ai graphbolt.NeighborSampler, cugraph-pyg NeighborLoader).
+DRAWN_WORDS = re.compile(r"(^|_)fan_?outs?$")
+# Arguments that ask for a result on the host (sbert.net SentenceTransformer.encode: `convert_to_numpy`).
+ASKS_FOR_HOST = re.compile(r"(^|_)(to|as|return|on)_(numpy|np|cpu|host)$")
 DEVICE_WORDS = re.compile(
     r"(^|_)(device|devices|dev|gpu|cuda|ctx|local_rank|gpu_id|device_id|execution_device|accelerator)(_?\d*|_id|s)?$",
     re.IGNORECASE,
@@ -220,6 +233,23 @@ FILE_WRITERS = re.compile(
     r"^torch\.save$|^numpy\.savez?(_compressed)?$|(^|\.)(soundfile|sf|wavfile)\.write$|(^|\.)\w*audio(_?io)?\.(save|write)$"
     r"|\.(save_image|write_video|write_png|write_jpeg|imwrite|imsave)$"
 )
+# Plain twins of what is fast: `scan_ref` beside `scan`. A method of the second kind may ask a reference model.
+REFERENCES = re.compile(r"^(\w+?)_(naive|ref|reference)$")
+NAIVE = re.compile(r"^(\w+?)_naive$")
+# Methods that make the next call begin anew.
+RESETTING = re.compile(r"^_*(re_?set|clear|invalidate|restart)(_|$)")
+# What tells of trouble, and the words for numbers that are none, or are some.
+WARNINGS = re.compile(r"(^|_)warn(ings?|ing_once|_once)?(_|$)")
+NOT_FINITE = re.compile(r"(^|_)(is|has|any)?_?(nans?|infs?|non_?finite)(_|$)", re.IGNORECASE)
+FINITE = re.compile(r"^_*(is|all)_?finite$", re.IGNORECASE)
+# Loops over the parts of a module: as many as it has, however much data there is.
+PARTS = frozenset(
+    "parameters named_parameters buffers named_buffers modules named_modules children named_children".split()
+)
+# What names one of a handful of parts of the data.
+SPLITS = re.compile(r"^(split|subset|phase)(_(name|key|id))?$")
+# What passes objects between processes (docs.python.org multiprocessing.Queue).
+QUEUES = re.compile(r"(^|_)(queue|q)$")
 # Counters of what went wrong.
 FAILURES = re.compile(r"(^|_)(non_?finite|nans?|skipped|bad|failed|failures?|errors?|overflows?)(_|$)")
 # Where what is converted, exported or prepared once has its place.
@@ -258,3 +288,16 @@ def told_by_name(name: str) -> bool:
         or (name.startswith("__") and name != "__call__")
         or any(pattern.match(name) for pattern in (HOT_PATTERN, COLD_PATTERN, EPOCH_HOOKS, DATA_PATTERN))
     )
+
+
+def called_in_source(name: str) -> bool:
+    """True for a function whose name tells how often it runs, though nobody calls it but the checked source: what a
+    loop does to its gradients, norms and samples. Such a method that a library calls too is `certain`."""
+    if name.lstrip("_").startswith("clip_grad"):
+        return True
+    return bool(HOT_PATTERN.match(name)) and not _CALLED_ELSEWHERE.search(name)
+
+
+def sought(name: str) -> bool:
+    """True where the callers of a function of this name matter: for how often it runs, or for what of it does."""
+    return not told_by_name(name) or called_in_source(name)
