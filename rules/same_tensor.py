@@ -8,6 +8,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
 
 from .alike import tensor_of
+from .branchless import without_waiting
 from .detection import likely
 from .measuring import nothing_left
 from .own_checks import looks
@@ -40,6 +41,8 @@ def _tells(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a read that a rule reports by default."""
     reg = transfer.register
     if transfer.kind == TRUTH:
+        if without_waiting(function, transfer) is not None:
+            return False  # the check goes, and what is read elsewhere stays
         if asks_whether_given(function, transfer) or switched_apart(function, transfer) or or_equal(function, reg):
             return False
         return looks(function, transfer) is None and likely(function, transfer, loops=False)

@@ -81,8 +81,8 @@ def _told_once(function: FunctionFacts, group: list[Transfer]) -> Iterator[Findi
         tensor = tensor_of(function, first)
         yield function.finding(
             first.register,
-            f"`{tensor}` is read {len(group)} times {function.warmth(first.register).level.words}, in different ways,"
-            " and the host waits for each",
+            f"`{tensor}` is read in {len(group)} places, in different ways, and the host waits at each"
+            f" {function.warmth(first.register).level.words}",
             f"bring over once what is needed of it, `{tensor}.tolist()` where it is small, and use that",
             (*function.why(first.before), *others(function, part)),
             sure(function, first),

@@ -68,6 +68,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         (f, t)
         for f, t in hot(facts, SYNCHRONIZE)
         if not (f.warmth(t.register).weak or f.role.host_side or _timed(f, t.register) or _meant(f, t))
+        if not t.api.endswith(_BARRIERS)
     )
     for function, group in clusters(found):
         first = group[0].register

@@ -90,7 +90,7 @@ def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
         return
     parts = frame.code[at]
     indices = parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (at,)
-    for position in indices:
+    for position in reversed(indices):  # of several on the host the first is told of: `x[torch.arange(n), lengths - 1]`
         value = frame.values[position]
         if is_mask(frame, position, value) and not value.on_host:
             frame.record(reg, SHAPE, at, base, base.places, "x[mask]", explicit=False, direction=Direction.NONE)
