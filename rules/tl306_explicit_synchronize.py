@@ -59,7 +59,6 @@ _MEASURE = (
     "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
 )
 _MAKERS = frozenset(f"torch.{root}.{name}" for root in ("cuda", "xpu") for name in ("Stream", "Event"))
-_BARRIERS = ("barrier", "wait_for_everyone")  # processes wait for each other: another matter
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -68,7 +67,6 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         (f, t)
         for f, t in hot(facts, SYNCHRONIZE)
         if not (f.warmth(t.register).weak or f.role.host_side or _timed(f, t.register) or _meant(f, t))
-        if not t.api.endswith(_BARRIERS)
     )
     for function, group in clusters(found):
         first = group[0].register
