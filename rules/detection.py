@@ -42,15 +42,20 @@ def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Fou
     """The transfers of the given kinds over all functions that the host runs and that have text of their own.
     `discarded`: also moves of tensors whose result nobody takes, which move nothing."""
     for function in facts.functions:
-        if function.role.skip or _for_comparison(function):
+        yield from ((function, transfer) for transfer in each_of(function, *kinds, discarded=discarded))
+
+
+def each_of(function: FunctionFacts, *kinds: str, discarded: bool = False) -> Iterator[Transfer]:
+    """Those of one function."""
+    if function.role.skip or _for_comparison(function):
+        return
+    for transfer in function.transfers:
+        if transfer.kind not in kinds or not function.has_text(transfer.register):
             continue
-        for transfer in function.transfers:
-            if transfer.kind not in kinds or not function.has_text(transfer.register):
-                continue
-            if function.at_calls(transfer) or function.told_inside(transfer):
-                continue
-            if discarded or transfer.kind not in _MOVES or not dropped(function, transfer):
-                yield function, transfer
+        if function.at_calls(transfer) or function.told_inside(transfer):
+            continue
+        if discarded or transfer.kind not in _MOVES or not dropped(function, transfer):
+            yield transfer
 
 
 def _for_comparison(function: FunctionFacts) -> bool:

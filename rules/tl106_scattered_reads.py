@@ -46,7 +46,7 @@ from transferlint.syntax.program import Reg
 
 from .alike import tensor_of
 from .chains import called, method
-from .detection import apart, brief, clusters, hot, likely, others, sure
+from .detection import apart, brief, clusters, each_of, likely, others, sure
 from .round_trips import told
 from .same_tensor import in_several_ways
 from .stacking import NUMBERS, stack
@@ -57,7 +57,8 @@ _SEVERAL = 3
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Groups of reads, at the first of each."""
     for function in facts.functions:
-        for group in _groups(function):
+        groups = list(_groups(function))
+        for group in groups:
             first = group[0]
             many = len(group) if len(group) > 1 else "all"
             what = "values" if len(group) > 1 else f"values of `{brief(_gone_over(function, first), 32)}`"
@@ -70,7 +71,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 sure(function, first),
                 stack(function, group),
             )
-        for group in _of_one(function):
+        for group in _of_one(function, groups):
             yield from _told_once(function, group)
 
 
@@ -91,13 +92,14 @@ def _told_once(function: FunctionFacts, group: list[Transfer]) -> Iterator[Findi
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:
     """The reads that are reported here, and those of the same values among them."""
-    for group in (*_groups(function), *_of_one(function)):
+    groups = list(_groups(function))
+    for group in (*groups, *_of_one(function, groups)):
         yield from (transfer.register for transfer in group)
 
 
-def _of_one(function: FunctionFacts) -> list[list[Transfer]]:
-    """Reads of one tensor in several ways, none of which stands among several tensors' reads."""
-    taken = {transfer.register for group in _groups(function) for transfer in group}
+def _of_one(function: FunctionFacts, groups: list[list[Transfer]]) -> list[list[Transfer]]:
+    """Reads of one tensor in several ways, none of which stands among several tensors' reads, the `groups`."""
+    taken = {transfer.register for group in groups for transfer in group}
     several = in_several_ways(function, "TL106")
     return [group for group in several if not taken.intersection(transfer.register for transfer in group)]
 
@@ -105,8 +107,10 @@ def _of_one(function: FunctionFacts) -> list[list[Transfer]]:
 def _groups(function: FunctionFacts) -> Iterator[list[Transfer]]:
     """Reads that one copy can replace: of different tensors, in the same region, none of which rests on another."""
     regions: dict[int, list[Transfer]] = {}
-    for one, transfer in hot(function.file, SCALAR_READ, NUMBER):
-        if one is not function or not _scalar(function, transfer) or not likely(function, transfer):
+    for transfer in each_of(function, SCALAR_READ, NUMBER):
+        if not function.warmth(transfer.register).hot:
+            continue
+        if not _scalar(function, transfer) or not likely(function, transfer):
             continue
         if function.claimed(transfer.register, above="TL106") or told(function, transfer):
             continue
