@@ -41,14 +41,14 @@ _PYTHON = re.compile(
     r"^(Optional\[)?(int|float|bool|str|bytes|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
     r"DictConfig|logging\.Logger|Logger|List\[(int|float|str|bool)\]|list\[(int|float|str|bool)\]|"
     r"Tuple\[(int|float|str|bool)\b.*\]|tuple\[(int|float|str|bool)\b.*\]|Sequence\[(int|float|str)\]|"
-    r"Dict\[str, (int|float|str|bool|Any)\]|dict\[str, (int|float|str|bool|Any)\]|Literal\[.*)"
+    r"Dict\[str, (int|float|str|bool)\]|dict\[str, (int|float|str|bool)\]|Literal\[.*)"
     r"(\])?(\s*\|\s*(int|float|str|None|bool))*$"
 )
 
 
 _OF_PYTHON = re.compile(
     r"^(typing\.|t\.)?(List|list|Tuple|tuple|Sequence|Iterable|Set|set|Dict|dict|Mapping)\[((List|list|Tuple|tuple)\[|[\s,.\]]|"
-    r"\b(int|float|str|bool|Any|Path)\b)+$"
+    r"\b(int|float|str|bool|Path)\b)+$"
 )
 _CALLABLE = re.compile(r"^((typing|collections\.abc)\.)?Callable\[")
 _LIST = re.compile(r"(?:typing\.)?(?:List|list|Sequence|Iterable)\[([A-Za-z_][\w.]*)\]$")

@@ -65,8 +65,9 @@ def named_place(text: str) -> int:
 
 
 def settle(places: int) -> int:
-    """A place name that is the device on one path and the host on another means "the device where there is one"."""
-    return GIVEN if places & HOST and places & ON_DEVICE else places
+    """A place name that is the device on one path and the host on another means "the device where there is one"; so
+    does one that is not known on some path, for nobody asks which place it is if it can be the host alone."""
+    return GIVEN if places & HOST and places & (ON_DEVICE | ANYWHERE) else places
 
 
 def target(value: Value, spelled: str) -> tuple[int, bool]:
@@ -80,7 +81,7 @@ def target(value: Value, spelled: str) -> tuple[int, bool]:
     if value.is_a(TENSOR):
         return value.places, False
     if value.kinds & DEVICE_NAME:
-        return settle(value.places & ~ANYWHERE) or GIVEN, False
+        return settle(value.places) & ~ANYWHERE or GIVEN, False
     if spelled:
         if roles.DEVICE_WORDS.search(spelled):
             return GIVEN, False

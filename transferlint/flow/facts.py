@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from transferlint.flow.callees import methods_by_name
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, overrides
 from transferlint.flow.operands import operands, tree
@@ -211,7 +212,9 @@ class FileFacts:
         else:
             self.placement = FilePlacement(program, options, project)
             placed = self.placement.settle()
-            self.heat = HeatMap(self.placement, placed, overrides([self.placement]))
+            self.heat = HeatMap(
+                self.placement, placed, overrides([self.placement]), methods_by_name([self.placement])
+            )
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)

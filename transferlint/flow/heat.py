@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transferlint.flow import loops, unasked
+from transferlint.flow.callees import by_name
 from transferlint.flow.flags import passing_hooks
 from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
@@ -34,7 +35,8 @@ _Around = tuple[Warmth, "_Outside | None"]
 class HeatMap:
     """The heat of every place of a file.
 
-    `outgoing` are the calls that leave the file: caller, register, the callee's file and index. `handed` are the
+    `outgoing` are the calls that leave the file: caller, register, the callee's file and index; `maybe` those of which
+    only the method's name is known (`methods`: the idents of all methods of a name). `handed` are the
     functions (idents) that are passed to what calls them, and how often that does. `overriding` names for methods
     (idents) those that override them: a call of the one may be one of the others, and is as hot.
 
@@ -43,7 +45,11 @@ class HeatMap:
     """
 
     def __init__(
-        self, file: FilePlacement, placed: list[Placed], overriding: Overriding | None = None
+        self,
+        file: FilePlacement,
+        placed: list[Placed],
+        overriding: Overriding | None = None,
+        methods: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         self._file = file
         self._placed = placed
@@ -51,17 +57,21 @@ class HeatMap:
         self._calls: list[tuple[int, Reg, int]] = []
         self._lent: list[tuple[int, Reg, int]] = []  # may be called there, or later: tells of heat and not of coolness
         self.outgoing: list[tuple[int, Reg, str, int]] = []
+        self.maybe: list[tuple[int, Reg, str, int]] = []
         for one in placed:
             for reg, name in sorted(one.calls.items()):
-                self._edge(one.function.index, reg, name, self._calls)
+                self._edge(one.function.index, reg, name, self._calls, self.outgoing)
                 receiver = one.receivers.get(reg, "")
                 for target, family in (overriding or {}).get(name, ()):
                     if receiver in family:
-                        self._edge(one.function.index, reg, target, self._calls)
+                        self._edge(one.function.index, reg, target, self._calls, self.outgoing)
             for reg, name in sorted(one.lent):
-                self._edge(one.function.index, reg, name, self._lent)
+                self._edge(one.function.index, reg, name, self._lent, self.outgoing)
+            for reg, name in by_name(one, methods or {}):
+                self._edge(one.function.index, reg, name, self._lent, self.maybe)
         self._regions: dict[tuple[int, int], _Around] = {}
         self._starts: dict[int, list[int]] = {}
+        self._training: dict[int, list[Region]] = {}
         self._seldom = Seldom(file)
         self._passing = passing_hooks(file)
         self._unused: dict[tuple[int, Reg, bool], bool] = {}
@@ -80,12 +90,19 @@ class HeatMap:
             self.attach(target, warmth)
         self.spread()
 
-    def _edge(self, caller: int, reg: Reg, name: str, own: list[tuple[int, Reg, int]]) -> None:
+    def _edge(
+        self,
+        caller: int,
+        reg: Reg,
+        name: str,
+        own: list[tuple[int, Reg, int]],
+        others: list[tuple[int, Reg, str, int]],
+    ) -> None:
         place = split(name)
         if place is not None and place[0] == self._file.key:
             own.append((caller, reg, place[1]))
         elif place is not None:
-            self.outgoing.append((caller, reg, *place))
+            others.append((caller, reg, *place))
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
@@ -194,9 +211,18 @@ class HeatMap:
     def _kind(self, function: Function, region: Region) -> str:
         value = self._placed[function.index].values[region.test] if region.test is not None else None
         kind = loops.classify(function, region, value)
+        if kind in ("epoch", "element") and self._trains(function, region):
+            return "step"
         if kind == "element" and region.kind == "for" and self._holds_loader_loop(function, region):
             return "epoch"
         return kind
+
+    def _trains(self, function: Function, region: Region) -> bool:
+        """True for the innermost loop around a backward pass."""
+        known = self._training.get(function.index)
+        if known is None:
+            known = self._training[function.index] = loops.training(function)
+        return any(loop is region for loop in known)
 
     def _holds_loader_loop(self, function: Function, region: Region) -> bool:
         """True where a loop over a loader stands in the region: what is around it is as rare as an epoch."""
@@ -214,6 +240,8 @@ class HeatMap:
         role = self._file.roles[function.index]
         if role.skip:
             return Warmth(Level.ONCE, True, cold="compiled for the device")
+        if role.named and self._loops_itself(function):
+            return Warmth(Level.ONCE, True, reason=f"`{function.name}` holds the loop")
         if role.cold:
             return Warmth(Level.ONCE, True, cold=role.cold)
         if function.index in self._passing:
@@ -240,7 +268,7 @@ class HeatMap:
             return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
         if self._computes(function):
             reason = f"`{function.name}` takes tensors and computes on them"
-            return Warmth(Level.PER_STEP, False, reason=reason, weak=True, unsure=True)
+            return Warmth(Level.PER_STEP, False, reason=reason, weak=self._private(index), unsure=True)
         return own
 
     def _cool(self) -> None:
@@ -284,7 +312,7 @@ class HeatMap:
     def receive(self, callee: int, found: Warmth, where: tuple[str, int, Reg]) -> bool:
         """Note a call that stands in a hotter place than was known; True where it does."""
         known = self._bases[callee]
-        if known.cold and not (self._constructs(callee) and not found.weak and not found.unsure):
+        if known.cold and (found.weak or found.unsure or not (self._named(callee) or self._constructs(callee))):
             return False
         if self._file.roles[callee].hot or self._loops_itself(self._file.program.functions[callee]):
             return False
@@ -292,6 +320,10 @@ class HeatMap:
             return False
         self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason="")
         return True
+
+    def _named(self, index: int) -> bool:
+        """True for a function that is cold for nothing but its name."""
+        return self._file.roles[index].named and self._bases[index].cold == self._file.roles[index].cold
 
     def _constructs(self, index: int) -> bool:
         """True for a constructor, or alternate constructor, of an ordinary class: setup, unless objects are made for
@@ -392,7 +424,7 @@ class HeatMap:
                 value = self._placed[function.index].values[region.test] if region.test is not None else None
                 if value is not None and value.kinds & LOADER:
                     return True
-                if self._kind(function, region) == "epoch":
+                if self._kind(function, region) == "epoch" or self._trains(function, region):
                     return True
         return False
 

@@ -9,6 +9,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
 _FEW = 4
+_LOOPS = frozenset({"for", "while"})
 _REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
 _STRIDED = 3  # range(start, stop, size): batches of something
 
@@ -110,6 +111,21 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
         return False
     bound = function.code[iterable.args[0]]
     return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= _FEW
+
+
+def training(function: Function) -> list[Region]:
+    """The innermost loops around backward passes: each of their turns is a step, also where one batch is all of the
+    data, and the loop counts epochs."""
+    found: list[Region] = []
+    for block in function.blocks:
+        if any(_goes_backward(function, made) for made in function.code[block.start : block.end]):
+            found += [r for r in function.ancestors(block.region) if r.kind in _LOOPS][:1]
+    return found
+
+
+def _goes_backward(function: Function, made: p.Instruction) -> bool:
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    return isinstance(callee, p.Attr) and callee.name == "backward"
 
 
 def over_parts(function: Function, region: Region) -> bool:

@@ -71,6 +71,7 @@ class Names:
         self.program = program
         self.project = project
         self._bindings: list[dict[int, str]] = []
+        self._free: dict[str, str] = {}
         self.stars = [
             self.qualified(Import(made.module, ""))
             for made in program.functions[0].code
@@ -99,15 +100,31 @@ class Names:
 
     def resolved(self, name: str) -> str:
         """The ident that a dotted name stands for where it is one of the project's, the name itself otherwise."""
-        if self.project is None or "#" in name or name.startswith(("torch.", "numpy.")):
+        if self.project is None or "#" in name or name.startswith(("torch.", "numpy.", "builtins.")):
             return name
-        if not name.startswith("builtins."):
-            return self.project.resolve(name, self.program.path) or name
-        own = name.removeprefix("builtins.")
-        if not self.stars or hasattr(builtins, own.partition(".")[0]):
-            return name
-        found = {self.project.resolve(f"{module}.{own}", self.program.path) for module in self.stars} - {""}
-        return found.pop() if len(found) == 1 else name
+        return self.project.resolve(name, self.program.path) or name
+
+    def free(self, name: str) -> str:
+        """What a name stands for that nothing in the file binds: a builtin, or what a star import brings. "" where that
+        is not known: where it may come from several modules, or from one that cannot be read."""
+        if not self.stars:
+            return f"builtins.{name}" if hasattr(builtins, name) else ""
+        known = self._free.get(name)
+        if known is None:
+            known = self._free[name] = self._starred(name)
+        return known
+
+    def _starred(self, name: str) -> str:
+        unread = []
+        for module in reversed(self.stars):  # of several the last binds it
+            brought = self.project.exported(module, name, self.program.path) if self.project is not None else None
+            if brought:
+                return brought
+            if brought is None:
+                unread.append(module)
+        if hasattr(builtins, name):
+            return f"builtins.{name}"
+        return f"{unread[0]}.{name}" if len(unread) == 1 else ""
 
     def bound(self, function: int, slot: int) -> str:
         """The qualified name that an import, def or class statement of a function binds to a slot, "" without one."""
@@ -124,7 +141,7 @@ class Names:
         head = ""
         if type(instruction) is Outer:
             bound = find(self.program, function, instruction.name)
-            head = self._bindings[bound[0]].get(bound[1], "") if bound else "builtins." + instruction.name
+            head = self._bindings[bound[0]].get(bound[1], "") if bound else self.free(instruction.name)
         elif type(instruction) is Load:
             head = self._bindings[function.index].get(instruction.slot, "")
         return head + tail if head else ""
@@ -142,7 +159,7 @@ class Names:
         `dotted`."""
         first, dot, rest = text.partition(".")
         bound = find(self.program, function, first)
-        head = self._bindings[bound[0]].get(bound[1], "") if bound else "builtins." + first
+        head = self._bindings[bound[0]].get(bound[1], "") if bound else self.free(first)
         return head + dot + rest if head else ""
 
 

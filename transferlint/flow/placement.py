@@ -274,7 +274,7 @@ class FilePlacement:
         """What a name bound outside of the function holds: the join of all that its owner stores there."""
         bound = find(self.program, function, name)
         if bound is None:
-            return Value(NAME, HOST, name="builtins." + name)
+            return self._free(name)
         owner, slot = bound
         values = self._bound.get(owner)
         if values is None and owner in self._frames:
@@ -286,6 +286,15 @@ class FilePlacement:
         if found is not None:
             return found
         made = self.names.bound(owner, slot)
+        return Value(NAME, HOST, name=made) if made else NOTHING
+
+    def _free(self, name: str) -> Value:
+        """What a name holds that nothing in the file binds: a builtin's, or one that a star import brings."""
+        made = self.names.free(name)
+        if made and self.project is not None and "#" not in made and not made.startswith("builtins."):
+            brought = self.project.variable(made, self.key)
+            if brought is not None:
+                return brought
         return Value(NAME, HOST, name=made) if made else NOTHING
 
     def global_value(self, slot: Slot) -> Value | None:

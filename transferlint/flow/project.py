@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from transferlint.flow.callees import methods_by_name
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.names import ClassInfo, overrides, split
@@ -68,10 +69,11 @@ class Project:
             if not sum(self._placements[key].again() for key in self.entered):
                 break
         overriding = overrides(self._placements[key] for key in self.entered)
+        methods = methods_by_name(self._placements[key] for key in self.entered)
         for key in self.entered:
             owner = self._placements[key]
             placed = owner.all()
-            linked[key] = owner, placed, HeatMap(owner, placed, overriding)
+            linked[key] = owner, placed, HeatMap(owner, placed, overriding, methods)
         for key in sorted(linked):
             for handed, warmth in linked[key][2].handed:
                 place = split(handed)
@@ -83,7 +85,7 @@ class Project:
             following: set[str] = set()
             for key in work:
                 heat = linked[key][2]
-                for caller, reg, target, index in heat.outgoing:
+                for caller, reg, target, index in (*heat.outgoing, *heat.maybe):
                     if target in linked and linked[target][2].receive(index, heat.at(caller, reg), (key, caller, reg)):
                         following.add(target)
             work = sorted(following)
@@ -204,6 +206,27 @@ class Project:
             if hit:
                 hits.add(hit)
         return hits.pop() if len(hits) == 1 else ""
+
+    def exported(self, module: str, name: str, asking: str, seen: frozenset[str] = frozenset()) -> str | None:
+        """What `from module import *` binds to a name: a qualified name or ident, "" where the module does not bind it.
+        None where the module is none of the project's, or brings names of such a one itself."""
+        found = self._module(module, asking)
+        owner = self.placement(found[0]) if found is not None and not found[1] else None
+        if owner is None:
+            return None
+        if name.startswith("_") or owner.key in seen:
+            return ""
+        slot = owner.program.functions[0].slots.get(name)
+        if slot is not None:
+            bound = owner.names.bound(0, slot) or f"{module}.{name}"
+            return bound if "#" in bound else self.resolve(bound, owner.key) or bound
+        unread = False
+        for star in reversed(owner.names.stars):
+            brought = self.exported(star, name, owner.key, seen | {owner.key})
+            if brought:
+                return brought
+            unread = unread or brought is None
+        return None if unread else ""
 
     def variable(self, name: str, asking: str) -> Value | None:
         """What a module binds to a variable; None where the name is a module, function, class or nothing known."""

@@ -24,7 +24,8 @@ class Role:
     """`hot`: why it is taken to run every step ("" if not); `cold`: why it runs rarely ("" if not); `host_side`: its
     tensors are on the host (datasets, collation, transforms); `tensors_in`: its arguments are taken for tensors on the
     device; `skip`: it is no Python that the host runs (a Triton or Numba kernel); `request`: it serves one request a
-    call, so that it runs once, and its own loops count."""
+    call, so that it runs once, and its own loops count; `named`: it is cold for nothing but its name, which a loop of
+    its own over a loader, or a call in hot code, contradicts."""
 
     hot: str = ""
     cold: str = ""
@@ -32,6 +33,7 @@ class Role:
     tensors_in: bool = False
     skip: bool = False
     request: bool = False
+    named: bool = False
 
 
 _KERNELS = (
@@ -104,9 +106,9 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     if knowledge.DATA_PATTERN.match(name) and not module and not _on_device(function):
         return Role(cold=f"`{name}` is host-side data code", host_side=True)
     if name in knowledge.COLD_EXACT or knowledge.COLD_PATTERN.match(name):
-        return Role(cold=f"`{name}` is setup, saving or display")
+        return Role(cold=f"`{name}` is setup, saving or display", named=name != "__init__")
     if name.startswith(("test_", "bench")):
-        return Role(cold=TESTING)
+        return Role(cold=TESTING, named=True)
     if knowledge.HOT_PATTERN.match(name) and not name.startswith("__") and not reference(file, function):
         return Role(hot=f"`{name}` runs for every batch", tensors_in=False)
     if name == "__call__" and is_method and info is not None and knowledge.REQUEST_CLASSES.search(info.name):
