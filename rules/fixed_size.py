@@ -100,7 +100,7 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     bound, and computed also where the mask says no."""
     at = transfer.register
     made = function.code[at]
-    if isinstance(made, p.Subscript):
+    if isinstance(made, p.Subscript) and function.has_text(made.index):
         sets = [r for r in _sets(function, made) if function.text(_index(function, r)) == function.text(made.index)]
         at, made = (sets[0], function.code[sets[0]]) if len(sets) == 1 else (at, made)
     if not isinstance(made, p.SetItem) or not _is_mask(function, made.index):
