@@ -15,7 +15,7 @@ from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
-from .derived import ALL, PARTS, TEXT, WHOLE, callee_name, derived, given, loops, regions
+from .derived import ALL, PARTS, TEXT, WHOLE, callee_name, derived, given, loops
 
 # What makes files of results, pictures of arrays, models of the host.
 _MADE = re.compile(
@@ -83,7 +83,7 @@ def _large(function: FunctionFacts, transfer: Transfer) -> bool:
 def gone_over(function: Function, whole: set[Reg]) -> bool:
     """True where a loop goes over the value of some registers, or looks up one element of it after the other. One that
     only makes a list of it, or keeps each element, does not count."""
-    where = regions(function)
+    where = function.lookup.regions
     for reg in whole:
         made = function.code[reg]
         if isinstance(made, p.Next) and not _listed(function, made.region) and not _kept(function, made.region, whole):
@@ -276,7 +276,7 @@ def _fitted(function: FunctionFacts, reg: Reg) -> bool:
 
 def _learns(function: FunctionFacts, slot: int) -> bool:
     """True where what a variable holds is handed to `partial_fit`, here or in a function of the file."""
-    loads = {r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == slot}
+    loads = set(function.loads(slot))
     for reg, made in enumerate(function.code):
         if not isinstance(made, p.Call) or not any(argument in loads for argument in given(made)):
             continue

@@ -223,7 +223,7 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     source = _gone_over(function, store.value) if isinstance(store, p.Store) else None
     if source is None or source == subject or any(q.slot == made.slot for q in function.function.parameters):
         return None
-    loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == made.slot]
+    loads = function.loads(made.slot)
     value = function.values[source]
     text = operand(function, source)
     known = value.places & ON_DEVICE or (transfer.kind == DOWNLOAD and value.kinds == UNKNOWN)

@@ -180,7 +180,7 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _kept(function: FunctionFacts, attribute: str) -> bool:
     """True where the function binds the attribute anew."""
-    return any(isinstance(made, p.SetAttr) and made.name == attribute for made in function.code)
+    return bool(function.attributes(attribute, p.SetAttr))
 
 
 def _stays(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -164,7 +164,7 @@ def _still_there(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     if not _upload(function, transfer) or not isinstance(made, p.Load):
         return None
     stores = function.stores(made.slot)
-    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot]
+    loads = function.loads(made.slot)
     if len(stores) != 1 or len(loads) < 2 or captured(function, made.slot):
         return None
     store = function.code[stores[0]]

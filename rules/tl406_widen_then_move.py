@@ -112,7 +112,7 @@ def _bound(function: FunctionFacts, at: Reg, moved: Reg) -> Reg:
     made = function.code[at]
     if not isinstance(made, p.Load):
         return at
-    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot and r <= moved]
+    loads = [r for r in function.loads(made.slot) if r <= moved]
     before = origin(function, at)
     return before if len(loads) == 1 and function.loops(before) == function.loops(moved) else at
 

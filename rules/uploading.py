@@ -149,7 +149,7 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     head = function.text(made.function)
     start, end = function.span(transfer.register)
     where = outer(function, device)
-    if re.search(r"[\n\r#]", where) or any(s < end and e > start for s, e in function.file.spans.comments()):
+    if re.search(r"[\n\r#]", where) or function.file.spans.commented(start, end):
         return None
     first, last = function.file.spans.outer(function.function.nodes[device])
     keyword = re.search(r",\s*device\s*=\s*$", text[start:first])

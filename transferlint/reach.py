@@ -255,8 +255,8 @@ class _Graph:
         return known
 
     def _follow(self, file: str, one: Import, found: set[str]) -> str:
-        """Note the files that an import leads to. Where it binds a package, that one's name is given back, "" otherwise:
-        what is read from it says what is used."""
+        """Note the files that an import leads to. What is given back is the name of the package that it binds, of which
+        what is read from it says what is used; "" for others."""
         dotted = self._dotted(file, one)
         place = self.modules.find(dotted, file) if dotted else None
         if place is None:
