@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.loops import classify
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import MOVE, Transfer
@@ -128,7 +128,7 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
     loops = [r for r in function.loops(reg) if function.function.regions[r].kind != "comprehension"]
     outermost: int | None = None
     for region in loops:
-        if not _repeats(function, region) or not Invariance(function, region).holds(reg):
+        if not _repeats(function, region) or not invariance(function, region).holds(reg):
             break
         outermost = region
     if outermost is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import ARRAY, CONTAINER, HOST_VALUE, TENSOR
 from transferlint.model import Edit, Fix, Safety
@@ -103,7 +103,7 @@ def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     outermost: int | None = None
     for region in function.loops(transfer.register):
         loop = function.function.regions[region]
-        if loop.kind not in ("for", "while") or not Invariance(function, region).holds(transfer.register, makes=True):
+        if loop.kind not in ("for", "while") or not invariance(function, region).holds(transfer.register, makes=True):
             break
         outermost = region
     if outermost is None:

@@ -15,6 +15,7 @@ from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe
 from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
+from transferlint.flow.writes import FileWrites
 from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
@@ -242,6 +243,7 @@ class FileFacts:
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
+        self.writes = FileWrites(self)
         self._words: frozenset[str] | None = None
 
     @property

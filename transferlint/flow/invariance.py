@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transferlint.flow.once import once
 from transferlint.flow.sharing import path
 from transferlint.flow.writes import Writes
 from transferlint.knowledge.api import Effect
@@ -25,8 +26,8 @@ class Invariance:
 
     def __init__(self, function: FunctionFacts, region: int) -> None:
         self._function = function
-        blocks = [b for b in function.function.blocks if _within(function, b.region, region)]
-        self._writes = Writes(function, [reg for b in blocks for reg in range(b.start, b.end)])
+        inside = (function.function.blocks[number] for number in function.function.lookup.blocks(region))
+        self._writes = Writes(function, [reg for b in inside for reg in range(b.start, b.end)])
 
     def holds(self, reg: Reg, makes: bool = False) -> bool:
         """True where the expression has the same value in every turn of the loop and reading it changes nothing.
@@ -77,7 +78,7 @@ class Invariance:
         return False
 
 
-def _within(function: FunctionFacts, region: int, ancestor: int) -> bool:
-    while region > 0 and region != ancestor:
-        region = function.function.regions[region].parent
-    return region == ancestor
+@once
+def invariance(function: FunctionFacts, region: int) -> Invariance:
+    """What a loop of a function leaves alone."""
+    return Invariance(function, region)

@@ -51,3 +51,13 @@ class Lookup:
     def named(self, kind: type, name: str) -> list[Reg]:
         """The reads (`Attr`) or assignments (`SetAttr`) of attributes of a name, or those of outer names."""
         return self._names.get((kind, name), [])
+
+    def blocks(self, region: int) -> list[int]:
+        """The blocks within a region and those it encloses, in program order."""
+        found: list[int] = []
+        pending = [region]
+        while pending:
+            at = pending.pop()
+            found += self.within[at]
+            pending += self.under[at]
+        return sorted(found)
