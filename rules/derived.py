@@ -31,27 +31,37 @@ TEXT = re.compile(
 )
 _INTO = frozenset("append extend add insert update appendleft".split())
 _OPEN = ("tqdm", "reversed", "list", "tuple", "iter")  # what hands on the elements of its argument
+_MOST = 1000  # instructions that are followed for one value
 _COUNT = -1  # stands for what `enumerate` counts
 _BEFORE = -1  # where parameters are bound
 
 
+class TooLong(Exception):
+    """More is computed from a value than is followed."""
+
+
 def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: Iterable[Slot] = ()) -> set[Reg]:
     """The registers that hold what is computed from `seeds` and from parameters; a seed itself is one. Variables are
-    followed up to where they are bound to something else; text is no longer of it."""
+    followed up to where they are bound to something else; text is no longer of it. Raises TooLong where that is more
+    than anybody follows."""
     found = set(seeds)
+    left = _MOST
     where, rests = _Where(function), _resting(function)
     pending = {user for seed in found for user in rests[seed]}
-    for slot in parameters:
-        where.bind(slot, _BEFORE)
-        pending.update(function.lookup.about(p.Load, slot))
+    for parameter in parameters:
+        where.bind(parameter, _BEFORE)
+        pending.update(function.lookup.about(p.Load, parameter))
     while pending:
         # From front to back, so that all that is bound before a use is known when its turn comes; what is bound after
         # it, in a loop around both, counts from the next turn on.
         waiting = sorted(pending)
         queued = set(waiting)
-        bound: set[Slot] = set()
+        begun: set[Slot] = set()
         again: set[tuple[Slot, int]] = set()
         while waiting:
+            left -= 1
+            if not left:
+                raise TooLong
             reg = heapq.heappop(waiting)
             made = function.code[reg]
             slot = _rebound(function, made, found)
@@ -59,8 +69,8 @@ def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: 
             if slot is not None:
                 if where.bind(slot, reg):
                     again.add((slot, where.loop(reg)))
-                    following = _after(function, slot, reg) if slot not in bound else ()
-                    bound.add(slot)
+                    following = _after(function, slot, reg) if slot not in begun else ()
+                    begun.add(slot)
             elif reg not in found and _holds(function, reg, made, found, through, where):
                 found.add(reg)
                 following = rests[reg]

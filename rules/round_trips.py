@@ -14,7 +14,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called
-from .derived import ALL, derived
+from .derived import ALL, TooLong, derived
 from .detection import for_the_host, likely
 
 # What processes do together with a value, by whatever library's name (docs.pytorch.org distributed, MPI's names).
@@ -78,7 +78,11 @@ def agreed(function: FunctionFacts, transfer: Transfer) -> bool:
     if transfer.subject is None or not transfer.before.uploads:
         return False
     if transfer.kind == DOWNLOAD:
-        computed = derived(function.function, transfer.before.uploads, ALL)
+        try:
+            computed = derived(function.function, transfer.before.uploads, ALL)
+        except TooLong:
+            function.file.cut.add(function.function.qualname)
+            return False
         return any(computed.intersection(args) for args in _exchanges(function, transfer.register))
     if any(_came(function, t) for r in transfer.before.uploads for t in function.transfers_at(r)):
         return False

@@ -244,6 +244,7 @@ class FileFacts:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
         self.writes = FileWrites(self)
+        self.cut: set[str] = set()  # the functions in which something was not followed to its end
         self._words: frozenset[str] | None = None
 
     @property

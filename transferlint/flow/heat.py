@@ -29,6 +29,7 @@ _RARELY = "all that calls it runs rarely"
 _Outside = tuple[Warmth, Any]
 _Around = tuple[Warmth, "_Outside | None"]
 
+_BODY = -1  # in place of a region
 
 class HeatMap:
     """The heat of every place of a file.
@@ -89,8 +90,12 @@ class HeatMap:
         """The heat of a function's body."""
         function = self._file.program.functions[index]
         if function.kind == "lambda" and index in self._made:
-            owner, reg = self._made[index]
-            return max(self.at(owner.index, reg), self._bases[index], key=rank)
+            known = self._regions.get((index, _BODY))
+            if known is None:
+                owner, reg = self._made[index]
+                known = max(self.at(owner.index, reg), self._bases[index], key=rank), None
+                self._regions[index, _BODY] = known
+            return known[0]
         return self._bases[index]
 
     def at(self, function: int, reg: Reg) -> Warmth:

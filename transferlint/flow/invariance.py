@@ -27,14 +27,14 @@ class Invariance:
     def __init__(self, function: FunctionFacts, region: int) -> None:
         self._function = function
         inside = (function.function.blocks[number] for number in function.function.lookup.blocks(region))
-        self._writes = Writes(function, [reg for b in inside for reg in range(b.start, b.end)])
+        self.writes = Writes(function, [reg for b in inside for reg in range(b.start, b.end)])
 
     def holds(self, reg: Reg, makes: bool = False) -> bool:
         """True where the expression has the same value in every turn of the loop and reading it changes nothing.
         `makes`: calls that make a tensor from constants count too."""
         at = path(self._function, reg)
         if at is not None:
-            return not self._writes.changed(at) and self._indices(reg, makes)
+            return not self.writes.changed(at) and self._indices(reg, makes)
         made = self._function.code[reg]
         if isinstance(made, p.Const):
             return True

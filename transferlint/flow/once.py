@@ -33,4 +33,5 @@ def once(work: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[F, P], T]
         found: T = kept[key]
         return found
 
-    return known
+    answer: Callable[Concatenate[F, P], T] = known
+    return answer
