@@ -38,7 +38,7 @@ _BACK = frozenset({MOVE, BUILD, COPY_INTO})
 
 
 def host_result(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for the one copy of a whole tensor that the host has to have, as far as what becomes of it can be followed."""
+    """True for the one copy of a whole tensor that the host has to have, where what becomes of it can be followed."""
     try:
         return _host_result(function, transfer)
     except TooLong:

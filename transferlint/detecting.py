@@ -48,7 +48,8 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     new = tuple(sorted(counting, key=_order))
     ran = tuple(sorted(rule.code for rule, _ in firsts))
     asked = tuple(_on_purpose(facts, silencing, firsts, found, new)) if plan.quiet else ()
-    return Checked(new, tuple(troubles), (*_malformed(facts.path, comments), *_cut(facts)), tuple(keys), ran, hidden, asked)
+    notes = (*_malformed(facts.path, comments), *_cut(facts))
+    return Checked(new, tuple(troubles), notes, tuple(keys), ran, hidden, asked)
 
 
 def _on_purpose(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 
 class Keeping(Protocol):
@@ -33,5 +33,4 @@ def once(work: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[F, P], T]
         found: T = kept[key]
         return found
 
-    answer: Callable[Concatenate[F, P], T] = known
-    return answer
+    return cast("Callable[Concatenate[F, P], T]", known)
