@@ -22,7 +22,7 @@ def if_statement(function: FunctionFacts, value: Reg) -> tuple[int, str, ast.If]
     line = function.file.spans.line_start(first)
     blanks = _BLANKS.match(text, line)
     assert blanks is not None
-    start = line + blanks.end()
+    start = blanks.end()
     found = _trimmed(text, start, blanks[0]) if re.match(r"if\b", text[start:first]) else None
     return (start, found[0], found[1]) if found is not None and isinstance(found[1], ast.If) else None
 

@@ -106,7 +106,8 @@ class Names:
         own = name.removeprefix("builtins.")
         if not self.stars or hasattr(builtins, own.partition(".")[0]):
             return name
-        found = {self.project.resolve(f"{module}.{own}", self.program.path) for module in self.stars} - {""}
+        stars = self.project.stars(self)
+        found = {self.project.resolve(f"{module}.{own}", self.program.path) for module in stars} - {""}
         return found.pop() if len(found) == 1 else name
 
     def bound(self, function: int, slot: int) -> str:
