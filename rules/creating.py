@@ -44,7 +44,7 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     inner = text[: end - 1].rstrip()
     if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", text[end:outer_end]) or text[end - 1] != ")":
         return None  # brackets of its own around the creation
-    if any(e >= len(inner) and s < outer_end for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(len(inner) - 1, outer_end):
         return None
     comma = "" if inner.endswith(("(", ",")) else ","
     lead = "" if inner.endswith("(") else " "
@@ -68,7 +68,7 @@ def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
     text = function.file.text
     end = function.span(reg)[1]
     inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or any(e >= len(inner) and s < end for s, e in function.file.spans.comments()):
+    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
         return None
     comma = "" if inner.endswith(("(", ",")) else ","
     lead = "" if inner.endswith("(") else " "

@@ -149,7 +149,7 @@ def _computed(function: FunctionFacts, at: Reg, new: str, base: str, imports: tu
         if take is None or called(function, take) not in _TAKES:
             return None
         return _whole(function, take, at, base, new, imports)
-    loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == store.slot]
+    loads = function.loads(store.slot)
     # The name may be bound again by what it is turned into: `order = torch.from_numpy(order)`.
     mine = [r for r in loads if r > at]
     take = user(function, mine[0]) if mine else None

@@ -26,7 +26,7 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
         return None
     text = function.file.text
     start, _ = function.file.spans.of(loop.node)
-    line_start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    line_start = function.file.spans.line_start(start)
     indent = text[line_start:start]
     if indent.strip():
         return None  # `x = 1; for ...` cannot be, but `async for` and the like keep their keyword in front
@@ -62,7 +62,7 @@ def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
             break
     base = re.sub(r"\W", "_", base)
     name = f"{base}_on_device"
-    taken = set(re.findall(r"\w+", function.file.text))
+    taken = function.file.words
     number = 2
     while name in taken:
         name = f"{base}_on_device_{number}"
@@ -122,7 +122,7 @@ def _settled(function: FunctionFacts, reg: Reg, region: int) -> bool:
         return len(stores) == 1 and not _stored_elsewhere(program, bound)
     if not isinstance(made, p.Load) or _stored_elsewhere(program, (function.index, made.slot)):
         return False
-    if any(isinstance(i, p.Delete) and i.slot == made.slot for i in function.code):
+    if function.function.lookup.about(p.Delete, made.slot):
         return False
     if any(q.slot == made.slot for q in function.function.parameters):
         return True

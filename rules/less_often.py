@@ -41,7 +41,7 @@ def _counted(function: FunctionFacts, value: Reg) -> Fix | None:
     loops = function.loops(value)
     start, end = function.file.spans.outer(function.function.nodes[value])
     text = function.file.text
-    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    begin = function.file.spans.line_start(start)
     head = re.match(r"([ \t]*)if\s*$", text[begin:start].rstrip())
     made = function.code[value]
     parts = made.operands if isinstance(made, p.Boolean) and made.operator == "and" else (value,)
@@ -112,7 +112,7 @@ def seldom_while(function: FunctionFacts, value: Reg, read: Reg) -> Fix | None:
     """`while t.any():` to a loop that asks on every 16th turn."""
     text = function.file.text
     start, end = function.file.spans.outer(function.function.nodes[value])
-    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    begin = function.file.spans.line_start(start)
     head = re.match(r"([ \t]*)while\s*\(?\s*$", text[begin:start])
     body = _HEAD.match(text, end)
     region = next((r for r in function.loops(read) if function.function.regions[r].kind == "while"), None)
@@ -121,7 +121,7 @@ def seldom_while(function: FunctionFacts, value: Reg, read: Reg) -> Fix | None:
     stop = function.file.spans.of(function.function.regions[region].node)[1]
     if re.search(rf"^{head[1]}else\b", text[start:stop], re.M):
         return None
-    if any(s < end and e > start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     asked, rest = [value], []
     made = function.code[value]

@@ -200,7 +200,7 @@ def pinning(loader: Loader) -> Fix | None:
         return Fix("pin the batches", Safety.UNSAFE, (Edit(*function.span(given), "True"),))
     end = function.span(loader.register)[1]
     inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or any(e >= len(inner) and s < end for s, e in function.file.spans.comments()):
+    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
         return None
     if inner.endswith(","):
         last = inner.rfind("\n") + 1

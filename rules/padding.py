@@ -200,7 +200,7 @@ def _all(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def _edited(function: FunctionFacts, edit: Edit) -> Fix | None:
-    if any(s < edit.end and e > edit.start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(edit.start, edit.end):
         return None
     return Fix(_WHOLE, Safety.DISPLAY, (edit,))
 

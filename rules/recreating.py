@@ -230,7 +230,7 @@ def modernised(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[E
     inner = text[: end - 1].rstrip()
     if not re.fullmatch(r"\w+\.", prefix) or text[end - 1] != ")":
         return None
-    if any(e >= len(inner) and s < end for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(len(inner) - 1, end):
         return None
     maker, safety = _maker(function, given)
     comma = " " if inner.endswith(",") else ", "
@@ -263,6 +263,6 @@ def _cut(function: FunctionFacts, transfer: Transfer, stays: str) -> Edit | None
     end = function.span(transfer.register)[1]
     if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", function.file.text[start:end]):
         return None
-    if any(e > start and s < end for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     return Edit(start, end, stays)

@@ -56,7 +56,7 @@ def _fresh(function: FunctionFacts, first: Transfer) -> str:
     assert first.subject is not None
     words = re.findall(r"[A-Za-z_]\w*", function.text(first.subject))
     base = f"{words[-1] if words else 'value'}_on_device"
-    taken = set(re.findall(r"\w+", function.file.text))
+    taken = function.file.words
     number, name = 2, base
     while name in taken:
         name, number = f"{base}_{number}", number + 1

@@ -11,6 +11,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import statement
 
+_BLANKS = re.compile(r"[ \t]*")
 _ODD = re.compile(r"[\n\r#]|:=|\bawait\b|\byield\b")
 _REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
 
@@ -18,7 +19,7 @@ _REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
 def fresh(function: FunctionFacts, base: str) -> str:
     """A name that nobody uses in the file."""
     base = re.sub(r"\W", "_", base)
-    taken = set(re.findall(r"\w+", function.file.text))
+    taken = function.file.words
     number, name = 2, base
     while name in taken:
         name, number = f"{base}_{number}", number + 1
@@ -59,7 +60,7 @@ def indent_of(function: FunctionFacts, region: int) -> str | None:
         return None
     text = function.file.text
     start, _ = function.file.spans.of(loop.node)
-    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    line = function.file.spans.line_start(start)
     return None if text[line:start].strip() else text[line:start]
 
 
@@ -122,7 +123,7 @@ def remove(function: FunctionFacts, reg: Reg) -> Edit | None:
 def cut(function: FunctionFacts, start: int, end: int) -> Edit:
     """The edit that takes away a statement; `pass` where the suite would be empty, or where its line holds more."""
     text = function.file.text
-    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    begin = function.file.spans.line_start(start)
     rest = _REST.match(text, end)
     if text[begin:start].strip() or rest is None or "#" in rest[0] or _alone(function, begin, rest.end()):
         return Edit(start, end, "pass")
@@ -139,6 +140,6 @@ def _alone(function: FunctionFacts, begin: int, end: int) -> bool:
     above = text[:begin].rstrip()
     if not above.endswith(":"):
         return False
-    own = len(re.match(r"[ \t]*", text[begin:])[0].expandtabs())  # type: ignore[index]
+    own = len(_BLANKS.match(text, begin)[0].expandtabs())  # type: ignore[index]
     follow = re.search(r"^([ \t]*)\S", text[end:], re.M)
     return follow is None or len(follow[1].expandtabs()) < own

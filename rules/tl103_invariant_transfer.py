@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.loops import classify
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import MOVE, Transfer
@@ -128,7 +128,7 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
     loops = [r for r in function.loops(reg) if function.function.regions[r].kind != "comprehension"]
     outermost: int | None = None
     for region in loops:
-        if not _repeats(function, region) or not Invariance(function, region).holds(reg):
+        if not _repeats(function, region) or not invariance(function, region).holds(reg):
             break
         outermost = region
     if outermost is None:
@@ -180,7 +180,7 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _kept(function: FunctionFacts, attribute: str) -> bool:
     """True where the function binds the attribute anew."""
-    return any(isinstance(made, p.SetAttr) and made.name == attribute for made in function.code)
+    return bool(function.attributes(attribute, p.SetAttr))
 
 
 def _stays(function: FunctionFacts, transfer: Transfer) -> bool:

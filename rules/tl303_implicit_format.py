@@ -163,7 +163,7 @@ def _guard(function: FunctionFacts, reg: Reg) -> Fix | None:
         return None
     text = function.file.text
     start, end = function.span(made.value)
-    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    line = function.file.spans.line_start(start)
     indent = text[line:start]
     rest = re.match(r"[ \t]*(#[^\r\n]*)?(?=[\r\n]|$)", text[end:])
     if indent.strip() or rest is None:

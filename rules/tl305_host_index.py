@@ -129,7 +129,7 @@ def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:
     stored = function.code[users[0]] if len(users) == 1 else None
     if not isinstance(stored, p.Store) or captured(function, stored.slot):
         return None
-    loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == stored.slot]
+    loads = function.loads(stored.slot)
     if not all(_only_index(function, r) for r in loads):
         return None
     edit = added_device(function, maker, f"{function.text(base)}.device")

@@ -186,7 +186,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     text = function.file.text
     end = function.span(transfer.register)[1]
     inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or any(e >= len(inner) and s < end for s, e in function.file.spans.comments()):
+    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
         return None
     separator = "" if inner.endswith("(") else " " if inner.endswith(",") else ", "
     edit = Edit(len(inner), end - 1, f"{separator}non_blocking=True")

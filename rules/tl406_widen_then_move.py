@@ -37,7 +37,7 @@ import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import FRESH, HOST, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
@@ -90,7 +90,7 @@ def _wide(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     if before.flags & (FRESH | SCALAR) or not transfer.places & ON_DEVICE or function.warmth(reg).once:
         return None
     loops = function.loops(reg)
-    if loops and Invariance(function, loops[0]).holds(reg):
+    if loops and invariance(function, loops[0]).holds(reg):
         return None
     at: Reg = transfer.subject
     found = None
@@ -112,7 +112,7 @@ def _bound(function: FunctionFacts, at: Reg, moved: Reg) -> Reg:
     made = function.code[at]
     if not isinstance(made, p.Load):
         return at
-    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot and r <= moved]
+    loads = [r for r in function.loads(made.slot) if r <= moved]
     before = origin(function, at)
     return before if len(loads) == 1 and function.loops(before) == function.loops(moved) else at
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import ARRAY, CONTAINER, HOST_VALUE, TENSOR
 from transferlint.model import Edit, Fix, Safety
@@ -103,7 +103,7 @@ def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     outermost: int | None = None
     for region in function.loops(transfer.register):
         loop = function.function.regions[region]
-        if loop.kind not in ("for", "while") or not Invariance(function, region).holds(transfer.register, makes=True):
+        if loop.kind not in ("for", "while") or not invariance(function, region).holds(transfer.register, makes=True):
             break
         outermost = region
     if outermost is None:
@@ -149,7 +149,7 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     head = function.text(made.function)
     start, end = function.span(transfer.register)
     where = outer(function, device)
-    if re.search(r"[\n\r#]", where) or any(s < end and e > start for s, e in function.file.spans.comments()):
+    if re.search(r"[\n\r#]", where) or function.file.spans.commented(start, end):
         return None
     first, last = function.file.spans.outer(function.function.nodes[device])
     keyword = re.search(r",\s*device\s*=\s*$", text[start:first])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
-from transferlint.flow.names import ClassInfo, overrides, split
+from transferlint.flow.names import ClassInfo, Names, overrides, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
@@ -22,8 +22,6 @@ from transferlint.flow.values import Value
 from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Program
-
-_HOPS = 8  # re-exports that are followed
 
 
 class Project:
@@ -49,6 +47,7 @@ class Project:
         self._making: set[str] = set()
         self._names: dict[tuple[str, str], str] = {}
         self._linked: dict[str, tuple[FilePlacement, list[Placed], HeatMap]] = {}
+        self._stars: dict[str, list[str]] = {}
         self._found: dict[tuple[str, str], tuple[str, str] | None] = {}
 
     def linked(self, key: str) -> tuple[FilePlacement, list[Placed], HeatMap]:
@@ -178,55 +177,69 @@ class Project:
         """The ident of the function or class that a dotted name stands for, "" where it is none of the project's."""
         known = self._names.get((name, asking))
         if known is None:
-            known = self._names[name, asking] = self._resolve(name, asking, _HOPS)
+            known = self._names[name, asking] = self._resolve(name, asking, set())
         return known
 
-    def _resolve(self, name: str, asking: str, hops: int) -> str:
+    def _resolve(self, name: str, asking: str, seen: set[tuple[str, str]], most: int | None = None) -> str:
+        """`resolve`, by way of re-exports. `seen` are the places that were looked at (a file, and what was sought
+        there): what is sought never has more than `most` parts, as many as before the last import, and all but its
+        first are an end of what it was at the beginning, so that there are finitely many."""
         found = self._module(name, asking)
         owner = self.placement(found[0]) if found is not None else None
-        if found is None or owner is None or not found[1] or hops == 0:
+        if found is None or owner is None or not found[1] or (found[0], found[1]) in seen:
             return ""
+        parts = found[1].count(".") + 1
+        if most is not None and parts > most:
+            return ""  # a module that is there in part only
+        seen.add((found[0], found[1]))
         first, _, rest = found[1].partition(".")
         slot = owner.program.functions[0].slots.get(first)
         bound = owner.names.bound(0, slot) if slot is not None else ""
         if not bound:
-            return self._star(owner, found[1], hops)
+            return self._star(owner, found[1], seen)
         if "#" not in bound:
-            return self._resolve(f"{bound}.{rest}" if rest else bound, owner.key, hops - 1)
+            return self._resolve(f"{bound}.{rest}" if rest else bound, owner.key, seen, parts)
         if not rest:
             return bound
         info = self.class_info(bound)
         return info.methods.get(rest, "") if info is not None else ""
 
-    def _star(self, owner: FilePlacement, rest: str, hops: int) -> str:
+    def _star(self, owner: FilePlacement, rest: str, seen: set[tuple[str, str]]) -> str:
         """A name that `from module import *` may have brought: where exactly one such module has it."""
-        hits = set()
-        for made in owner.names.stars:
-            hit = self._resolve(f"{made}.{rest}", owner.key, hops - 1)
-            if hit:
-                hits.add(hit)
+        parts = rest.count(".") + 1
+        hits = {self._resolve(f"{made}.{rest}", owner.key, seen, parts) for made in self.stars(owner.names)} - {""}
         return hits.pop() if len(hits) == 1 else ""
 
-    def exported(self, module: str, name: str, asking: str, seen: frozenset[str] = frozenset()) -> str | None:
+    def exported(self, module: str, name: str, asking: str) -> str | None:
         """What `from module import *` binds to a name: a qualified name or ident, "" where the module does not bind it.
-        None where the module is none of the project's, or brings names of such a one itself."""
-        found = self._module(module, asking)
-        owner = self.placement(found[0]) if found is not None and not found[1] else None
-        if owner is None:
-            return None
-        if name.startswith("_") or owner.key in seen:
-            return ""
-        slot = owner.program.functions[0].slots.get(name)
-        if slot is not None:
-            bound = owner.names.bound(0, slot) or f"{module}.{name}"
-            return bound if "#" in bound else self.resolve(bound, owner.key) or bound
+        None where the module is none of the project's, or brings all names of such a one itself. Each module on the way
+        is looked at once."""
+        pending = [(module, asking)]
+        seen: set[str] = set()
         unread = False
-        for star in reversed(owner.names.stars):
-            brought = self.exported(star, name, owner.key, seen | {owner.key})
-            if brought:
-                return brought
-            unread = unread or brought is None
+        while pending:
+            at, user = pending.pop()
+            found = self._module(at, user)
+            owner = self.placement(found[0]) if found is not None and not found[1] else None
+            if owner is None:
+                unread = True
+            elif owner.key not in seen and not name.startswith("_"):
+                seen.add(owner.key)
+                slot = owner.program.functions[0].slots.get(name)
+                if slot is not None:
+                    bound = owner.names.bound(0, slot) or f"{at}.{name}"
+                    return bound if "#" in bound else self.resolve(bound, owner.key) or bound
+                pending += [(star, owner.key) for star in owner.names.stars]
         return None if unread else ""
+
+    def stars(self, names: Names) -> list[str]:
+        """The modules of the project that a file imports all of."""
+        path = names.program.path
+        known = self._stars.get(path)
+        if known is None:
+            found = ((made, self._module(made, path)) for made in dict.fromkeys(names.stars))
+            known = self._stars[path] = [made for made, place in found if place is not None and not place[1]]
+        return known
 
     def variable(self, name: str, asking: str) -> Value | None:
         """What a module binds to a variable; None where the name is a module, function, class or nothing known."""
