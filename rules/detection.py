@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
@@ -162,20 +163,24 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
     none has one."""
     best = max((fix.safety for fix in fixes if fix is not None), default=None)
     edits: set[Edit] = set()
+    placed: list[tuple[int, int, str]] = []
     fixed: list[Transfer] = []
     title = ""
     for transfer, fix in zip(group, fixes, strict=True):
         if fix is None or fix.safety != best:
             continue
-        if not edits.issuperset(fix.edits) and any(_clash(a, b) for a in fix.edits for b in edits):
+        if not edits.issuperset(fix.edits) and any(_clashes(edit, placed) for edit in fix.edits):
             continue
+        for edit in set(fix.edits) - edits:
+            bisect.insort(placed, (edit.start, edit.end, edit.text))
         title = title or fix.title
         edits.update(fix.edits)
         fixed.append(transfer)
     if best is None:
         return None
-    left = [transfer for transfer in group if transfer not in fixed]
-    title += _at(function, [] if group[0] in fixed else fixed[:1]) + _remaining(function, left)
+    kept = set(map(id, fixed))
+    left = [transfer for transfer in group if id(transfer) not in kept]
+    title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
     return Fix(title, best, tuple(sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text))))
 
 
@@ -184,6 +189,16 @@ def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix
     rest = [transfer for transfer in group if transfer is not one]
     where = _at(function, [] if one is group[0] else [one])
     return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest))
+
+
+def _clashes(edit: Edit, placed: list[tuple[int, int, str]]) -> bool:
+    """Whether an edit cannot be made with others, in order, which do not clash: only those at its place can."""
+    at = bisect.bisect_left(placed, (edit.start, -1, ""))
+    near = list(placed[max(at - 2, 0) : at])
+    while at < len(placed) and placed[at][0] <= edit.end:
+        near.append(placed[at])
+        at += 1
+    return any(_clash(edit, Edit(*other)) for other in near)
 
 
 def _clash(a: Edit, b: Edit) -> bool:

@@ -32,6 +32,11 @@ def of_fixed_size(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     )
 
 
+def _before(function: FunctionFacts, at: int) -> str:
+    """What stands before an offset in its line."""
+    return function.file.text[function.file.spans.line_start(at) : at]
+
+
 def _selection(function: FunctionFacts, reg: Reg) -> tuple[Reg, Reg] | None:
     """The tensor and the mask of `x[mask]`, `x.masked_select(mask)` and `torch.masked_select(x, mask)`."""
     made = function.code[reg]
@@ -69,7 +74,7 @@ def _masked_sum(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     kept = f"{torch}.where({outer(function, found[1])}, {outer(function, found[0])}, 0).sum()"
     text = kept
     if method(function, taken) == "mean":
-        alone = re.search(r"(?:\breturn|=) *$", function.file.text[:start]) and re.match(
+        alone = re.search(r"(?:\breturn|=) *$", _before(function, start)) and re.match(
             r"[ \t]*[\r\n]", function.file.text[end:]
         )
         text = f"{kept} / {mask}.sum()" if alone else f"({kept} / {mask}.sum())"

@@ -188,9 +188,10 @@ def _sliced(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     x = function.file.text[slice(*outer(function, whole.object))]
     stored = [function.code[r] for r in function.users(at)]
     if len(stored) == 1 and isinstance(stored[0], p.Store) and isinstance(load := function.code[whole.object], p.Load):
-        before = re.search(r"(?:^|[\r\n])([ \t]*)(\w+) *= *$", function.file.text[:start])
+        begin = function.file.spans.line_start(start)
+        before = re.search(r"^([ \t]*)(\w+) *= *$", function.file.text[begin:start])
         if load.slot == stored[0].slot and before is not None:
-            return _edited(function, cut(function, before.start(2), end))
+            return _edited(function, cut(function, begin + before.start(2), end))
     return _edited(function, Edit(start, end, x))
 
 

@@ -13,7 +13,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
 from transferlint.pipeline import check_bytes, check_file
 from transferlint.plan import UNPARSABLE, Outcome, Plan, internal
-from transferlint.reach import reach
+from transferlint.reach import Reach
 from transferlint.registry import Registry
 from transferlint.settings import Settings
 from transferlint.steps import Prepared
@@ -201,10 +201,10 @@ def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable
     changed = [one.path for one in known if writing.stamp_of(one.path) != one.stamp]
     if not changed:
         return lambda path: ""
-    sources = context.sources(around.files)
+    reach = Reach(context.sources(around.files), around.index())
 
     def look(path: str) -> str:
-        near = reach([path], sources, around.index())
+        near = reach.of([path])
         return next((other for other in changed if other in near.users or other in near.used), "")
 
     return look
