@@ -47,6 +47,16 @@ def lines(texts: Iterable[str]) -> str:
     return "".join(line(text) + "\n" for text in texts)
 
 
+def diff(text: str) -> str:
+    """A unified diff, in which the tabs of its lines and their ends stay as they are."""
+    return "".join(_AT_THE_START.sub(r"\1\\x3a", _line_of_diff(one)) for one in re.findall(r"[^\n]*\n|[^\n]+", text))
+
+
+def _line_of_diff(text: str) -> str:
+    content = text.rstrip("\n").removesuffix("\r")
+    return "\t".join(map(escaped, content.split("\t"))) + text[len(content) :]
+
+
 def data(text: str) -> str:
     """JSON in ASCII, with what CI services take for commands written as JSON's own escapes: it says the same."""
     return _COMMAND.sub(r"\\u0023#", text)

@@ -66,6 +66,8 @@ def ignores(layers: Layers, path: str, is_folder: bool) -> bool:
 
 def _read(path: str, folder: str) -> Layers:
     try:
+        if not os.path.isfile(path):  # a pipe or a device would never end
+            return ()
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()
     except OSError:
@@ -91,7 +93,7 @@ def compiled(lines: list[str]) -> pathspec.GitIgnoreSpec:
 def _git_folder(root: str) -> str:
     """The `.git` folder; in a linked work tree the shared one that holds `info/`."""
     entry = os.path.join(root, ".git")
-    if os.path.isdir(entry):
+    if not os.path.isfile(entry):
         return entry
     try:
         with open(entry, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Lines of styled pieces as text, plain or with ANSI codes: what a piece holds is shown and never obeyed (`escaping.py`)."""
+"""Lines of styled pieces as text, plain or with ANSI codes: what a piece holds is shown, and never obeyed."""
 
 from __future__ import annotations
 

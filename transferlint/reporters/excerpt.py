@@ -89,10 +89,7 @@ def _clean(line: str) -> tuple[str, list[int]]:
     shown: list[str] = []
     cells = [0]
     for character in line:
-        if character == "\t":
-            piece = " " * (_TAB - cells[-1] % _TAB)
-        else:
-            piece = escaping.character(character)
+        piece = " " * (_TAB - cells[-1] % _TAB) if character == "\t" else escaping.character(character)
         shown.append(piece)
         cells.append(cells[-1] + sum(_cells(single) for single in piece))
     return "".join(shown), cells

@@ -34,9 +34,6 @@ def _command(properties: dict[str, str], message: str) -> str:
 
 
 def _escaped(text: str, in_property: bool) -> str:
-    if in_property:
-        text = escaping.escaped(text)
-    else:
-        text = "\n".join(map(escaping.line, text.split("\n")))
+    text = escaping.escaped(text) if in_property else "\n".join(map(escaping.line, text.split("\n")))
     text = text.replace("%", "%25").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if in_property else text
