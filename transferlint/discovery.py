@@ -37,11 +37,19 @@ class Trouble:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Notebook:
+    """A notebook in a folder that was walked: it is not checked."""
+
+    path: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """The files of a run, in order, and what could not be looked at."""
+    """The files of a run, in order, what could not be looked at, and (where there are no files) a remark on that."""
 
     targets: tuple[Target, ...]
     troubles: tuple[Trouble, ...]
+    note: str = ""
 
 
 class Exclusion:
@@ -79,17 +87,33 @@ def discover(paths: Iterable[str], nearest: Nearest) -> Found:
     """The files that `paths` stand for. Nothing is read but folders, settings and ignore files; nothing is raised."""
     targets: list[Target] = []
     troubles: list[Trouble] = []
+    notebooks: list[Notebook] = []
     seen: set[str] = set()
+    paths = list(paths)
     for path in paths:
         for item in _under(path, nearest):
             if isinstance(item, Trouble):
                 troubles.append(item)
                 continue
+            if isinstance(item, Notebook):
+                notebooks.append(item)
+                continue
             real = os.path.realpath(item.path)
             if real not in seen:
                 seen.add(real)
                 targets.append(item)
-    return Found(tuple(targets), tuple(troubles))
+    folders = [_shown(path) for path in paths if os.path.isdir(path)]
+    note = _nothing(folders, len(notebooks)) if folders and not (targets or troubles) else ""
+    return Found(tuple(targets), tuple(troubles), note)
+
+
+def _nothing(folders: list[str], notebooks: int) -> str:
+    """What is said of folders in which there is nothing to check."""
+    where = ", ".join(folders)
+    if not notebooks:
+        return f"no Python files in {where}"
+    many = f"{notebooks} notebook" + ("" if notebooks == 1 else "s")
+    return f"no Python files in {where}, only {many}, which cannot be checked yet: `jupyter nbconvert --to script` helps"
 
 
 def walk(folder: str, nearest: Nearest) -> Iterator[Target]:
@@ -99,7 +123,7 @@ def walk(folder: str, nearest: Nearest) -> Iterator[Target]:
             yield item
 
 
-def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble]:
+def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]:
     shown = _shown(path)
     try:
         is_folder = os.path.isdir(path)
@@ -121,7 +145,7 @@ def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble]:
         yield Target(shown, named=True)
 
 
-def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble]:
+def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]:
     exclusions: dict[str, Exclusion] = {}
     respect_gitignore = nearest.top.respect_gitignore
     above = gitignore.layers_above(os.path.abspath(start)) if respect_gitignore else ()
@@ -144,7 +168,7 @@ def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble]:
         below = []
         for entry in ordered:
             is_folder = _is_folder(entry)
-            if not is_folder and not (entry.name.endswith(".py") and _is_file(entry)):
+            if not is_folder and not (entry.name.endswith((".py", ".ipynb")) and _is_file(entry)):
                 continue
             path = entry.path
             if exclusion.covers(path, is_folder) or gitignore.ignores(layers, os.path.abspath(path), is_folder):
@@ -152,7 +176,7 @@ def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble]:
             if is_folder:
                 below.append((path, layers))
             else:
-                yield Target(_shown(path))
+                yield Target(_shown(path)) if entry.name.endswith(".py") else Notebook(_shown(path))
         pending.extend(reversed(below))
 
 

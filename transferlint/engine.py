@@ -138,7 +138,7 @@ def _pass(
         outcomes = workers.run(jobs, check, _died, settings.jobs, progress.advance)
         if write:
             outcomes = writing.written(outcomes, barred, given_up)
-        return _gathered(outcomes, scopes, scopes.plans, files.troubles)
+        return _gathered(outcomes, scopes, scopes.plans, files.troubles, files.note)
     around = context.around(paths, files.targets, scopes.nearest)
     reading = [*jobs, *_beside(len(jobs), around, scopes)]
     plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)

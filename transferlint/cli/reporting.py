@@ -82,7 +82,7 @@ def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
         return _show_files(options, near)
     settings = near.top
     packs = registry.load(paths=settings.rules)
-    kept = "" if options.no_cache else cache.folder(environment)
+    kept = _cache(options, environment)
     try:
         if not packs.rules:
             raise SettingsError(" ".join(packs.refused) or "no rule pack is installed: reinstall transferlint")
@@ -111,6 +111,18 @@ def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str)
     silence = (options.reason or "") if options.add_ignore else None
     plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
     return dataclasses.replace(plan, quiet=options.quiet_sites)
+
+
+def _cache(options: CheckOptions, environment: Mapping[str, str]) -> str:
+    """The folder of kept programs, "" for none."""
+    if options.no_cache:
+        return ""
+    where = cache.folder(environment)
+    paths = [options.stdin_filename or "." if path == "-" else path for path in options.paths or (".",)]
+    why = cache.unfit(where, paths)
+    if why and not options.quiet:
+        output.complain(f"the cache in {os.path.dirname(where)} is not used: {why}")
+    return "" if why else where
 
 
 def _check_stdin(options: CheckOptions, scopes: Scopes, packs: Registry, environment: Mapping[str, str]) -> int:
@@ -183,7 +195,7 @@ def _said(packs: Registry, result: Result) -> list[Problem]:
 def _show_files(options: CheckOptions, near: Nearest) -> int:
     found = discover(options.paths or (".",), near)
     output.show(target.path for target in found.targets)
-    for trouble in (*found.troubles, *near.troubles):
+    for trouble in (*filter(None, [found.note]), *found.troubles, *near.troubles):
         output.complain(trouble)
     return FAILED if found.troubles or near.troubles else 0
 
