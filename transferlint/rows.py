@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from transferlint import escaping
 
@@ -12,15 +12,17 @@ Row = list[Piece]
 
 def render(rows: Iterable[Sequence[Piece]], styles: Mapping[str, str], color: bool) -> str:
     """The rows as lines; with `color`, in the `styles` (names of pieces to styles of rich), with ANSI codes."""
-    safe = (list(_safe(row)) for row in rows)
+    safe = map(_safe, rows)
     if color:
         return _coloured(safe, styles)
     return "".join("".join(text for _, text in row).rstrip() + "\n" for row in safe)
 
 
-def _safe(row: Sequence[Piece]) -> Iterator[Piece]:
-    for number, (style, text) in enumerate(row):
-        yield style, escaping.escaped(text) if number else escaping.line(text)
+def _safe(row: Sequence[Piece]) -> Row:
+    pieces = [(style, escaping.escaped(text)) for style, text in row]
+    whole = "".join(text for _, text in pieces)
+    safe = escaping.line(whole)
+    return pieces if safe == whole else [(pieces[0][0], safe)]  # only together are they taken for a command
 
 
 def _coloured(rows: Iterable[Row], styles: Mapping[str, str]) -> str:
