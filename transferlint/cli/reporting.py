@@ -201,7 +201,7 @@ def _show_files(options: CheckOptions, near: Nearest) -> int:
 
 
 def _shows_progress(options: CheckOptions) -> bool:
-    return sys.stderr.isatty() and not options.quiet
+    return sys.stderr is not None and sys.stderr.isatty() and not options.quiet
 
 
 def _report(
