@@ -113,7 +113,7 @@ def _nothing(folders: list[str], notebooks: int) -> str:
     if not notebooks:
         return f"no Python files in {where}"
     many = f"{notebooks} notebook" + ("" if notebooks == 1 else "s")
-    return f"no Python files in {where}, only {many}, which cannot be checked yet: `jupyter nbconvert --to script` helps"
+    return f"no Python files in {where}, only {many}, which cannot be checked yet: see `jupyter nbconvert`"
 
 
 def walk(folder: str, nearest: Nearest) -> Iterator[Target]:

@@ -6,6 +6,8 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
+from transferlint import wildcards
+
 if TYPE_CHECKING:
     import pathspec
 
@@ -77,11 +79,14 @@ def _read(path: str, folder: str) -> Layers:
 
 
 def compiled(lines: list[str]) -> pathspec.GitIgnoreSpec:
-    """Patterns in the manner of `.gitignore`; a line that git could not read either is left out."""
+    """Patterns in the manner of `.gitignore`; a line that git could not read either is left out, and so is one with so
+    many wildcards that matching it would take forever: more is checked then, and not less."""
     import pathspec
 
     good: list[str] = []
-    for line in lines:
+    for line in map(wildcards.plain, lines):
+        if wildcards.too_many(line):
+            continue
         try:
             pathspec.GitIgnoreSpec.from_lines([line])
         except ValueError:

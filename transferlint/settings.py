@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from transferlint import wildcards
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, UserKnowledge
 from transferlint.model import Confidence
 
@@ -73,6 +74,14 @@ def _strings(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _patterns(value: Any) -> tuple[str, ...]:
+    found = _strings(value)
+    wrong = next((one for one in found if wildcards.too_many(one)), None)
+    if wrong is not None:
+        raise TypeError(f"patterns with at most {wildcards.MOST} wildcards each")
+    return found
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError("true or false")
@@ -113,8 +122,10 @@ def _by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise TypeError("a table from patterns to lists of codes")
     try:
-        return tuple((pattern, _strings(codes)) for pattern, codes in value.items())
-    except TypeError:
+        return tuple((*_patterns([pattern]), _strings(codes)) for pattern, codes in value.items())
+    except TypeError as error:
+        if any(map(wildcards.too_many, value)):
+            raise error from None
         raise TypeError("a table from patterns to lists of codes") from None
 
 
@@ -150,8 +161,8 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "ignore": _strings,
     "per-file-ignores": _by_pattern,
     "min-confidence": _confidence,
-    "exclude": _strings,
-    "extend-exclude": _strings,
+    "exclude": _patterns,
+    "extend-exclude": _patterns,
     "force-exclude": _flag,
     "respect-gitignore": _flag,
     "test-paths": _strings,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import nearest, settings
+from transferlint import gitignore, nearest, settings
 from transferlint.model import Confidence
 from transferlint.settings import Settings, SettingsError
 
@@ -102,3 +102,20 @@ def test_common_folder(tmp_path: Path, monkeypatch):
     (tmp_path / "a" / "c.py").write_text("")
     assert nearest.common_folder(["a/b", "a/c.py"]) == str(tmp_path / "a")
     assert nearest.common_folder([]) == str(tmp_path)
+
+
+HARMFUL = "*a" * 12 + "*b"
+
+
+@pytest.mark.parametrize("key", ["exclude", "extend-exclude", "per-file-ignores"])
+def test_patterns_that_take_forever_are_refused(key):
+    value = {HARMFUL: ["TL1"]} if key == "per-file-ignores" else [HARMFUL]
+    with pytest.raises(SettingsError, match="patterns with at most 4 wildcards each"):
+        settings.from_table({key: value}, "here", Settings())
+    fine = "**/**/**/**/**/*.pyc"
+    settings.from_table({key: {fine: []} if key == "per-file-ignores" else [fine]}, "here", Settings())
+
+
+def test_patterns_of_git_that_take_forever_are_left_out(tmp_path: Path):
+    assert len(gitignore.compiled([HARMFUL, "*.pyc", "*/**/**/**/**/*.pyo"])) == 2
+    assert gitignore.compiled(["*/**/**/**/**/*.pyo"]).match_file("a/b/c.pyo")

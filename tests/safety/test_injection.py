@@ -25,8 +25,10 @@ _SGR = re.compile(r"\x1b\[[\d;]*m")
 _COMMAND = re.compile(r"##\w*\[")
 NASTY = [
     "\x1b[31m", "\x1b]0;title\x07", "\r", "\n", "\r\n", "\x00", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x9b31m",
-    "\u202e", "\u2066", "\u200f", "\ufeff", "\ud800", "::error file=a.py,line=1::forged", "::add-mask::a", "##[error]forged",
-    "##vso[task.setvariable variable=PATH]x", "##teamcity[message text='x']", "%0A", "%", "\\x1b", "::", ":", "#", " ", "\t",
+    "\u202e", "\u2066", "\u200f", "\ufeff", "\ud800", "::error file=a.py,line=1::forged", "::add-mask::a",
+    "##[error]forged",
+    "##vso[task.setvariable variable=PATH]x", "##teamcity[message text='x']", "%0A", "%", "\\x1b", "::", ":", "#",
+    " ", "\t",
 ]  # fmt: skip
 texts = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=4)), max_size=6).map("".join)
 
@@ -118,7 +120,8 @@ NAMES = ["::error file=a.py,line=1::forged.py", "a\n::error::forged.py", "a\x1b[
 def test_the_command_with_a_file_of_such_a_name(tmp_path: Path, monkeypatch, capsys, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    body = "import torch\n\n\ndef f(x):\n    for _ in range(9):\n        y = torch.zeros(3).to(x.device)  # \x1b[31m##[error]\n"
+    body = "import torch\n\n\ndef f(x):\n    for _ in range(9):\n        y = torch.zeros(3).to(x.device)"
+    body += "  # \x1b[31m##[error]\n"
     Path(name).write_text(f'{body}        x = x + y\n    return x\n\n\nTEXT = """\n::error::forged\n"""\n')
     Path("broken" + name).write_text("import torch\nx = (\n")
 

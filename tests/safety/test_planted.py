@@ -62,7 +62,8 @@ class Tree:
             f"[tool.transferlint]\n{SETTINGS}[build-system]\nrequires = []\nbuild-backend = 'evil'\n"
             "[project]\nname = 'evil'\n[project.entry-points.'transferlint.rules']\nevil = 'evil_pack'\n"
         )
-        points = "[transferlint.rules]\nevil = evil_pack\n[transferlint.commands]\ncheck = evil_pack:X\nbad = evil_pack:X\n"
+        points = "[transferlint.rules]\nevil = evil_pack\n[transferlint.commands]\ncheck = evil_pack:X\n"
+        points += "bad = evil_pack:X\n"
         for kind in ("evil-1.0.dist-info", "evil.egg-info"):
             (folder / kind).mkdir()
             (folder / kind / "entry_points.txt").write_text(points)
@@ -103,7 +104,8 @@ def run(tree: Tree, cwd: Path, *arguments: str, **variables: str) -> subprocess.
     home = {"HOME": str(tree.above.parent / "home"), "XDG_CACHE_HOME": str(tree.above.parent / "caches")}
     return subprocess.run(
         [sys.executable, "-m", "transferlint", *arguments],
-        cwd=cwd, env={**outside, **home, **variables}, capture_output=True, text=True, input="", check=False, timeout=300,
+        cwd=cwd, env={**outside, **home, **variables}, capture_output=True, text=True, input="", check=False,
+        timeout=300,
     )  # fmt: skip
 
 
