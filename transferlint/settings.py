@@ -122,7 +122,7 @@ def _by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise TypeError("a table from patterns to lists of codes")
     try:
-        return tuple((*_patterns([pattern]), _strings(codes)) for pattern, codes in value.items())
+        return tuple((_patterns([pattern])[0], _strings(codes)) for pattern, codes in value.items())
     except TypeError as error:
         if any(map(wildcards.too_many, value)):
             raise error from None

@@ -131,13 +131,15 @@ def _has_folder() -> bool:
 def _plainly(error: click.ClickException) -> click.ClickException:
     """The error with what was typed escaped, and of options that do not exist, the nearest that does: click names
     several in the order of the alphabet."""
+    if isinstance(error, click.MissingParameter):
+        return error  # nothing was typed; and click writes the choices on lines of their own
+    message = error.format_message()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         known = [name for one in error.ctx.command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
         near = difflib.get_close_matches(error.option_name, [name for name in known if name.startswith("--")], n=1)
-        error.message = f"no such option {error.option_name}" + (f"; did you mean {near[0]}?" if near else "")
-        error.possibilities = None
-    error.message = escaping.escaped(error.message)
-    return error
+        message = f"no such option {error.option_name}" + (f"; did you mean {near[0]}?" if near else "")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return click.UsageError(escaping.escaped(message), context)
 
 
 def _interrupted() -> int:
