@@ -249,3 +249,16 @@ def test_a_link_out_of_the_tree_is_not_written_through(tmp_path: Path) -> None:
     )
     subprocess.run([*command, "a.py"], cwd=root, capture_output=True, check=False)
     assert outside.read_text() != text
+
+
+def test_the_installed_command_leaves_no_mark(tree: Tree) -> None:
+    script = Path(sys.executable).parent / "transferlint"
+    if not script.exists():
+        pytest.skip("the command is not installed beside this interpreter")
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", cache.VARIABLE)}
+    made = subprocess.run(
+        [str(script), "check", "."], cwd=tree.root, env=outside, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert not tree.mark.exists(), tree.mark.read_text()
+    assert made.returncode == 2
+    assert "`rules` is code" in made.stderr
