@@ -83,9 +83,7 @@ def _root(paths: Sequence[str], named: str) -> tuple[str, bool]:
         folder = above
 
 
-def _others(
-    targets: list[str], project: Context, texts: Mapping[str, bytes]
-) -> tuple[tuple[str, ...], frozenset[str]]:
+def _others(targets: list[str], project: Context, texts: Mapping[str, bytes]) -> tuple[tuple[str, ...], frozenset[str]]:
     """The files beside the targets that matter for them, in order, and those of them that use them."""
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets):

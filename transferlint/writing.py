@@ -50,9 +50,7 @@ def sweep(targets: Iterable[Target]) -> None:
         atomic.sweep(folder)
 
 
-def written(
-    outcomes: Iterable[Outcome], barred: Callable[[str], str], given_up: dict[str, Trouble]
-) -> list[Outcome]:
+def written(outcomes: Iterable[Outcome], barred: Callable[[str], str], given_up: dict[str, Trouble]) -> list[Outcome]:
     """Write what is to be written. Where a file cannot be, that and why is a trouble, and its findings stand.
 
     `barred` says why a file is not to be written, "" where it may be. Files in `given_up` are not tried, and those that

@@ -179,9 +179,7 @@ def test_two_that_fix_one_tree_lose_nothing(tree):
     for number in range(20):
         (tree / f"m{number}.py").write_text(BAD + f"# {number}\n")
     arguments = [sys.executable, "-m", "transferlint", "check", "--fix", "-q", "-f", "concise", "--no-cache"]
-    both = [
-        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)
-    ]
+    both = [subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for one in both:
         _, err = one.communicate(timeout=300)
         assert one.returncode in (0, 1, 2)
@@ -219,9 +217,7 @@ def test_a_worker_that_is_killed_costs_its_file_and_no_other(tree, context):
 
     plan = dataclasses.replace(plan, rules=(killing("b.py"),))  # type: ignore[arg-type]
     result: Result = engine.check_paths(["."], settings, plan, Silent())
-    assert [str(one) for one in result.troubles] == [
-        "internal error: the worker that checked b.py died; please report"
-    ]
+    assert [str(one) for one in result.troubles] == ["internal error: the worker that checked b.py died; please report"]
     assert len(result.findings) == 10
 
 

@@ -38,7 +38,7 @@ class Tree:
         self.plant(self.root / "sub")
         self.plant(self.above)
         (self.root / ".git").mkdir()
-        (self.root / ".git" / "config").write_text(f"[core]\n\tfsmonitor = \"echo x > {self.mark}\"\n")
+        (self.root / ".git" / "config").write_text(f'[core]\n\tfsmonitor = "echo x > {self.mark}"\n')
         hooks = self.root / ".git" / "hooks"
         hooks.mkdir()
         for name in ("pre-commit", "post-checkout"):
@@ -257,7 +257,13 @@ def test_the_installed_command_leaves_no_mark(tree: Tree) -> None:
         pytest.skip("the command is not installed beside this interpreter")
     outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", cache.VARIABLE)}
     made = subprocess.run(
-        [str(script), "check", "."], cwd=tree.root, env=outside, capture_output=True, text=True, check=False, timeout=300
+        [str(script), "check", "."],
+        cwd=tree.root,
+        env=outside,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert not tree.mark.exists(), tree.mark.read_text()
     assert made.returncode == 2
