@@ -174,7 +174,10 @@ def _name_in_diff(path: str) -> str:
     if path.isprintable() and '"' not in path and "\\" not in path:
         return path
     plain = {ord('"'): '\\"', ord("\\"): "\\\\"}
-    data = path.encode("utf-8", "surrogateescape")
+    try:
+        data = path.encode("utf-8", "surrogateescape")  # bytes that are no text
+    except UnicodeEncodeError:  # half of a pair, as Windows allows it in names
+        data = path.encode("utf-8", "surrogatepass")
     return '"' + "".join(plain.get(c) or (chr(c) if 32 <= c < 127 else f"\\{c:03o}") for c in data) + '"'
 
 

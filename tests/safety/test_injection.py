@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transferlint import escaping, pipeline, rows
@@ -91,6 +91,8 @@ def test_data_is_ascii_without_commands_and_exact(path, message, source):
 
 
 @given(texts, texts, texts)
+@example("\ud800", "a", "b")
+@example("\udcff", "a", "b")
 def test_a_diff_shown_and_the_rows_of_an_explanation(path, before, after):
     shown = escaping.diff(pipeline.unified_diff(path, before, after))
     assert faults(shown.replace("\r\n", "\n").replace("\t", " ")) == []
