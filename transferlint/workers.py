@@ -32,13 +32,14 @@ _WAITING, _STARTED = 0, 1
 class Job:
     """A file of a run: its place in the order of results, what to work on, and the selectors that do not count in it.
 
-    `wanted` is False for a file that is only read for the sake of others.
+    `wanted` is False for a file that is only read for the sake of others; `scope` is the number of its plan.
     """
 
     index: int
     target: Target
     ignored: tuple[str, ...] = ()
     wanted: bool = True
+    scope: int = 0
 
 
 T = TypeVar("T")
