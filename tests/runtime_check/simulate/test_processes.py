@@ -153,13 +153,17 @@ def test_leaving_runs_what_the_interpreter_runs_and_keeps_the_status(status: int
                 while True:
                     layer(torch.ones(2, 20, device="cuda")).sum().backward()
 
+            said = threading.Event()
+
             def slow():
+                said.wait()
                 time.sleep(0.5)
                 print("waited for")
 
             threading.Thread(target=endless, daemon=True).start()
             threading.Thread(target=slow).start()
             print("end of program", end=" ")
+            said.set()
             simulation.leave({status})
             """
         )
