@@ -20,7 +20,7 @@ PATH = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
 def _python(*arguments: str, **named: object) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": PATH}
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=120, check=False, **named
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=600, check=False, **named
     )
 
 
@@ -105,7 +105,7 @@ def test_broken_pipe_is_silent(tmp_path):
     command = f"{sys.executable} -m transferlint check | true; echo ${{PIPESTATUS[0]}}"
     environment = {**os.environ, "PYTHONPATH": PATH}
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120, check=False
+        ["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=600, check=False
     )
     assert done.stderr == ""
     assert done.stdout.strip() in ("0", "1")
@@ -155,7 +155,7 @@ def test_output_in_a_narrow_encoding(tmp_path, encoding):
         capture_output=True,
         cwd=tmp_path,
         env=environment,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert (done.returncode, done.stderr) == (1, b"")

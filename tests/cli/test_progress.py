@@ -44,7 +44,7 @@ def test_colour_on_a_terminal_and_none_in_a_pipe(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     environment |= {"TERM": "xterm", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "transferlint", "check", "a.py"]
-    piped = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, timeout=60, check=False)
+    piped = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, timeout=600, check=False)
     assert b"\x1b[" not in piped.stdout
     ours, theirs = pty.openpty()
     with subprocess.Popen(command, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment) as process:

@@ -114,7 +114,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ended(command: list[str]) -> Ended:
-    made = subprocess.run(command, input="words", capture_output=True, text=True, check=False, timeout=60)
+    made = subprocess.run(command, input="words", capture_output=True, text=True, check=False, timeout=600)
     return Ended(made.returncode, made.stdout, re.sub("0x[0-9a-f]+", "0x", made.stderr))
 
 
@@ -205,7 +205,7 @@ def test_a_signal_to_us_reaches_the_program_once(folder: Path, number: signal.Si
         "signal.signal(signal.SIGUSR1, lambda *_: came.append('usr1'))\n"  # to print is not safe in a handler
         "open('pid', 'w').write(str(os.getpid()))\n"
         "print('ready', flush=True)\n"
-        "until = time.monotonic() + 100\n"
+        "until = time.monotonic() + 600\n"
         "while time.monotonic() < until and not came:\n"
         "    time.sleep(0.1)\n"
         "time.sleep(0.5)\n"

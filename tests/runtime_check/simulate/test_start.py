@@ -174,4 +174,4 @@ def test_other_versions_of_torch_are_refused(version: str, why: str, monkeypatch
 
 def test_the_package_imports_without_torch() -> None:
     code = "import sys, runtime_check.simulate; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
