@@ -184,10 +184,12 @@ _worker: dict[str, Any] = {}
 
 
 def _begin(task: Any, states: Any) -> None:
-    """In a new worker: keep what every chunk needs, and die of an interrupt without a word."""
+    """In a new worker: keep what every chunk needs, and die of an interrupt without a word, but where the whole run
+    was started with interrupts ignored, as in the background."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.freeze()
     _worker.update(task=task, states=states)
 

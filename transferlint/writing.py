@@ -84,7 +84,8 @@ def _left(outcome: Outcome, trouble: Trouble) -> Outcome:
 def _uninterrupted() -> Iterator[None]:
     """An interrupt (Ctrl-C) waits until one file is written, so that no temporary file stays behind."""
     waiting: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # interrupts reach the main thread alone
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background
+    if ignored or threading.current_thread() is not threading.main_thread():  # they reach the main thread alone
         yield
         return
     before = signal.signal(signal.SIGINT, lambda number, frame: waiting.append(number))
