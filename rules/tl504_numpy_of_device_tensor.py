@@ -27,7 +27,8 @@ When it is fine
 
 Fix safety
 ----------
-Safe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before.
+Safe for what is proven to be a tensor: `.cpu()` gives a host tensor back as it is, and what was on the device raised
+before. Unsafe where it may be something else, and in a `try` or `with`, which may wait for the error.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .detection import brief, put_there
 
 
@@ -62,7 +64,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "copy it to the host first: `.cpu()`",
                 function.why(value),
                 Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,
-                _fix(function, subject),
+                _fix(function, reg, subject),
                 heated=False,
             )
 
@@ -76,7 +78,9 @@ def _methods(function: FunctionFacts) -> Iterator[tuple[Reg, Reg]]:
                 yield reg, callee.object
 
 
-def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
+def _fix(function: FunctionFacts, at: Reg, reg: Reg) -> Fix | None:
+    """`.cpu()` behind a tensor. Safe where it is proven to be one (a host tensor is given back as it is), and where no
+    handler of the function waits for the error that it would raise on the device."""
     made = function.code[reg]
     if not isinstance(made, p.Load | p.Outer | p.Attr | p.Call | p.Subscript | p.Binary):
         return None
@@ -84,7 +88,8 @@ def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
     edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
     if isinstance(made, p.Binary) and (start, end) == function.span(reg):
         edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))
-    return Fix("copy it to the host first", Safety.SAFE, edits)
+    safe = proven.tensor(function, reg) and not proven.handled(function, at)
+    return Fix("copy it to the host first", Safety.SAFE if safe else Safety.UNSAFE, edits)
 
 
 RULE = Rule(

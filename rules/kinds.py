@@ -1,0 +1,392 @@
+"""What kind a value is, by proof alone: what a safe fix may rest on.
+
+`Inference().of(function, reg)` is the set of kinds that a value can have in a run that gets there, None where anything
+else is possible. Proof is what the source itself says: constants, operators, calls of torch and builtins through names
+that nothing but an import binds, annotations (a contract of the function that carries them), and what is stored in a
+variable or, by the whole file, in an attribute. No proof are names of variables, what a method of an unknown object
+is called, defaults of parameters and placement's values, which say what is likely. docs.pytorch.org "Tensor",
+"Tensor Attributes"; docs.python.org "Built-in Functions"; PEP 484 (an `int` serves where `float` is annotated).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.names import find, split
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .annotations import annotated
+from .kind_tables import (
+    ANSWERS,
+    BOOLEAN,
+    DEVICE,
+    DTYPE,
+    DTYPES,
+    FLOAT,
+    INTEGER,
+    JOINS,
+    MAKERS,
+    NONE,
+    NUMBERS,
+    OF_TENSOR,
+    OPERATIONS,
+    SHAPE,
+    TENSOR,
+    TENSOR_METHODS,
+    TEXT,
+    TEXT_METHODS,
+    Kinds,
+)  # fmt: skip
+
+_STEPS = 3000  # of one question; what takes more is not known
+_DEEPEST = 40
+
+
+class Inference:
+    """One question: bounded in steps, so that it ends in time whatever it is asked about."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._assumed: dict[tuple[int, int], Kinds] = {}
+        self._depth = 0
+
+    def of(self, function: FunctionFacts, reg: Reg) -> Kinds | None:
+        """The kinds that a register's value can have; None where they are not known."""
+        self._steps += 1
+        if self._steps > _STEPS or self._depth > _DEEPEST:
+            return None
+        self._depth += 1
+        try:
+            return self._of(function, reg)
+        finally:
+            self._depth -= 1
+
+    def _of(self, function: FunctionFacts, reg: Reg) -> Kinds | None:
+        made = function.code[reg]
+        if isinstance(made, p.Const):
+            known = {bool: BOOLEAN, int: INTEGER, float: FLOAT, str: TEXT, type(None): NONE}.get(type(made.value))
+            return frozenset({known}) if known else None
+        if isinstance(made, p.Format):
+            return frozenset({TEXT})
+        if isinstance(made, p.Load):
+            return self.variable(function, made.slot)
+        if isinstance(made, p.Outer):
+            bound = find(function.file.program, function.function, made.name)
+            return self.variable(function.file.functions[bound[0]], bound[1]) if bound is not None else None
+        if isinstance(made, p.Choice):
+            return self._union(function, (made.body, made.orelse))
+        if isinstance(made, p.Boolean):
+            return self._union(function, made.operands)
+        if isinstance(made, p.Unary):
+            return self._unary(function, made)
+        if isinstance(made, p.Binary):
+            return self._binary(function, made)
+        if isinstance(made, p.Compare):
+            return self._compared(function, made)
+        if isinstance(made, p.Attr):
+            return self._attribute(function, reg, made)
+        if isinstance(made, p.Call):
+            return self._call(function, reg, made)
+        return self._part(function, made)
+
+    def _union(self, function: FunctionFacts, regs: Iterable[Reg]) -> Kinds | None:
+        found: Kinds = frozenset()
+        for reg in regs:
+            kinds = self.of(function, reg)
+            if kinds is None:
+                return None
+            found |= kinds
+        return found
+
+    def variable(self, owner: FunctionFacts, slot: int) -> Kinds | None:
+        """What a variable of a function can hold: the union over all that is stored there. What is stored may rest on
+        the variable itself; the answer is a fixed point."""
+        key = (owner.index, slot)
+        if key in self._assumed:
+            return self._assumed[key]
+        declared = owner.function.annotations.get(slot, "")
+        start: Kinds | None = frozenset()
+        for parameter in owner.function.parameters:
+            if parameter.slot == slot:
+                plain = parameter.kind in ("positional", "keyword")
+                start = annotated(owner, parameter.annotation, parameter.default) if plain else None
+        if declared and not start:
+            return annotated(owner, declared, "")
+        if start is None or _bound_elsewhere(owner, slot):
+            return None
+        stores = [i.value for i in owner.code if isinstance(i, p.Store) and i.slot == slot]
+        found = start
+        while True:
+            self._assumed[key] = found
+            stored = self._union(owner, stores)
+            del self._assumed[key]
+            if stored is None or stored | start == found:
+                return None if stored is None else found or None
+            found = stored | start
+
+    def _unary(self, function: FunctionFacts, made: p.Unary) -> Kinds | None:
+        if made.operator == "not":
+            return frozenset({BOOLEAN})
+        kinds = self.of(function, made.operand)
+        if kinds is None or kinds - NUMBERS - {TENSOR}:
+            return None
+        return frozenset(INTEGER if kind == BOOLEAN else kind for kind in kinds)
+
+    def _binary(self, function: FunctionFacts, made: p.Binary) -> Kinds | None:
+        left, right = self.of(function, made.left), self.of(function, made.right)
+        if left is None or right is None:
+            return None
+        if made.operator in ("+", "%") and left == {TEXT} and (made.operator == "%" or right == {TEXT}):
+            return frozenset({TEXT})
+        return _computed(made.operator, left, right)
+
+    def _compared(self, function: FunctionFacts, made: p.Compare) -> Kinds | None:
+        if not set(made.operators) - {"is", "is not"}:
+            return frozenset({BOOLEAN})
+        kinds = [self.of(function, r) for r in made.operands]
+        if len(kinds) == 2 and None not in kinds and not set(made.operators) & {"in", "not in"}:
+            both = (kinds[0] or frozenset()) | (kinds[1] or frozenset())
+            if {TENSOR} in kinds and not both - NUMBERS - {TENSOR}:
+                return frozenset({TENSOR})
+            return frozenset({BOOLEAN}) if TENSOR not in both else None
+        return None
+
+    def _attribute(self, function: FunctionFacts, reg: Reg, made: p.Attr) -> Kinds | None:
+        name = api(function, reg)
+        if name:
+            if name.removeprefix("torch.") in DTYPES and name.startswith("torch."):
+                return frozenset({DTYPE})
+            return frozenset({FLOAT}) if name in ("math.pi", "math.e", "math.inf", "math.nan", "math.tau") else None
+        kinds = self.of(function, made.object)
+        if kinds == {TENSOR}:
+            return OF_TENSOR.get(made.name)
+        if kinds == {DEVICE}:
+            return {"type": frozenset({TEXT}), "index": frozenset({INTEGER, NONE})}.get(made.name)
+        return self._kept(function, made) if kinds is None else None
+
+    def _kept(self, function: FunctionFacts, made: p.Attr) -> Kinds | None:
+        """An attribute of `self`: what every assignment of the file to an attribute of that name stores, where the
+        class has one and nothing but classes of the file and torch's own modules stands above it."""
+        info = function.file.placement.class_of(function.function) if _own(function, made.object) else None
+        if info is None or info.key != function.file.path or not _closed(function, info.index, set()):
+            return None
+        getter = split(info.methods.get(made.name, ""))
+        if getter is not None:
+            method = function.file.functions[getter[1]]
+            return self._returned(method) if method.function.decorators == ["property"] else None
+        found: Kinds = frozenset()
+        mine = False
+        for other in function.file.functions:
+            for one in other.code:
+                if isinstance(one, p.SetAttr) and one.name == made.name:
+                    kinds = self.of(other, one.value)
+                    if kinds is None:
+                        return None
+                    found |= kinds
+                    mine = mine or _own(other, one.object)
+        return found if mine else None
+
+    def _returned(self, function: FunctionFacts) -> Kinds | None:
+        """What a function of the file returns: what its annotation says, else what all its returns give."""
+        own = function.function
+        if own.kind != "function" or own.is_async or own.is_generator or set(own.decorators) - {"property"}:
+            return None
+        if own.returns:
+            return annotated(function, own.returns, "")
+        last = function.code[-1] if function.code else None
+        given = [i.value for i in function.code if isinstance(i, p.Return)]
+        if not isinstance(last, p.Return) or function.region(len(function.code) - 1) != 0 or None in given:
+            return None
+        return self._union(function, (r for r in given if r is not None))
+
+    def _call(self, function: FunctionFacts, reg: Reg, made: p.Call) -> Kinds | None:
+        name = api(function, made.function)
+        if name:
+            return self._named(function, name, made)
+        place = split(function.calls.get(reg, ""))
+        if place is not None and place[0] == function.file.path and isinstance(function.code[made.function], p.Outer):
+            target = find(function.file.program, function.function, getattr(function.code[made.function], "name", ""))
+            owner = function.file.functions[target[0]] if target is not None else None
+            alone = owner is not None and target is not None and len(owner.stores(target[1])) == 1
+            return self._returned(function.file.functions[place[1]]) if alone else None
+        callee = function.code[made.function]
+        return self._method(function, callee, made) if isinstance(callee, p.Attr) else None
+
+    def _named(self, function: FunctionFacts, name: str, made: p.Call) -> Kinds | None:
+        if name in ANSWERS:
+            return ANSWERS[name]
+        if name in MAKERS:
+            return frozenset({TENSOR})
+        given = [*made.args, *(r for _, r in made.keywords)]
+        if name in JOINS and len(made.args) >= 1 and not any(made.stars):
+            items = function.code[made.args[0]]
+            listed = isinstance(items, p.Sequence) and bool(items.items) and not any(items.stars)
+            alike = listed and all(self.of(function, r) == {TENSOR} for r in items.items)  # type: ignore[union-attr]
+            return frozenset({TENSOR}) if alike else None
+        if name in OPERATIONS and given and not any(made.stars):
+            kinds = [self.of(function, r) for r in given]
+            return frozenset({TENSOR}) if None not in kinds and {TENSOR} in kinds else None
+        if name in ("builtins.min", "builtins.max") and len(made.args) > 1 and not made.keywords:
+            found = self._union(function, made.args) if not any(made.stars) else None
+            return found if found is not None and not found - NUMBERS else None
+        return frozenset({TENSOR}) if name == "builtins.next" and _of_parameters(function, made) else None
+
+    def _method(self, function: FunctionFacts, callee: p.Attr, made: p.Call) -> Kinds | None:
+        kinds = self.of(function, callee.object)
+        if kinds == {TEXT}:
+            return TEXT_METHODS.get(callee.name)
+        if kinds != {TENSOR}:
+            return None
+        if callee.name == "size":
+            return frozenset({INTEGER if made.args or made.keywords else SHAPE})
+        if callee.name in ("max", "min", "median") and (made.args or made.keywords):
+            return None
+        if callee.name in TENSOR_METHODS:
+            return TENSOR_METHODS[callee.name]
+        if callee.name not in OPERATIONS_OF_TENSORS or any(made.stars):
+            return None
+        given = [self.of(function, r) for r in (*made.args, *(r for _, r in made.keywords))]
+        return frozenset({TENSOR}) if None not in given else None
+
+    def _part(self, function: FunctionFacts, made: p.Instruction) -> Kinds | None:
+        """An element: of a tensor, a shape, a display, a range."""
+        if isinstance(made, p.Subscript):
+            kinds = self.of(function, made.object)
+            if kinds == {SHAPE}:
+                sliced = isinstance(function.code[made.index], p.Slice)
+                return frozenset({SHAPE if sliced else INTEGER})
+            return kinds if kinds is not None and kinds <= {TENSOR, TEXT} else None
+        if isinstance(made, p.Unpack) and made.star < 0:
+            whole = function.code[made.value]
+            if isinstance(whole, p.Sequence) and len(whole.items) == made.count and not any(whole.stars):
+                return self.of(function, whole.items[made.index])
+            if isinstance(whole, p.Next) and made.index == 0 and made.count == 2:
+                over = function.code[whole.iterable]
+                counted = isinstance(over, p.Call) and api(function, over.function) == "builtins.enumerate"
+                return frozenset({INTEGER}) if counted and len(over.args) == 1 and not over.keywords else None  # type: ignore[union-attr]
+            return _element(self.of(function, made.value))
+        if isinstance(made, p.Next):
+            over = function.code[made.iterable]
+            if isinstance(over, p.Call) and api(function, over.function) == "builtins.range":
+                return frozenset({INTEGER})
+            return _element(self.of(function, made.iterable))
+        return None
+
+
+OPERATIONS_OF_TENSORS = frozenset(name.removeprefix("torch.") for name in OPERATIONS)
+
+
+def _element(kinds: Kinds | None) -> Kinds | None:
+    if kinds == {SHAPE}:
+        return frozenset({INTEGER})
+    return kinds if kinds == {TENSOR} else None
+
+
+def _computed(operator: str, left: Kinds, right: Kinds) -> Kinds | None:
+    """The kinds of an operator's result on numbers and tensors."""
+    both = left | right
+    if not left or not right:
+        return frozenset()  # nothing known yet of a variable that it rests on
+    if both - NUMBERS - {TENSOR}:
+        return None
+    found: set[str] = {TENSOR} if TENSOR in both else set()
+    if left & NUMBERS and right & NUMBERS:
+        whole = {INTEGER, BOOLEAN}
+        if operator in ("/", "**") or FLOAT in both:
+            found.add(FLOAT)
+        if operator != "/" and left & whole and right & whole:
+            found.add(INTEGER)
+    return frozenset(found) if operator != "@" or both == {TENSOR} else None
+
+
+def api(function: FunctionFacts, reg: Reg) -> str:
+    """The qualified name that an expression stands for, where nothing but imports of one meaning binds its first name,
+    and no star import may hide a builtin; "" for others."""
+    name = function.file.placement.names.dotted(function.function, reg)
+    if not name or "#" in name:
+        return ""
+    root = function.code[reg]
+    while isinstance(root, p.Attr):
+        root = function.code[root.object]
+    if isinstance(root, p.Outer):
+        bound = find(function.file.program, function.function, root.name)
+        if bound is None:
+            return "" if function.file.placement.names.stars else name
+        owner, slot = function.file.functions[bound[0]], bound[1]
+    elif isinstance(root, p.Load):
+        owner, slot = function, root.slot
+    else:
+        return ""
+    return name if _imported(owner, slot) else ""
+
+
+def _imported(owner: FunctionFacts, slot: int) -> bool:
+    names = owner.file.placement.names
+    meanings = set()
+    for store in owner.stores(slot):
+        made = owner.code[owner.code[store].value]  # type: ignore[union-attr]
+        if isinstance(made, p.Import):
+            meanings.add(names.qualified(made))
+        elif not (isinstance(made, p.Const) and made.value is None):
+            return False  # `except ImportError: torch = None` raises where it is used
+    given = any(q.slot == slot for q in owner.function.parameters)
+    return len(meanings) == 1 and not given and not _bound_elsewhere(owner, slot)
+
+
+def _bound_elsewhere(owner: FunctionFacts, slot: int) -> bool:
+    """True where another function binds the variable, by `global` or `nonlocal`."""
+    program, name = owner.file.program, owner.function.slot_names[slot]
+    return any(
+        isinstance(made, p.StoreOuter) and made.name == name and find(program, other, name) == (owner.index, slot)
+        for other in program.functions
+        for made in other.code
+    )
+
+
+def _own(function: FunctionFacts, reg: Reg) -> bool:
+    """True for the first argument of a method."""
+    made, own = function.code[reg], function.function
+    first = own.parameters[0] if own.parameters else None
+    return (
+        isinstance(made, p.Load)
+        and first is not None
+        and made.slot == first.slot
+        and not function.stores(made.slot)
+        and not own.decorators
+        and own.parent >= 0
+        and function.file.program.functions[own.parent].kind == "class"
+    )
+
+
+def _closed(function: FunctionFacts, index: int, seen: set[int]) -> bool:
+    """True for a class of the file above which there are only classes of the file, `object` and torch's modules, and
+    that takes no attributes from elsewhere."""
+    if index in seen:
+        return True
+    seen.add(index)
+    program, names = function.file.program, function.file.placement.names
+    makes = [(f, i) for f in program.functions for i in f.code if isinstance(i, p.Make) and i.function == index]
+    if len(makes) != 1 or {"__getattr__", "__getattribute__"} & program.functions[index].slots.keys():
+        return False
+    outer, made = makes[0]
+    for base in made.bases:
+        name = names.resolved(names.dotted(outer, base))
+        place = split(name)
+        inside = place is not None and place[0] == program.path and _closed(function, place[1], seen)
+        if not inside and name not in ("torch.nn.Module", "torch.nn.modules.module.Module", "builtins.object"):
+            return False
+    return not made.keywords and not made.decorators
+
+
+def _of_parameters(function: FunctionFacts, made: p.Call) -> bool:
+    """True for `next(self.parameters())` of a module."""
+    if len(made.args) != 1 or made.keywords or any(made.stars):
+        return False
+    inner = function.code[made.args[0]]
+    callee = function.code[inner.function] if isinstance(inner, p.Call) else None
+    if not isinstance(callee, p.Attr) or callee.name not in ("parameters", "buffers"):
+        return False
+    info = function.file.placement.class_of(function.function) if _own(function, callee.object) else None
+    return info is not None and info.module and callee.name not in info.methods
