@@ -28,8 +28,7 @@ ANSWERS: dict[str, Kinds] = {
     **_each("torch.backends.mps.is_available torch.is_tensor torch.is_grad_enabled", BOOLEAN),
     **_each("builtins.str builtins.repr builtins.format", TEXT),
 }
-# Functions that give a tensor of torch's own whatever they are given. Those that are handed another tensor
-# (`zeros_like`) ask its class first: that may be any, so they are among the operations.
+# Functions that make a tensor of what is none.
 MAKERS = frozenset(
     f"torch.{name}"
     for name in (
@@ -37,18 +36,29 @@ MAKERS = frozenset(
         " triu_indices tensor from_numpy hann_window hamming_window"
     ).split()
 )
-JOINS = frozenset(f"torch.{name}" for name in "cat concat concatenate stack hstack vstack dstack".split())
+# Functions that torch itself annotates as giving one tensor (`torch/_C/__init__.pyi`, `torch/nn/functional.py`), and
+# the methods of tensors of the same names.
 _ONE = (
     "zeros_like ones_like empty_like full_like rand_like randn_like randint_like abs exp log log1p log2 sqrt rsqrt"
     " sin cos tan tanh sigmoid relu softmax log_softmax neg sign floor ceil round trunc square reciprocal erf clamp"
-    " where maximum minimum add sub mul div pow matmul mm bmm mv outer dot einsum tril triu diag flip roll cumsum"
+    " maximum minimum add sub mul div pow matmul mm bmm mv outer dot tril triu diag flip roll cumsum"
     " cumprod sum mean prod std var norm argmax argmin all any isnan isinf isfinite isclose eq ne lt le gt ge"
     " logical_and logical_or logical_not logical_xor gather index_select masked_fill repeat_interleave unsqueeze"
-    " squeeze reshape transpose permute flatten remainder fmod lerp addmm baddbmm clone detach as_tensor"
+    " squeeze reshape transpose permute flatten remainder fmod lerp addmm baddbmm clone detach"
 ).split()
-OPERATIONS = frozenset(f"torch.{name}" for name in _ONE)  # that give one tensor where all they are given is known
+_FUNCTIONAL = (
+    "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy kl_div linear relu gelu"
+    " silu binary_cross_entropy_with_logits softmax log_softmax softplus sigmoid tanh layer_norm dropout one_hot"
+    " normalize pad interpolate cosine_similarity embedding conv1d conv2d conv3d"
+).split()
+_FUNCTIONS = "where einsum as_tensor cat concat concatenate stack hstack vstack dstack".split()
+OPERATIONS_OF_TENSORS = frozenset(_ONE)
+OPERATIONS = frozenset(f"torch.{name}" for name in [*_ONE, *_FUNCTIONS]) | frozenset(
+    f"torch.nn.functional.{name}" for name in _FUNCTIONAL
+)
 
 REDUCTIONS = frozenset("sum mean max min prod median argmax argmin amax amin".split())  # 0-d without a dimension
+REDUCTIONS_BY_NAME = frozenset(f"torch.{name}" for name in REDUCTIONS)
 COMPARISONS = frozenset(
     "bool eq ne lt le gt ge isnan isinf isfinite isclose logical_and logical_or logical_not logical_xor".split()
 )

@@ -26,19 +26,20 @@ from .kind_tables import (
     DTYPES,
     FLOAT,
     INTEGER,
-    JOINS,
     MAKERS,
     NONE,
     NUMBERS,
     OF_TENSOR,
     OPERATIONS,
+    OPERATIONS_OF_TENSORS,
+    REDUCTIONS_BY_NAME,
     SHAPE,
     TENSOR,
     TENSOR_METHODS,
     TEXT,
     TEXT_METHODS,
     Kinds,
-)  # fmt: skip
+)
 
 _STEPS = 3000  # of one question; what takes more is not known
 _DEEPEST = 40
@@ -146,6 +147,8 @@ class Inference:
         if not set(made.operators) - {"is", "is not"}:
             return frozenset({BOOLEAN})
         kinds = [self.of(function, r) for r in made.operands]
+        if frozenset() in kinds:
+            return frozenset()
         if len(kinds) == 2 and None not in kinds and not set(made.operators) & {"in", "not in"}:
             both = (kinds[0] or frozenset()) | (kinds[1] or frozenset())
             if {TENSOR} in kinds and not both - NUMBERS - {TENSOR}:
@@ -160,6 +163,8 @@ class Inference:
                 return frozenset({DTYPE})
             return frozenset({FLOAT}) if name in ("math.pi", "math.e", "math.inf", "math.nan", "math.tau") else None
         kinds = self.of(function, made.object)
+        if kinds == frozenset():
+            return kinds
         if kinds == {TENSOR}:
             return OF_TENSOR.get(made.name)
         if kinds == {DEVICE}:
@@ -217,17 +222,10 @@ class Inference:
     def _named(self, function: FunctionFacts, name: str, made: p.Call) -> Kinds | None:
         if name in ANSWERS:
             return ANSWERS[name]
-        if name in MAKERS:
+        if name in MAKERS or name in OPERATIONS:
             return frozenset({TENSOR})
-        given = [*made.args, *(r for _, r in made.keywords)]
-        if name in JOINS and len(made.args) >= 1 and not any(made.stars):
-            items = function.code[made.args[0]]
-            listed = isinstance(items, p.Sequence) and bool(items.items) and not any(items.stars)
-            alike = listed and all(self.of(function, r) == {TENSOR} for r in items.items)  # type: ignore[union-attr]
-            return frozenset({TENSOR}) if alike else None
-        if name in OPERATIONS and given and not any(made.stars):
-            kinds = [self.of(function, r) for r in given]
-            return frozenset({TENSOR}) if None not in kinds and {TENSOR} in kinds else None
+        if name in REDUCTIONS_BY_NAME and len(made.args) == 1 and not made.keywords and not any(made.stars):
+            return frozenset({TENSOR})
         if name in ("builtins.min", "builtins.max") and len(made.args) > 1 and not made.keywords:
             found = self._union(function, made.args) if not any(made.stars) else None
             return found if found is not None and not found - NUMBERS else None
@@ -235,6 +233,8 @@ class Inference:
 
     def _method(self, function: FunctionFacts, callee: p.Attr, made: p.Call) -> Kinds | None:
         kinds = self.of(function, callee.object)
+        if kinds == frozenset():
+            return kinds
         if kinds == {TEXT}:
             return TEXT_METHODS.get(callee.name)
         if kinds != {TENSOR}:
@@ -245,10 +245,7 @@ class Inference:
             return None
         if callee.name in TENSOR_METHODS:
             return TENSOR_METHODS[callee.name]
-        if callee.name not in OPERATIONS_OF_TENSORS or any(made.stars):
-            return None
-        given = [self.of(function, r) for r in (*made.args, *(r for _, r in made.keywords))]
-        return frozenset({TENSOR}) if None not in given else None
+        return frozenset({TENSOR}) if callee.name in OPERATIONS_OF_TENSORS else None
 
     def _part(self, function: FunctionFacts, made: p.Instruction) -> Kinds | None:
         """An element: of a tensor, a shape, a display, a range."""
@@ -275,13 +272,10 @@ class Inference:
         return None
 
 
-OPERATIONS_OF_TENSORS = frozenset(name.removeprefix("torch.") for name in OPERATIONS)
-
-
 def _element(kinds: Kinds | None) -> Kinds | None:
     if kinds == {SHAPE}:
         return frozenset({INTEGER})
-    return kinds if kinds == {TENSOR} else None
+    return kinds if kinds is not None and kinds <= {TENSOR} else None
 
 
 def _computed(operator: str, left: Kinds, right: Kinds) -> Kinds | None:

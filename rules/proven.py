@@ -36,12 +36,13 @@ from .kind_tables import (
     NONE,
     NUMBERS,
     OF_TENSOR,
+    OPERATIONS,
     REDUCTIONS,
     TENSOR,
     TENSOR_METHODS,
     TEXT,
     Kinds,
-)  # fmt: skip
+)
 from .kinds import Inference, api
 
 # Methods that no tensor refuses, whatever its type and shape.
@@ -339,11 +340,11 @@ def _parts(made: p.Instruction) -> Iterable[Reg]:
 
 def _quiet_call(function: FunctionFacts, made: p.Call) -> bool:
     name = api(function, made.function)
+    known = all(kinds(function, r) is not None for r in (*made.args, *(r for _, r in made.keywords)))
     if name:
-        return name in MAKERS or name in _EFFECTLESS
+        plain = name in OPERATIONS and known and "out" not in dict(made.keywords)
+        return name in MAKERS or name in _EFFECTLESS or plain
     callee = function.code[made.function]
     if not isinstance(callee, p.Attr) or callee.name.endswith("_") or not tensor(function, callee.object):
         return False
-    given = [*made.args, *(r for _, r in made.keywords)]
-    known = callee.name == "size" or callee.name in TENSOR_METHODS
-    return known and all(kinds(function, r) is not None for r in given)
+    return known and (callee.name == "size" or callee.name in TENSOR_METHODS)

@@ -290,11 +290,11 @@ RULE = Rule(
         Example(
             bad="""\
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 
-def train(model, data, device):
-    loader = DataLoader(data, batch_size=4, pin_memory=True)
+def train(model, inputs, targets, device):
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device)  # expect: TL402
         y = y.to(device, non_blocking=True)
@@ -302,11 +302,11 @@ def train(model, data, device):
 """,
             good="""\
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 
-def train(model, data, device):
-    loader = DataLoader(data, batch_size=4, pin_memory=True)
+def train(model, inputs, targets, device):
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
         y = y.to(device, non_blocking=True)
@@ -314,11 +314,11 @@ def train(model, data, device):
 """,
             fixed="""\
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 
-def train(model, data, device):
-    loader = DataLoader(data, batch_size=4, pin_memory=True)
+def train(model, inputs, targets, device):
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
         y = y.to(device, non_blocking=True)
