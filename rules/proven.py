@@ -11,7 +11,6 @@ The builders of safe fixes name in their docstrings what they have to prove, and
 | it is a Python number, that a tensor can hold | `number`, `integer`, `representable` |
 | it has the same value at another point of the function | `unchanged` |
 | it has no effect, so that it may run earlier, twice or not at all | `quiet`, `harmless` |
-| nothing tells apart whether it raised | `handled` |
 | it takes no part in gradients | `without_gradient` |
 """
 
@@ -213,11 +212,6 @@ def around(function: FunctionFacts, reg: Reg) -> set[int]:
         found.add(at)
         at = function.function.regions[at].parent
     return found
-
-
-def handled(function: FunctionFacts, reg: Reg) -> bool:
-    """True where an error is seen by the function itself: in a `try`, or in a `with`, whose context may swallow it."""
-    return any(region.kind in ("try", "with", "handler", "finally") for region in _around(function, reg))
 
 
 def without_gradient(function: FunctionFacts, reg: Reg) -> bool:

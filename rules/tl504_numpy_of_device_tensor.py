@@ -27,8 +27,8 @@ When it is fine
 
 Fix safety
 ----------
-Safe for what is proven to be a tensor: `.cpu()` gives a host tensor back as it is, and what was on the device raised
-before. Unsafe where it may be something else, and in a `try` or `with`, which may wait for the error.
+Unsafe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before; but a handler may wait
+for the error, and what only has a method called `numpy` may have none called `cpu`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
 from .detection import brief, put_there
 
 
@@ -64,7 +63,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "copy it to the host first: `.cpu()`",
                 function.why(value),
                 Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,
-                _fix(function, reg, subject),
+                _fix(function, subject),
                 heated=False,
             )
 
@@ -78,9 +77,8 @@ def _methods(function: FunctionFacts) -> Iterator[tuple[Reg, Reg]]:
                 yield reg, callee.object
 
 
-def _fix(function: FunctionFacts, at: Reg, reg: Reg) -> Fix | None:
-    """`.cpu()` behind a tensor. Safe where it is proven to be one (a host tensor is given back as it is), and where no
-    handler of the function waits for the error that it would raise on the device."""
+def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
+    """`.cpu()` behind what is taken for a tensor. Never safe: who calls the function may wait for the error."""
     made = function.code[reg]
     if not isinstance(made, p.Load | p.Outer | p.Attr | p.Call | p.Subscript | p.Binary):
         return None
@@ -88,8 +86,7 @@ def _fix(function: FunctionFacts, at: Reg, reg: Reg) -> Fix | None:
     edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
     if isinstance(made, p.Binary) and (start, end) == function.span(reg):
         edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))
-    safe = proven.tensor(function, reg) and not proven.handled(function, at)
-    return Fix("copy it to the host first", Safety.SAFE if safe else Safety.UNSAFE, edits)
+    return Fix("copy it to the host first", Safety.UNSAFE, edits)
 
 
 RULE = Rule(
@@ -98,7 +95,7 @@ RULE = Rule(
     summary="`.numpy()` or a numpy function on a device tensor: it raises",
     category="mistake",
     default=True,
-    fix_safety=Safety.SAFE,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -121,6 +118,7 @@ import torch
 x = torch.ones(3).cuda()
 values = x.square().cpu().numpy()
 """,
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -248,7 +248,7 @@ def test_the_hint_is_taken_out(move: str, wanted: str) -> None:
 )
 def test_a_copy_to_the_host_comes_first(expression: str, wanted: str) -> None:
     text = f"import numpy as np\n{HEAD}y = ({expression}).tolist()\n"
-    assert safeties("TL504", text) == [Safety.SAFE]
-    made = fixed("TL504", text)
+    assert safeties("TL504", text) == [Safety.UNSAFE]
+    made = fixed("TL504", text, unsafe=True)
     assert made == f"import numpy as np\n{HEAD}y = ({wanted}).tolist()\n"
     equal_runs(text, made)
