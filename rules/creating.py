@@ -34,6 +34,7 @@ _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by ch
 _EXACT = frozenset({"zeros", "ones", "full", "eye", "tensor", "arange", "zeros_like", "ones_like", "full_like"})
 _INDICES = frozenset({"torch.triu_indices", "torch.tril_indices"})
 MAKERS = _EXACT | _UNCERTAIN | _RANDOM
+_CUDA = 'device="cuda"'
 _CONSTANT = frozenset({"zeros", "ones", "eye", "zeros_like", "ones_like"})  # the same in every dtype
 _KEYWORDS = frozenset(
     {"dtype", "requires_grad", "size", "fill_value", "input", "start", "end", "step", "steps", "n", "m", "high", "low"}
@@ -66,6 +67,8 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     comma = "" if inner.endswith(("(", ",")) else ","
     lead = "" if inner.endswith("(") else " "
     added = f"{comma}{lead}{given}"
+    if given == _CUDA and _in_text(function, made):
+        return None
     if not parses(f"{text[function.span(made)[0] : len(inner)]}{added})"):
         return None
     edits = (Edit(len(inner), end - 1, added), Edit(end, outer_end, ""))
@@ -95,6 +98,13 @@ def named(function: FunctionFacts, moved: Reg, made: Reg) -> bool:
     return places == (1 if given else 0)
 
 
+def _in_text(function: FunctionFacts, reg: Reg) -> bool:
+    """True within an f-string, which a quote of ours may end (docs.python.org "What's new in 3.12", PEP 701)."""
+    return any(
+        isinstance(made, p.Format) and reg in set(function.expression(at)) for at, made in enumerate(function.code)
+    )
+
+
 def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
     """`device=...` added to the arguments of a function of torch that makes a tensor; None where it cannot take it or
     says one already."""
@@ -112,6 +122,8 @@ def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
     comma = "" if inner.endswith(("(", ",")) else ","
     lead = "" if inner.endswith("(") else " "
     added = f"{comma}{lead}device={device}"
+    if device == '"cuda"' and _in_text(function, reg):
+        return None
     if not parses(f"{text[function.span(reg)[0] : len(inner)]}{added})"):
         return None
     return Edit(len(inner), end - 1, added)
@@ -219,7 +231,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         if given or len(rest) > 1:
             return None
         if not rest:
-            return 'device="cuda"'
+            return _CUDA
         index = function.code[rest[0]]  # None would be the default device, not cuda
         known = isinstance(index, p.Const) and type(index.value) in (int, str)
         known = known or function.values[rest[0]].kinds == DEVICE_NAME

@@ -8,10 +8,10 @@ A safe one has to prove what `creating.py` lists, and
 - that the moved tensor was laid out as the view is: a move packs what is expanded or cut out of a larger tensor, so
   that it can be written to and viewed otherwise; shapes, transpositions and `[None]` keep their strides;
 - that the steps' arguments change neither the place nor anything else (`proven.unchanged`), for the place is asked for
-  before them;
-- for `.to(other)`, which becomes `device=other.device`: that the other is a tensor.
+  before them.
 
-What goes by a variable is unsafe: whoever reads it in between reads the device.
+What goes by a variable is unsafe: whoever reads it in between reads the device. So is `.to(other)`, whose type is not
+known: it may round.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if created is None:
         return None
     edits, makes = created
-    if not (_to_tensor(function, move, made) if stays is None else named(function, transfer.register, made)):
+    if stays is None or not named(function, transfer.register, made):
         safety = min(safety, Safety.UNSAFE)
     if stays and not _counts(function, made) and not _to_fractions(function, move):
         safety = min(safety, Safety.UNSAFE)
@@ -83,14 +83,6 @@ def _to_fractions(function: FunctionFacts, move: p.Call) -> bool:
     """True for a move that also converts to a type with fractions, as host and device do alike."""
     given = [api(function, r) for r in (*move.args, *(r for _, r in move.keywords))]
     return any(name.startswith("torch.") and name.removeprefix("torch.") in FRACTIONS for name in given)
-
-
-def _to_tensor(function: FunctionFacts, move: p.Call, made: Reg) -> bool:
-    """True for `.to(other)` of a tensor that is the same before the creation."""
-    other = move.args[0] if len(move.args) == 1 and not move.keywords else None
-    if other is None or not proven.tensor(function, other):
-        return False
-    return proven.unchanged(function, other, made + 1, other)
 
 
 def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:

@@ -18,8 +18,10 @@ from .creating import integer, outer, parses
 from .hoisting import hoist
 from .kinds import api
 from .recreating import modernised
+from .widths import BYTES
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
+_SMALL = 2**7  # what every type holds
 _TITLE = "fill it on the device"
 _NUMBERS = frozenset(
     {"builtins.float", "builtins.int", "builtins.len", "builtins.bool", "math.pi", "math.e", "math.inf"}
@@ -30,9 +32,9 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`torch.tensor(2.0, device=d)` to `torch.full((), 2.0, device=d)`: numbers alone, of a dtype that is the same.
 
     Safe where it is proven that the value is a number of Python (`proven.number`), which both functions take alike
-    (`proven.representable`: one raises for what is too large, where the other gives inf or another error), and that
-    `torch` is torch (`api`). Its keywords mean the same in both and stay where they are; whatever else `device` is,
-    both refuse. No fix with `*`, `**` or any other keyword.
+    (`proven.representable`: one raises for what is too large, where the other gives inf or another error) and make the
+    same of in the type that is asked for (`_fits`), and that `torch` is torch (`api`). Its keywords mean the same in
+    both and stay where they are; whatever else `device` is, both refuse. No fix with `*`, `**` or any other keyword.
     """
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or any(made.stars):
@@ -44,7 +46,7 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if "#" in function.file.text[start:end]:
         return None
-    if api(function, made.function) != "torch.tensor":
+    if api(function, made.function) != "torch.tensor" or not _fits(function, made, value):
         safety = Safety.UNSAFE
     callee = function.span(made.function)
     edits = (
@@ -52,6 +54,16 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         Edit(start, end, f"{shape}, {outer(function, value)}"),
     )
     return Fix(_TITLE, safety, edits)
+
+
+def _fits(function: FunctionFacts, made: p.Call, value: Reg) -> bool:
+    """True where the number is the same in the type that is asked for: none, one of those that both functions convert
+    to alike, or any, for a number that each of them holds."""
+    asked = dict(made.keywords).get("dtype")
+    if asked is None or api(function, asked).removeprefix("torch.") in BYTES:
+        return True
+    number = function.code[value]
+    return isinstance(number, p.Const) and type(number.value) in (int, bool) and 0 <= number.value < _SMALL
 
 
 def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety]:

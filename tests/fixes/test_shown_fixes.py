@@ -191,7 +191,7 @@ CASES = [
     ),
     (
         "TL401",
-        Safety.SAFE,
+        Safety.UNSAFE,
         "y = torch.tensor(2.5).to(x)\n",
         "y = torch.tensor(2.5, device=x.device).to(x)\n",
         "torch.ones(3)",
