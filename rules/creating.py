@@ -27,7 +27,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
-from .kinds import api
+from .bindings import api
 
 _RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device

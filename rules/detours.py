@@ -16,10 +16,10 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
+from .bindings import api
 from .chains import called, captured, method, receiver, user
 from .collecting import bare
 from .importing import torch_name
-from .kinds import api
 from .rewriting import operand
 
 _TAKES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
@@ -85,12 +85,11 @@ def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str)
         return fix
     given = _options(function, above)
     text = fix.edits[0].text
-    known = given.get("dtype") == f"{base}.dtype" or (
-        "dtype" not in given and proven.mask(function, transfer.subject or 0)
-    )
-    number = method(function, read) == "item" and transfer.subject is not None
-    number = number and proven.scalar(function, transfer.subject)
-    simple = isinstance(function.code[transfer.subject or 0], p.Load)
+    subject = transfer.subject
+    assert subject is not None
+    known = given.get("dtype") == f"{base}.dtype" or ("dtype" not in given and proven.mask(function, subject))
+    number = method(function, read) == "item" and proven.scalar(function, subject)
+    simple = isinstance(function.code[subject], p.Load)
     made = function.code[above]
     simple = simple and isinstance(made, p.Call) and api(function, made.function) == "torch.tensor"
     safe = known and number and simple and text == f"{tensor}.clone()"

@@ -25,8 +25,8 @@ from transferlint.syntax.program import Reg
 
 from . import proven
 from .altering import altered
+from .bindings import api, settled
 from .kind_tables import MAKERS
-from .kinds import api
 from .memory import RESULT, WORLD, Memory
 
 
@@ -230,7 +230,7 @@ def _bound_once(function: FunctionFacts, reg: Reg) -> bool:
     """True for a constant, and where a name says the same wherever it stands in the function."""
     made = function.code[reg]
     if isinstance(made, p.Outer):
-        return bool(proven.kinds(function, reg)) and proven.settled(function, reg)
+        return bool(proven.kinds(function, reg)) and settled(function, reg)
     if not isinstance(made, p.Load):
         return isinstance(made, p.Const)
     given = any(q.slot == made.slot for q in function.function.parameters)

@@ -7,6 +7,9 @@ Kinds = frozenset[str]
 
 TENSOR, DEVICE, DTYPE, SHAPE, TEXT, NONE = "tensor", "device", "dtype", "shape", "text", "none"
 INTEGER, FLOAT, BOOLEAN = "integer", "float", "boolean"
+A_TENSOR, A_DEVICE, A_DTYPE, A_SHAPE, A_TEXT, AN_INTEGER = (
+    frozenset({kind}) for kind in (TENSOR, DEVICE, DTYPE, SHAPE, TEXT, INTEGER)
+)
 NUMBERS: Kinds = frozenset({INTEGER, FLOAT, BOOLEAN})
 
 

@@ -18,10 +18,15 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .annotations import annotated
+from .bindings import api, bound_elsewhere
+from .closed_classes import closed, of_parameters, own
 from .kind_tables import (
+    A_DEVICE,
+    A_SHAPE,
+    A_TENSOR,
+    A_TEXT,
     ANSWERS,
     BOOLEAN,
-    DEVICE,
     DTYPE,
     DTYPES,
     FLOAT,
@@ -115,7 +120,7 @@ class Inference:
                 start = annotated(owner, parameter.annotation, parameter.default) if plain else None
         if declared and not start:
             return annotated(owner, declared, "")
-        if start is None or _bound_elsewhere(owner, slot):
+        if start is None or bound_elsewhere(owner, slot):
             return None
         stores = [i.value for i in owner.code if isinstance(i, p.Store) and i.slot == slot]
         found = start
@@ -139,7 +144,7 @@ class Inference:
         left, right = self.of(function, made.left), self.of(function, made.right)
         if left is None or right is None:
             return None
-        if made.operator in ("+", "%") and left == {TEXT} and (made.operator == "%" or right == {TEXT}):
+        if made.operator in ("+", "%") and left == A_TEXT and (made.operator == "%" or right == A_TEXT):
             return frozenset({TEXT})
         return _computed(made.operator, left, right)
 
@@ -151,7 +156,7 @@ class Inference:
             return frozenset()
         if len(kinds) == 2 and None not in kinds and not set(made.operators) & {"in", "not in"}:
             both = (kinds[0] or frozenset()) | (kinds[1] or frozenset())
-            if {TENSOR} in kinds and not both - NUMBERS - {TENSOR}:
+            if A_TENSOR in kinds and not both - NUMBERS - {TENSOR}:
                 return frozenset({TENSOR})
             return frozenset({BOOLEAN}) if TENSOR not in both else None
         return None
@@ -165,17 +170,17 @@ class Inference:
         kinds = self.of(function, made.object)
         if kinds == frozenset():
             return kinds
-        if kinds == {TENSOR}:
+        if kinds == A_TENSOR:
             return OF_TENSOR.get(made.name)
-        if kinds == {DEVICE}:
+        if kinds == A_DEVICE:
             return {"type": frozenset({TEXT}), "index": frozenset({INTEGER, NONE})}.get(made.name)
         return self._kept(function, made) if kinds is None else None
 
     def _kept(self, function: FunctionFacts, made: p.Attr) -> Kinds | None:
         """An attribute of `self`: what every assignment of the file to an attribute of that name stores, where the
         class has one and nothing but classes of the file and torch's own modules stands above it."""
-        info = function.file.placement.class_of(function.function) if _own(function, made.object) else None
-        if info is None or info.key != function.file.path or not _closed(function, info.index, set()):
+        info = function.file.placement.class_of(function.function) if own(function, made.object) else None
+        if info is None or info.key != function.file.path or not closed(function, info.index, set()):
             return None
         getter = split(info.methods.get(made.name, ""))
         if getter is not None:
@@ -190,7 +195,7 @@ class Inference:
                     if kinds is None:
                         return None
                     found |= kinds
-                    mine = mine or _own(other, one.object)
+                    mine = mine or own(other, one.object)
         return found if mine else None
 
     def _returned(self, function: FunctionFacts) -> Kinds | None:
@@ -229,15 +234,15 @@ class Inference:
         if name in ("builtins.min", "builtins.max") and len(made.args) > 1 and not made.keywords:
             found = self._union(function, made.args) if not any(made.stars) else None
             return found if found is not None and not found - NUMBERS else None
-        return frozenset({TENSOR}) if name == "builtins.next" and _of_parameters(function, made) else None
+        return frozenset({TENSOR}) if name == "builtins.next" and of_parameters(function, made) else None
 
     def _method(self, function: FunctionFacts, callee: p.Attr, made: p.Call) -> Kinds | None:
         kinds = self.of(function, callee.object)
         if kinds == frozenset():
             return kinds
-        if kinds == {TEXT}:
+        if kinds == A_TEXT:
             return TEXT_METHODS.get(callee.name)
-        if kinds != {TENSOR}:
+        if kinds != A_TENSOR:
             return None
         if callee.name == "size":
             return frozenset({INTEGER if made.args or made.keywords else SHAPE})
@@ -251,7 +256,7 @@ class Inference:
         """An element: of a tensor, a shape, a display, a range."""
         if isinstance(made, p.Subscript):
             kinds = self.of(function, made.object)
-            if kinds == {SHAPE}:
+            if kinds == A_SHAPE:
                 sliced = isinstance(function.code[made.index], p.Slice)
                 return frozenset({SHAPE if sliced else INTEGER})
             return kinds if kinds is not None and kinds <= {TENSOR, TEXT} else None
@@ -273,7 +278,7 @@ class Inference:
 
 
 def _element(kinds: Kinds | None) -> Kinds | None:
-    if kinds == {SHAPE}:
+    if kinds == A_SHAPE:
         return frozenset({INTEGER})
     return kinds if kinds is not None and kinds <= {TENSOR} else None
 
@@ -292,95 +297,4 @@ def _computed(operator: str, left: Kinds, right: Kinds) -> Kinds | None:
             found.add(FLOAT)
         if operator != "/" and left & whole and right & whole:
             found.add(INTEGER)
-    return frozenset(found) if operator != "@" or both == {TENSOR} else None
-
-
-def api(function: FunctionFacts, reg: Reg) -> str:
-    """The qualified name that an expression stands for, where nothing but imports of one meaning binds its first name,
-    and no star import may hide a builtin; "" for others."""
-    name = function.file.placement.names.dotted(function.function, reg)
-    if not name or "#" in name:
-        return ""
-    root = function.code[reg]
-    while isinstance(root, p.Attr):
-        root = function.code[root.object]
-    if isinstance(root, p.Outer):
-        bound = find(function.file.program, function.function, root.name)
-        if bound is None:
-            return "" if function.file.placement.names.stars else name
-        owner, slot = function.file.functions[bound[0]], bound[1]
-    elif isinstance(root, p.Load):
-        owner, slot = function, root.slot
-    else:
-        return ""
-    return name if _imported(owner, slot) else ""
-
-
-def _imported(owner: FunctionFacts, slot: int) -> bool:
-    names = owner.file.placement.names
-    meanings = set()
-    for store in owner.stores(slot):
-        made = owner.code[owner.code[store].value]  # type: ignore[union-attr]
-        if isinstance(made, p.Import):
-            meanings.add(names.qualified(made))
-        elif not (isinstance(made, p.Const) and made.value is None):
-            return False  # `except ImportError: torch = None` raises where it is used
-    given = any(q.slot == slot for q in owner.function.parameters)
-    return len(meanings) == 1 and not given and not _bound_elsewhere(owner, slot)
-
-
-def _bound_elsewhere(owner: FunctionFacts, slot: int) -> bool:
-    """True where another function binds the variable, by `global` or `nonlocal`."""
-    program, name = owner.file.program, owner.function.slot_names[slot]
-    return any(
-        isinstance(made, p.StoreOuter) and made.name == name and find(program, other, name) == (owner.index, slot)
-        for other in program.functions
-        for made in other.code
-    )
-
-
-def _own(function: FunctionFacts, reg: Reg) -> bool:
-    """True for the first argument of a method."""
-    made, own = function.code[reg], function.function
-    first = own.parameters[0] if own.parameters else None
-    return (
-        isinstance(made, p.Load)
-        and first is not None
-        and made.slot == first.slot
-        and not function.stores(made.slot)
-        and not own.decorators
-        and own.parent >= 0
-        and function.file.program.functions[own.parent].kind == "class"
-    )
-
-
-def _closed(function: FunctionFacts, index: int, seen: set[int]) -> bool:
-    """True for a class of the file above which there are only classes of the file, `object` and torch's modules, and
-    that takes no attributes from elsewhere."""
-    if index in seen:
-        return True
-    seen.add(index)
-    program, names = function.file.program, function.file.placement.names
-    makes = [(f, i) for f in program.functions for i in f.code if isinstance(i, p.Make) and i.function == index]
-    if len(makes) != 1 or {"__getattr__", "__getattribute__"} & program.functions[index].slots.keys():
-        return False
-    outer, made = makes[0]
-    for base in made.bases:
-        name = names.resolved(names.dotted(outer, base))
-        place = split(name)
-        inside = place is not None and place[0] == program.path and _closed(function, place[1], seen)
-        if not inside and name not in ("torch.nn.Module", "torch.nn.modules.module.Module", "builtins.object"):
-            return False
-    return not made.keywords and not made.decorators
-
-
-def _of_parameters(function: FunctionFacts, made: p.Call) -> bool:
-    """True for `next(self.parameters())` of a module."""
-    if len(made.args) != 1 or made.keywords or any(made.stars):
-        return False
-    inner = function.code[made.args[0]]
-    callee = function.code[inner.function] if isinstance(inner, p.Call) else None
-    if not isinstance(callee, p.Attr) or callee.name not in ("parameters", "buffers"):
-        return False
-    info = function.file.placement.class_of(function.function) if _own(function, callee.object) else None
-    return info is not None and info.module and callee.name not in info.methods
+    return frozenset(found) if operator != "@" or both == A_TENSOR else None

@@ -21,15 +21,17 @@ import re
 from collections.abc import Callable, Iterable
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.names import find
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .bindings import api, around, bound, bound_elsewhere, settled
 from .kind_tables import (
+    A_DTYPE,
+    A_TENSOR,
+    AN_INTEGER,
     ANSWERS,
     COMPARISONS,
     DEVICE,
-    DTYPE,
     INTEGER,
     MAKERS,
     NONE,
@@ -37,12 +39,11 @@ from .kind_tables import (
     OF_TENSOR,
     OPERATIONS,
     REDUCTIONS,
-    TENSOR,
     TENSOR_METHODS,
     TEXT,
     Kinds,
 )
-from .kinds import Inference, api
+from .kinds import Inference
 
 # Methods that no tensor refuses, whatever its type and shape.
 _ASKED = frozenset("detach cpu clone float double long int bool sum numel nelement dim ndimension".split())
@@ -59,7 +60,7 @@ def kinds(function: FunctionFacts, reg: Reg) -> Kinds | None:
 
 def tensor(function: FunctionFacts, reg: Reg) -> bool:
     """True for what is a tensor."""
-    return kinds(function, reg) == {TENSOR}
+    return kinds(function, reg) == A_TENSOR
 
 
 def device(function: FunctionFacts, reg: Reg, absent: bool = False) -> bool:
@@ -83,12 +84,12 @@ def mask(function: FunctionFacts, reg: Reg) -> bool:
 
 def dtype(function: FunctionFacts, reg: Reg) -> bool:
     """True for a `torch.dtype`."""
-    return kinds(function, reg) == {DTYPE}
+    return kinds(function, reg) == A_DTYPE
 
 
 def integer(function: FunctionFacts, reg: Reg) -> bool:
     """True for an `int` of Python."""
-    return kinds(function, reg) == {INTEGER}
+    return kinds(function, reg) == AN_INTEGER
 
 
 def number(function: FunctionFacts, reg: Reg) -> bool:
@@ -135,7 +136,7 @@ def unchanged(function: FunctionFacts, reg: Reg, start: Reg, stop: Reg) -> bool:
     for at in own:
         made = function.code[at]
         if isinstance(made, p.Load):
-            if made.slot in stored or (foreign and _shared(function, made.slot)):
+            if made.slot in stored or (foreign and bound_elsewhere(function, made.slot)):
                 return False
         elif isinstance(made, p.Attr | p.Outer):
             if foreign and not api(function, at) and not settled(function, at):
@@ -186,34 +187,6 @@ def _harmless(function: FunctionFacts, at: Reg) -> bool:
     return isinstance(made, p.Const)
 
 
-def bound(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a name that is bound whenever it is read: an argument, what a statement before it in a suite around it
-    stores, a name of the module or a builtin that nothing deletes."""
-    made = function.code[reg]
-    if isinstance(made, p.Outer):
-        found = find(function.file.program, function.function, made.name)
-        if found is None:
-            return bool(api(function, reg))
-        owner = function.file.functions[found[0]]
-        deleted = any(isinstance(i, p.Delete) and i.slot == found[1] for i in owner.code)
-        settled_ = any(owner.region(r) == 0 for r in owner.stores(found[1]))
-        return not deleted and (settled_ or any(q.slot == found[1] for q in owner.function.parameters))
-    if not isinstance(made, p.Load) or any(isinstance(i, p.Delete) and i.slot == made.slot for i in function.code):
-        return False
-    regions = around(function, reg)
-    earlier = any(r < reg and function.region(r) in regions for r in function.stores(made.slot))
-    return earlier or any(q.slot == made.slot for q in function.function.parameters)
-
-
-def around(function: FunctionFacts, reg: Reg) -> set[int]:
-    """The regions around a register: what stands in them before it has run whenever it does."""
-    found, at = {0}, function.region(reg)
-    while at > 0:
-        found.add(at)
-        at = function.function.regions[at].parent
-    return found
-
-
 def without_gradient(function: FunctionFacts, reg: Reg) -> bool:
     """True for a tensor that is made of numbers alone, by one call, and never asked to require a gradient."""
     asked = any(
@@ -228,7 +201,7 @@ def throughout(function: FunctionFacts, reg: Reg, holds: Callable[[FunctionFacts
     if not isinstance(made, p.Load):
         return holds(function, reg)
     given = any(q.slot == made.slot for q in function.function.parameters)
-    if given or depth == 0 or _shared(function, made.slot):
+    if given or depth == 0 or bound_elsewhere(function, made.slot):
         return False
     stores = [i.value for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
     return bool(stores) and all(throughout(function, r, holds, depth - 1) for r in stores)
@@ -278,7 +251,7 @@ def _taken_before(function: FunctionFacts, reg: Reg) -> bool:
     """True for a variable that has been given as `device=` to a function of torch whenever this is reached, and is
     bound to nothing else afterwards."""
     made = function.code[reg]
-    if not isinstance(made, p.Load) or _shared(function, made.slot):
+    if not isinstance(made, p.Load) or bound_elsewhere(function, made.slot):
         return False
     regions = around(function, reg)
     last = max(function.stores(made.slot), default=-1)
@@ -293,27 +266,6 @@ def _taken_before(function: FunctionFacts, reg: Reg) -> bool:
         if name in _RAISE_FOR_OTHERS and isinstance(same, p.Load) and same.slot == made.slot:
             return True
     return False
-
-
-def _shared(function: FunctionFacts, slot: int) -> bool:
-    """True for a variable that another function of the file binds, by `global` or `nonlocal`."""
-    program, name = function.file.program, function.function.slot_names[slot]
-    return any(
-        isinstance(made, p.StoreOuter) and made.name == name and find(program, other, name) == (function.index, slot)
-        for other in program.functions
-        for made in other.code
-    )
-
-
-def settled(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a name of the file that is bound once."""
-    made = function.code[reg]
-    bound = find(function.file.program, function.function, made.name) if isinstance(made, p.Outer) else None
-    if bound is None:
-        return False
-    owner = function.file.functions[bound[0]]
-    given = any(q.slot == bound[1] for q in owner.function.parameters)
-    return len(owner.stores(bound[1])) + given == 1 and not _shared(owner, bound[1])
 
 
 def _index(function: FunctionFacts, reg: Reg) -> bool:

@@ -27,9 +27,9 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
+from .bindings import api
 from .chains import called, captured
 from .creating import MAKERS, added_device, binds, exact, integer, named, outer, parses, quiet
-from .kinds import api
 from .widths import FRACTIONS, target_type
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the

@@ -98,7 +98,7 @@ def _proven(function: FunctionFacts, first: Transfer, second: Transfer) -> bool:
     if not proven.in_one_context(function, first.register, second.register):
         return False
     foreign = memory.of(WORLD) in memory.written(between)
-    return not foreign or proven.without_gradient(function, subject)
+    return not foreign or (second.subject is not None and proven.without_gradient(function, second.subject))
 
 
 def names(function: FunctionFacts, reg: Reg) -> list[Reg]:

@@ -13,10 +13,10 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
+from .bindings import api
 from .chains import called
 from .creating import integer, outer, parses
 from .hoisting import hoist
-from .kinds import api
 from .recreating import modernised
 from .widths import BYTES
 
