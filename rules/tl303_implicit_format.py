@@ -31,8 +31,9 @@ Behind an interval or a switch, on an error path or in a warning, once an epoch.
 Fix safety
 ----------
 A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.isEnabledFor(logging.DEBUG):`. Safe where
-the logger is the one that `logging.getLogger` gave this file, and the arguments only read. Otherwise there is no
-automatic fix: after how many steps to print is for a person to say.
+the logger is the one that `logging.getLogger` gave this file, and the arguments have no effect and cannot raise: names,
+and what any tensor can be asked. Otherwise there is no automatic fix: after how many steps to print is for a person to
+say.
 """
 
 from __future__ import annotations

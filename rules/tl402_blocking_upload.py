@@ -31,10 +31,10 @@ Where the host writes to the source again at once.
 
 Fix safety
 ----------
-Safe for tensors from the batches of a `DataLoader` without `collate_fn`, where the function does not write to them: the
-stream keeps the order. Unsafe for others: the host could write to the source before it is copied, and a `to` that is
-not a tensor's may not take `non_blocking`. A batch that is stacked by hand has no automatic fix: pinned memory has to
-stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
+Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_fn`, where the function does nothing with
+them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
+copied, and a `to` that is not a tensor's may not take `non_blocking`. A batch that is stacked by hand has no automatic
+fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
 """
 
 from __future__ import annotations

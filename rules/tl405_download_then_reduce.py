@@ -25,9 +25,9 @@ mostly takes the only row of a batch of one. Neither is code that runs once, or 
 
 Fix safety
 ----------
-Safe where nothing but the size is asked of the copy of a tensor: the copy is left out. Unsafe for all else: the
-device adds in another order than numpy and the host do, so that sums and means may differ in the last digits, and
-numpy's scalars become arrays without dimensions.
+Safe where nothing but the size is asked of the copy of what is proven to be a tensor: the copy is left out. Unsafe for
+all else: the device adds in another order than numpy and the host do, so that sums and means may differ in the last
+digits, and numpy's scalars become arrays without dimensions.
 """
 
 from __future__ import annotations

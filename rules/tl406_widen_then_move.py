@@ -26,9 +26,10 @@ which the first type is not known). What is on the device already is not moved.
 
 Fix safety
 ----------
-Safe for one conversion to a wider type and for `repeat` and `tile`: the device makes the same numbers. Unsafe from
-fractions to whole numbers, where what is too large becomes something else; for `expand`, which then shares its memory
-among rows; and for `one_hot`, which reports a class that is out of range in another way on the device.
+Safe for one conversion to a wider type and for `repeat` and `tile`, of what is proven to be a tensor and moved to what
+is proven to name a place: the device makes the same numbers. Unsafe with `non_blocking`, and from fractions to whole
+numbers, where what is too large becomes something else; for `expand`, which then shares its memory among rows; and for
+`one_hot`, which reports a class that is out of range in another way on the device.
 """
 
 from __future__ import annotations

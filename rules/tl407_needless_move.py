@@ -24,9 +24,9 @@ Where it says what the reader should know. The rule is off by default: it is abo
 
 Fix safety
 ----------
-The needless call is taken out. Safe where a tensor is moved, in one expression, to the very place at which it has just
-been put. Unsafe across statements and for places that are attributes (they may have changed), and where the first of
-two moves to different places is taken out: without it an error about that place is not raised.
+The needless call is taken out. Safe where what is proven to be a tensor is moved, in one expression, to the very place
+at which it has just been put. Unsafe across statements and for places that may have changed, and where the first of two
+moves to different places is taken out: without it an error about that place is not raised.
 """
 
 from __future__ import annotations
