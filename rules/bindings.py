@@ -45,7 +45,7 @@ def _imported(owner: FunctionFacts, slot: int) -> bool:
 def bound_elsewhere(owner: FunctionFacts, slot: int) -> bool:
     """True where another function binds the variable, by `global` or `nonlocal`."""
     program, name = owner.file.program, owner.function.slot_names[slot]
-    return any(
+    return name in owner.file.rebound and any(
         isinstance(made, p.StoreOuter) and made.name == name and find(program, other, name) == (owner.index, slot)
         for other in program.functions
         for made in other.code

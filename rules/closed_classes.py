@@ -30,7 +30,7 @@ def closed(function: FunctionFacts, index: int, seen: set[int]) -> bool:
         return True
     seen.add(index)
     program, names = function.file.program, function.file.placement.names
-    makes = [(f, i) for f in program.functions for i in f.code if isinstance(i, p.Make) and i.function == index]
+    makes = function.file.makes.get(index, [])
     if len(makes) != 1 or {"__getattr__", "__getattribute__"} & program.functions[index].slots.keys():
         return False
     outer, made = makes[0]

@@ -188,14 +188,12 @@ class Inference:
             return self._returned(method) if method.function.decorators == ["property"] else None
         found: Kinds = frozenset()
         mine = False
-        for other in function.file.functions:
-            for one in other.code:
-                if isinstance(one, p.SetAttr) and one.name == made.name:
-                    kinds = self.of(other, one.value)
-                    if kinds is None:
-                        return None
-                    found |= kinds
-                    mine = mine or own(other, one.object)
+        for other, one in function.file.attribute_stores.get(made.name, []):
+            kinds = self.of(other, one.value)
+            if kinds is None:
+                return None
+            found |= kinds
+            mine = mine or own(other, one.object)
         return found if mine else None
 
     def _returned(self, function: FunctionFacts) -> Kinds | None:

@@ -16,6 +16,7 @@ The builders of safe fixes name in their docstrings what they have to prove, and
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -132,14 +133,18 @@ def unchanged(function: FunctionFacts, reg: Reg, start: Reg, stop: Reg) -> bool:
     between = range(start, stop)
     own = set(function.expression(reg))
     stored = {i.slot for r in between if isinstance(i := function.code[r], p.Store | p.Delete)}
-    foreign = any(r not in own and not quiet(function, r) for r in between)
+
+    @functools.cache
+    def foreign() -> bool:
+        return any(r not in own and not quiet(function, r) for r in between)
+
     for at in own:
         made = function.code[at]
         if isinstance(made, p.Load):
-            if made.slot in stored or (foreign and bound_elsewhere(function, made.slot)):
+            if made.slot in stored or (bound_elsewhere(function, made.slot) and foreign()):
                 return False
         elif isinstance(made, p.Attr | p.Outer):
-            if foreign and not api(function, at) and not settled(function, at):
+            if not api(function, at) and not settled(function, at) and foreign():
                 return False
         elif not isinstance(made, p.Const) and not quiet(function, at):
             return False
