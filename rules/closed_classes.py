@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
 from transferlint.syntax import program as p
@@ -30,6 +32,8 @@ def closed(function: FunctionFacts, index: int, seen: set[int]) -> bool:
         return True
     seen.add(index)
     program, names = function.file.program, function.file.placement.names
+    if re.search(r"\b(setattr|__dict__|vars)\b", function.file.text):
+        return False  # which attributes are set then, nobody can see
     makes = function.file.makes.get(index, [])
     if len(makes) != 1 or {"__getattr__", "__getattribute__"} & program.functions[index].slots.keys():
         return False

@@ -31,6 +31,10 @@ UNKNOWN = {
 ALIKE = {
     "what is called device": ("device = given\n", "device"),
     "an attribute of self": ("self.device = given\n", "self.device"),
+    "what may be set by name": (
+        'self.place = torch.device("cuda")\nsetattr(self, "place", given)\n',
+        "self.place",
+    ),
     "an item": ("kept = [given]\n", "kept[0]"),
     "a result": ("", "get()"),
     "one of two": ('y = given if holder else torch.device("cuda")\n', "y"),
