@@ -1,5 +1,18 @@
 """The fix that makes a tensor on the device where views, casts or a variable stand between its creation and its move,
-or where one of the old constructors makes it (`torch.LongTensor`)."""
+or where one of the old constructors makes it (`torch.LongTensor`).
+
+A safe one has to prove what `creating.py` lists, and
+
+- that no step on the way rounds: a cast from a type with fractions to whole numbers is the host's or the device's own
+  at the ends of their range;
+- that the moved tensor was laid out as the view is: a move packs what is expanded or cut out of a larger tensor, so
+  that it can be written to and viewed otherwise; shapes, transpositions and `[None]` keep their strides;
+- that the steps' arguments change neither the place nor anything else (`proven.unchanged`), for the place is asked for
+  before them.
+
+What goes by a variable is unsafe: whoever reads it in between reads the device. So is `.to(other)`, whose type is not
+known: it may round.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +26,11 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
+from .bindings import api
 from .chains import called, captured
-from .creating import MAKERS, added_device, binds, exact, integer, outer, parses, plain, quiet
+from .creating import MAKERS, added_device, binds, exact, integer, named, outer, parses, quiet
+from .widths import FRACTIONS, target_type
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
 # default one, which a program may change).
@@ -23,10 +39,10 @@ LEGACY = {
     "BoolTensor": "bool", "HalfTensor": "half", "FloatTensor": "float", "DoubleTensor": "double", "Tensor": "float",
 }  # fmt: skip
 _SAME_VALUES = frozenset(
-    "unsqueeze squeeze view reshape expand repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
+    "unsqueeze squeeze view reshape repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
     " long int short byte bool half bfloat16 float double char tril triu flip roll".split()
 )
-_ARITHMETIC = frozenset("mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
+_OTHERWISE = frozenset("expand mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
 _FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _TYPES = frozenset({"int", "float", "bool"})
@@ -51,7 +67,9 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if created is None:
         return None
     edits, makes = created
-    if not all(plain(function, r) for r in (*move.args, *(r for _, r in move.keywords))):
+    if stays is None or not named(function, transfer.register, made):
+        safety = min(safety, Safety.UNSAFE)
+    if stays and not _counts(function, made) and not _to_fractions(function, move):
         safety = min(safety, Safety.UNSAFE)
     if stays is not None and not variable:
         cut = _cut(function, transfer, stays)
@@ -59,6 +77,12 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
             return None
         edits = (*edits, cut)
     return Fix("make it on the device", min(safety, makes), edits)
+
+
+def _to_fractions(function: FunctionFacts, move: p.Call) -> bool:
+    """True for a move that also converts to a type with fractions, as host and device do alike."""
+    given = [api(function, r) for r in (*move.args, *(r for _, r in move.keywords))]
+    return any(name.startswith("torch.") and name.removeprefix("torch.") in FRACTIONS for name in given)
 
 
 def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
@@ -72,7 +96,9 @@ def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
         found = _step(function, reg)
         if found is None:
             return None
-        reg, least = found
+        step, (reg, least) = reg, found
+        if _rounds(function, step, reg):
+            least = min(least, Safety.UNSAFE)
         safety = min(safety, least)
         if isinstance(store := function.code[reg], p.Store):
             reg, variable = store.value, True
@@ -88,7 +114,9 @@ def _step(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety] | None:
         return (at.object, Safety.SAFE) if at.name in ("T", "mT") else None
     if isinstance(at, p.Subscript):
         inner = [r for r in function.expression(at.index)]
-        return None if any(function.values[r].kinds & (TENSOR | ARRAY) for r in inner) else (at.object, Safety.SAFE)
+        if any(function.values[r].kinds & (TENSOR | ARRAY) for r in inner):
+            return None
+        return at.object, Safety.SAFE if all(_whole(function.code[r]) for r in inner) else Safety.UNSAFE
     if isinstance(at, p.Binary) and not at.inplace and at.operator in _OPERATORS:
         left = function.values[at.left].is_a(TENSOR)
         other = function.values[at.right if left else at.left].kinds
@@ -99,6 +127,31 @@ def _step(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety] | None:
         store = _kept(function, reg, at.slot)
         return None if store is None else (store, Safety.UNSAFE)
     return None
+
+
+def _whole(index: p.Instruction) -> bool:
+    """True for a part of an index that takes all there is: None, `...`, `:`."""
+    if isinstance(index, p.Const):
+        return index.value is None or index.value is ...
+    if isinstance(index, p.Slice):
+        return index.lower is index.upper is index.step is None
+    return isinstance(index, p.Sequence)
+
+
+def _rounds(function: FunctionFacts, step: Reg, inner: Reg) -> bool:
+    """True for a cast to whole numbers of what may be fractions: all but ones, zeros and ranges of whole numbers."""
+    target = target_type(function, step)
+    if not target or target in FRACTIONS or target == "bool":
+        return False
+    return not _counts(function, inner)
+
+
+def _counts(function: FunctionFacts, made: Reg) -> bool:
+    """True for a creation of whole numbers that every type holds."""
+    root, _, last = called(function, made).rpartition(".")
+    create = function.code[made]
+    whole = root == "torch" and last in ("zeros", "ones", "eye", "arange")
+    return whole and isinstance(create, p.Call) and exact(function, create)
 
 
 def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety] | None:
@@ -119,8 +172,9 @@ def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety]
         if callee.name in ("to", "type"):
             if len(rest) != 1 or not (function.values[rest[0]].kinds == DTYPE or function.text(rest[0]) in _TYPES):
                 return None
-            safety = Safety.SAFE if callee.name == "to" else Safety.UNSAFE
-        elif callee.name not in _SAME_VALUES | _ARITHMETIC:
+            known = callee.name == "to" and (proven.dtype(function, rest[0]) or bool(api(function, rest[0])))
+            safety = Safety.SAFE if known else Safety.UNSAFE
+        elif callee.name not in _SAME_VALUES | _OTHERWISE:
             return None
     else:
         return None
@@ -208,9 +262,7 @@ def _created(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[Edi
     edit = added_device(function, made, device)
     if edit is None:
         return modernised(function, made, device)
-    keywords = dict(create.keywords)
-    same = exact(function, create) and "requires_grad" not in keywords and "layout" not in keywords
-    return (edit,), Safety.SAFE if same else Safety.UNSAFE
+    return (edit,), Safety.SAFE if exact(function, create) else Safety.UNSAFE
 
 
 def modernised(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[Edit, ...], Safety] | None:

@@ -27,8 +27,9 @@ already is not reported, as moving it again costs nothing.
 
 Fix safety
 ----------
-The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that
-neither copy is written to or handed on; unsafe otherwise, since the two copies become one.
+The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that a
+tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; unsafe
+otherwise, since the two copies become one.
 """
 
 from __future__ import annotations

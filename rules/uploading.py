@@ -12,13 +12,16 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
+from .bindings import api
 from .chains import called
 from .creating import integer, outer, parses
 from .hoisting import hoist
 from .recreating import modernised
+from .widths import BYTES
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
-_LONG = 2**63
+_SMALL = 2**7  # what every type holds
 _TITLE = "fill it on the device"
 _NUMBERS = frozenset(
     {"builtins.float", "builtins.int", "builtins.len", "builtins.bool", "math.pi", "math.e", "math.inf"}
@@ -27,7 +30,12 @@ _NUMBERS = frozenset(
 
 def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`torch.tensor(2.0, device=d)` to `torch.full((), 2.0, device=d)`: numbers alone, of a dtype that is the same.
-    Safe for what is a number for certain."""
+
+    Safe where it is proven that the value is a number of Python (`proven.number`), which both functions take alike
+    (`proven.representable`: one raises for what is too large, where the other gives inf or another error) and make the
+    same of in the type that is asked for (`_fits`), and that `torch` is torch (`api`). Its keywords mean the same in
+    both and stay where they are; whatever else `device` is, both refuse. No fix with `*`, `**` or any other keyword.
+    """
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or any(made.stars):
         return None
@@ -38,12 +46,24 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if "#" in function.file.text[start:end]:
         return None
+    if api(function, made.function) != "torch.tensor" or not _fits(function, made, value):
+        safety = Safety.UNSAFE
     callee = function.span(made.function)
     edits = (
         Edit(callee[0], callee[1], head.removesuffix("tensor") + "full"),
         Edit(start, end, f"{shape}, {outer(function, value)}"),
     )
     return Fix(_TITLE, safety, edits)
+
+
+def _fits(function: FunctionFacts, made: p.Call, value: Reg) -> bool:
+    """True where the number is the same in the type that is asked for: none, one of those that both functions convert
+    to alike, or any, for a number that each of them holds."""
+    asked = dict(made.keywords).get("dtype")
+    if asked is None or api(function, asked).removeprefix("torch.") in BYTES:
+        return True
+    number = function.code[value]
+    return isinstance(number, p.Const) and type(number.value) in (int, bool) and 0 <= number.value < _SMALL
 
 
 def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety]:
@@ -81,19 +101,19 @@ def _number(function: FunctionFacts, reg: Reg, alone: bool) -> Safety | None:
     list, where nothing says that it is a number."""
     made = function.code[reg]
     if isinstance(made, p.Const):
-        if type(made.value) not in (int, float, bool):
-            return None
-        return None if type(made.value) is int and not -_LONG <= made.value < _LONG else Safety.SAFE
+        known = type(made.value) in (int, float, bool) and proven.representable(function, reg)
+        return Safety.SAFE if known else None
+    if proven.number(function, reg) and proven.representable(function, reg):
+        return Safety.SAFE
     if isinstance(made, p.Unary) and made.operator in ("-", "+"):
-        return _number(function, made.operand, alone)
+        how = _number(function, made.operand, alone)
+        return Safety.UNSAFE if how is not None else None
     name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
     if name in _NUMBERS:
-        return Safety.SAFE
+        return Safety.UNSAFE
     value = function.values[reg]
     if value.kinds & (TENSOR | ARRAY | CONTAINER) or isinstance(made, p.Sequence | p.Collect | p.Mapping):
         return None
-    if value.kinds == HOST_VALUE and integer(function, reg):
-        return Safety.SAFE if not isinstance(made, p.Load) else Safety.UNSAFE
     return Safety.UNSAFE if not alone or value.kinds == HOST_VALUE else None
 
 

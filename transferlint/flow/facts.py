@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -257,6 +258,31 @@ class FileFacts:
     def elsewhere(self, path: str) -> FilePlacement | None:
         """The placement of another file of the project."""
         return self.project.placement(path) if self.project is not None else None
+
+    @functools.cached_property
+    def rebound(self) -> frozenset[str]:
+        """The names that a function declares `global` or `nonlocal` and binds."""
+        return frozenset(i.name for f in self.program.functions for i in f.code if isinstance(i, p.StoreOuter))
+
+    @functools.cached_property
+    def attribute_stores(self) -> dict[str, list[tuple[FunctionFacts, p.SetAttr]]]:
+        """Every `object.name = value` of the file by its name, with the function it stands in."""
+        found: dict[str, list[tuple[FunctionFacts, p.SetAttr]]] = {}
+        for function in self.functions:
+            for made in function.code:
+                if isinstance(made, p.SetAttr):
+                    found.setdefault(made.name, []).append((function, made))
+        return found
+
+    @functools.cached_property
+    def makes(self) -> dict[int, list[tuple[Function, p.Make]]]:
+        """By the index of a function or class, where it is made and in which function."""
+        found: dict[int, list[tuple[Function, p.Make]]] = {}
+        for function in self.program.functions:
+            for made in function.code:
+                if isinstance(made, p.Make):
+                    found.setdefault(made.function, []).append((function, made))
+        return found
 
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""
