@@ -17,7 +17,7 @@ BAD = """\
 import torch
 
 
-def f(x):
+def f(x: torch.Tensor):
     for _ in range(9):
         y = torch.zeros(3).to(x.device)
         x = x + y

@@ -122,7 +122,7 @@ NAMES = ["::error file=a.py,line=1::forged.py", "a\n::error::forged.py", "a\x1b[
 def test_the_command_with_a_file_of_such_a_name(tmp_path: Path, monkeypatch, capsys, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    body = "import torch\n\n\ndef f(x):\n    for _ in range(9):\n        y = torch.zeros(3).to(x.device)"
+    body = "import torch\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        y = torch.zeros(3).to(x.device)"
     body += "  # \x1b[31m##[error]\n"
     Path(name).write_text(f'{body}        x = x + y\n    return x\n\n\nTEXT = """\n::error::forged\n"""\n')
     Path("broken" + name).write_text("import torch\nx = (\n")
@@ -169,7 +169,7 @@ def test_settings_and_rules_of_such_a_name(tmp_path: Path, monkeypatch, capsys, 
 
 def test_a_diff_with_escapes_says_that_it_does_not_apply(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    body = "def f(x):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)  # \x1b[31m\n    return x\n"
+    body = "def f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)  # \x1b[31m\n    return x\n"
     Path("a.py").write_text("import torch\n\n\n" + body)
     assert main(["check", "--diff", "a.py"]) == 1
     out, err = capsys.readouterr()

@@ -21,7 +21,7 @@ MODULES = (
     "sitecustomize usercustomize conftest setup noxfile transferlint_rules evil_pack json "
     "dataclasses marshal tokenize difflib hashlib concurrent multiprocessing colorama"
 ).split()
-HOT = "def f(x):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n    return x\n"
+HOT = "def f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n    return x\n"
 PROGRAM = "import torch\nimport evil\nfrom evil_rules import evil as other\n\n\n" + HOT
 SETTINGS = 'rules = ["evil.py", "evil_rules/"]\n'
 
