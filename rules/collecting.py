@@ -9,13 +9,15 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import called, captured, method, receiver, user
+from .chains import called, captured, method, origin, receiver, user
 from .importing import torch_name
 from .rewriting import after, after_loop, operand, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _DETACHES = frozenset({"detach", "detach_"})
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
+_REDUCES = frozenset("argmax argmin max min amax amin sum mean any all norm var std topk count_nonzero".split())
+_DEEP = 8
 # How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
 _JOINS = {
     "torch.cat": "cat", "torch.concat": "cat", "torch.stack": "stack", "torch.vstack": "vstack",
@@ -66,16 +68,22 @@ def _fresh(function: FunctionFacts, subject: Reg) -> bool:
     while method(function, subject) == "detach" and (inner := receiver(function, subject)) is not None:
         subject = inner
     made = function.code[subject]
-    if isinstance(made, p.Call | p.Binary):
+    if isinstance(made, p.Call | p.Binary | p.Unary):
         return True
     if not isinstance(made, p.Load):
         return False
     stores = [s for r in function.stores(made.slot) if isinstance(s := function.code[r], p.Store)]
     turn = function.loops(subject)[:1]
-    bound = [function.code[s.value] for s in stores if function.loops(s.value)[:1] == turn]
-    if not stores or len(bound) < len(stores) or not all(isinstance(b, p.Call | p.Binary) for b in bound):
+    bound = [_whole(function, s.value) for s in stores if function.loops(s.value)[:1] == turn]
+    if not stores or len(bound) < len(stores) or not all(isinstance(b, p.Call | p.Binary | p.Unary) for b in bound):
         return False
     return not any(isinstance(b, p.Binary) and b.inplace for b in bound) and not _changed(function, made.slot)
+
+
+def _whole(function: FunctionFacts, reg: Reg) -> p.Instruction:
+    """What a value was computed by; of a part that an assignment takes apart the whole."""
+    made = function.code[reg]
+    return function.code[made.value] if isinstance(made, p.Unpack) else made
 
 
 def _changed(function: FunctionFacts, slot: int) -> bool:
@@ -280,7 +288,26 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
             edits.append(Edit(at, at + len(key), "dim"))
     whole = function.span(users[0])[1]
     edits.append(Edit(whole, whole, ".cpu().numpy()" if array else ".cpu()"))
-    return Fix("collect on the device, copy once after the loop", Safety.UNSAFE, tuple(edits))
+    safety = Safety.UNSAFE if _reduced(function, transfer.subject) else Safety.DISPLAY
+    return Fix("collect on the device, copy once after the loop", safety, tuple(edits))
+
+
+def _reduced(function: FunctionFacts, subject: Reg) -> bool:
+    """True for what is known to be much smaller than what it was computed from: whole outputs of a model, kept for each
+    step, may not fit on the device, and who copies them one by one may have meant that."""
+    for _ in range(_DEEP):
+        subject = origin(function, subject)
+        made = function.code[subject]
+        if isinstance(made, p.Compare) or function.values[subject].flags & SCALAR:
+            return True
+        last = method(function, subject) or called(function, subject).removeprefix("torch.")
+        if last in _REDUCES:
+            return True
+        inner = receiver(function, subject) if method(function, subject) else None
+        if inner is None:
+            return False
+        subject = inner
+    return False
 
 
 def _snapshot(function: FunctionFacts, subject: Reg) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from transferlint.flow.facts import FunctionFacts
@@ -11,6 +10,8 @@ from transferlint.flow.values import CONTAINER, DEVICE_NAME, DTYPE, INTEGER, TEN
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
+
+from .arguments import added
 
 _RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
@@ -40,18 +41,12 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if given is None:
         return None
     end, outer_end = function.span(made)[1], function.span(transfer.register)[1]
-    text = function.file.text
-    inner = text[: end - 1].rstrip()
-    if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", text[end:outer_end]) or text[end - 1] != ")":
+    if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", function.file.text[end:outer_end]):
         return None  # brackets of its own around the creation
-    if any(e >= len(inner) and s < outer_end for s, e in function.file.spans.comments()):
+    edit = added(function, made, given)
+    if edit is None or any(e >= end and s < outer_end for s, e in function.file.spans.comments()):
         return None
-    comma = "" if inner.endswith(("(", ",")) else ","
-    lead = "" if inner.endswith("(") else " "
-    added = f"{comma}{lead}{given}"
-    if not parses(f"{text[function.span(made)[0] : len(inner)]}{added})"):
-        return None
-    edits = (Edit(len(inner), end - 1, added), Edit(end, outer_end, ""))
+    edits = (edit, Edit(end, outer_end, ""))
     safety = Safety.SAFE if _same(function, move, create, last) else Safety.UNSAFE
     return Fix("make it on the device", safety, edits)
 
@@ -65,17 +60,7 @@ def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
     name = function.file.placement.names.dotted(function.function, create.function)
     if not _creator(function, create) and (name not in _INDICES or any(key == "device" for key, _ in create.keywords)):
         return None
-    text = function.file.text
-    end = function.span(reg)[1]
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or any(e >= len(inner) and s < end for s, e in function.file.spans.comments()):
-        return None
-    comma = "" if inner.endswith(("(", ",")) else ","
-    lead = "" if inner.endswith("(") else " "
-    added = f"{comma}{lead}device={device}"
-    if not parses(f"{text[function.span(reg)[0] : len(inner)]}{added})"):
-        return None
-    return Edit(len(inner), end - 1, added)
+    return added(function, reg, f"device={device}")
 
 
 def exact(function: FunctionFacts, create: p.Call) -> bool:
@@ -104,14 +89,6 @@ def _bracketed(function: FunctionFacts, reg: Reg) -> bool:
 def binds(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     """True where the arguments of the move do more than name a place: `.to(d := x.device)`."""
     return any(isinstance(i, p.Store | p.StoreOuter | p.Yield | p.Await) for i in function.code[made:moved])
-
-
-def parses(text: str) -> bool:
-    try:
-        ast.parse(f"({text})", mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _same(function: FunctionFacts, move: p.Call, create: p.Call, last: str) -> bool:

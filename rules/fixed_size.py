@@ -12,6 +12,7 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .arguments import added
 from .chains import called, method, origin, receiver, user
 from .creating import outer
 from .importing import torch_name
@@ -203,13 +204,8 @@ def _repeated(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     counts = upload.args[0]
     if not isinstance(function.code[counts], p.Load) or function.values[counts].kinds != CONTAINER:
         return None
-    end = function.span(reg)[1]
-    text = function.file.text
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or _commented(function, len(inner), end):
-        return None
-    added = f"{' ' if inner.endswith(',') else ', '}output_size=sum({function.text(counts)})"
-    return Fix("say how long the result is", Safety.UNSAFE, (Edit(len(inner), end - 1, added),))
+    edit = added(function, reg, f"output_size=sum({function.text(counts)})")
+    return Fix("say how long the result is", Safety.UNSAFE, (edit,)) if edit is not None else None
 
 
 def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:

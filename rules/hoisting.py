@@ -14,6 +14,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .altering import altered
+from .chains import captured
 from .memory import RESULT, WORLD, Memory
 
 
@@ -34,12 +35,41 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     expression = text[begin:end]
     if "\n" in expression or "\r" in expression:
         return None
+    moved = _moved(function, reg, line_start, indent)
+    if moved is not None and not altered(function, reg):
+        safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
+        return Fix("move it before the loop", safety, moved)
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
     used = f"{name}.clone()" if altered(function, reg) else name
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
     return Fix("move it before the loop", safety, edits)
+
+
+def _moved(function: FunctionFacts, reg: Reg, line_start: int, indent: str) -> tuple[Edit, ...] | None:
+    """The whole assignment of a variable that nothing else binds, moved with its line; None where it is no such."""
+    users = function.users(reg)
+    store = function.code[users[0]] if len(users) == 1 else None
+    if not isinstance(store, p.Store) or len(function.stores(store.slot)) != 1 or captured(function, store.slot):
+        return None
+    name = function.function.slot_names[store.slot]
+    text = function.file.text
+    begin, end = function.span(reg)
+    first = max(text.rfind("\n", 0, begin), text.rfind("\r", 0, begin)) + 1
+    rest = re.compile(r"[ \t]*(\r\n|\n|\r)").match(text, end)
+    if text[first:begin].strip() != f"{name} =" or rest is None:
+        return None
+    loads = [r for r, made in enumerate(function.code) if isinstance(made, p.Load) and made.slot == store.slot]
+    if any(r < reg for r in loads):
+        return None
+    above = text[:first].rstrip(" \t\r\n")
+    below = re.compile(r"(?:[ \t]*[\r\n])*([ \t]*)").match(text, rest.end())
+    own = len(text[first:begin]) - len(text[first:begin].lstrip())
+    if above.endswith(":") and (below is None or len(below[1]) < own):
+        return None  # the suite would be empty
+    line = f"{indent}{name} = {text[begin:end]}{rest[1]}"
+    return Edit(line_start, line_start, line), Edit(first, rest.end(), "")
 
 
 def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
@@ -54,6 +84,8 @@ def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
         ):
             base = made.name
             break
+        if isinstance(made, p.Load | p.Outer | p.Attr) and function.values[at].is_a(DEVICE_NAME | DTYPE):
+            continue
         if isinstance(made, p.Load):
             base = function.function.slot_names[made.slot]
             break

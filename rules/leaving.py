@@ -12,7 +12,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, method
 from .collecting import bare, collected, kept
-from .detection import remaining
+from .detection import remaining, together
 from .host_numbers import for_host
 from .padding import padded
 from .reading_ahead import ahead
@@ -31,8 +31,10 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is offered for reads that stand together: a fix of the first that has one, else edits that are shown."""
     function, group = made_in(function, group)
     for transfer in group:
-        fix = collected(function, transfer) or ahead(function, transfer) or padded(function, transfer)
-        fix = fix or restacked(function, transfer) or for_host(function, transfer)
+        fix = collected(function, transfer)
+        if fix is None and (fix := ahead(function, transfer)) is not None:
+            return together(function, group, [ahead(function, one) for one in group])
+        fix = fix or padded(function, transfer) or restacked(function, transfer) or for_host(function, transfer)
         if fix is not None:
             return remaining(function, group, transfer, fix)
     edits: set[Edit] = set()

@@ -15,7 +15,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, captured, method, origin, receiver
 from .host_uses import serves_host
 from .importing import torch_name
-from .rewriting import after, before_comprehension, before_loop, fresh, operand
+from .rewriting import after, before_comprehension, before_loop, fresh, operand, switched
 
 _KINDS = (SCALAR_READ, NUMBER, DOWNLOAD, TRUTH, SHAPE)
 _TENSOR_NAMES = frozenset("shape size dim ndim dtype permute transpose reshape view squeeze unsqueeze mean".split())
@@ -57,7 +57,7 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     if not _one_tensor(function, transfer, found[0]):
         return None
-    if not function.values[found[0]].is_a(TENSOR):
+    if not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
         safety = Safety.DISPLAY
     return Fix(_title(safety), safety, ordered)
 
@@ -135,7 +135,7 @@ def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg, Reg
     while isinstance(made, p.Subscript):
         index = function.code[made.index]
         parts = index.items if isinstance(index, p.Sequence) else (made.index,)
-        turning += [r for r in parts if isinstance(function.code[r], p.Load) and not function.values[r].kinds & TENSOR]
+        turning += [at for r in parts if (at := _counted(function, r)) is not None]
         at = made.object
         made = function.code[at]
         if turning and isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
@@ -146,6 +146,14 @@ def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg, Reg
     if not value.kinds & (TENSOR | UNKNOWN) or not value.places & ON_DEVICE or not operand(function, at):
         return None
     return at, turning[0], element
+
+
+def _counted(function: FunctionFacts, reg: Reg) -> Reg | None:
+    """The variable of an index that is one, or one more or less than one: `i - 1`; None for others, and for tensors."""
+    made = function.code[reg]
+    if isinstance(made, p.Binary) and not made.inplace and isinstance(function.code[made.right], p.Const):
+        reg, made = made.left, function.code[made.left]
+    return reg if isinstance(made, p.Load) and not function.values[reg].kinds & TENSOR else None
 
 
 def _computed_from(function: FunctionFacts, at: Reg) -> Reg | None:

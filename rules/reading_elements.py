@@ -13,7 +13,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, receiver
-from .rewriting import before_loop, fresh, operand
+from .rewriting import before_loop, fresh, operand, switched
 
 _TITLE = "copy the whole to the host once, before the loop"
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "range", "round"))
@@ -103,7 +103,8 @@ def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Tran
     line = before_loop(function, at, f"{name} = {text}.cpu()")
     if line is None:
         return None
-    safety = Safety.UNSAFE if function.values[tensor].is_a(TENSOR) else Safety.DISPLAY
+    known = function.values[tensor].is_a(TENSOR) and not switched(function, group[0].register, at)
+    safety = Safety.UNSAFE if known else Safety.DISPLAY
     edits = {line}
     for transfer in group:
         assert transfer.subject is not None

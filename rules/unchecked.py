@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.knowledge.api import Effect
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
+from .arguments import added
 from .chains import called, method, receiver
 from .creating import outer
 from .importing import torch_name
 from .own_checks import looks
+from .truth_text import factor
 
 # The forms that give what went wrong back as a tensor (docs.pytorch.org torch.linalg), and where their result is.
 _FORMS = {
@@ -32,13 +37,13 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if any(s < end and e > start for s, e in function.file.spans.comments()):
         return None
     if row.effect == Effect.VALIDATES:
-        return _trusted(function, made, end)
+        return _trusted(function, reg, made)
     torch, imports = torch_name(function, reg)
     name = called(function, reg)
     if not torch:
         return None
     if name == "torch.normal" and len(made.args) == 2 and not made.keywords:
-        text = _drawn(function, made, torch)
+        text = _placed(function, reg, _drawn(function, made, torch))
         return Fix("draw from the standard normal distribution", Safety.UNSAFE, (*imports, Edit(start, end, text)))
     inner = receiver(function, reg)
     title = "do not look whether it went well"
@@ -52,6 +57,17 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     return Fix(title, Safety.UNSAFE, (*imports, *edits))
 
 
+def _placed(function: FunctionFacts, reg: Reg, text: str) -> str:
+    """A sum or product where the call stood: in parentheses, unless it is a whole value or argument, or has them."""
+    if re.fullmatch(r"[\w.]+\([\w.]*\)", text):
+        return text
+    start, end = function.span(reg)
+    whole = function.file.text
+    before = re.search(r"(?:^|[(\[{,=]|\breturn)\s*$", whole[:start][-40:]) is not None
+    after = re.match(r"\s*(?:[)\]},:]|#|$)|[ \t]*[\r\n]", whole[end : end + 40]) is not None
+    return text if before and after else f"({text})"
+
+
 def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
     """`torch.normal(mean, std)` from numbers that are drawn of no matter what."""
     mean, std = (outer(function, r) for r in made.args)
@@ -60,14 +76,20 @@ def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
     like = {outer(function, call.args[0]) for call in calls if not call.keywords}
     if names == ["torch.zeros_like", "torch.ones_like"] and len(like) == 1 and len(calls) == 2:
         return f"{torch}.randn_like({like.pop()})"
-    return f"({mean} + ({std}) * {torch}.randn_like({std}))"
+    noise = f"{torch}.randn_like({std})"
+    scaled = noise if names[1] == "torch.ones_like" else f"{factor(function, made.args[1])} * {noise}"
+    centred = names[0] == "torch.zeros_like" or _zero(function, made.args[0])
+    return scaled if centred else f"{mean} + {scaled}"
 
 
-def _trusted(function: FunctionFacts, made: p.Call, end: int) -> Fix | None:
+def _zero(function: FunctionFacts, reg: Reg) -> bool:
+    made = function.code[reg]
+    return isinstance(made, p.Const) and type(made.value) in (int, float) and made.value == 0
+
+
+def _trusted(function: FunctionFacts, reg: Reg, made: p.Call) -> Fix | None:
     """`validate_args=False` among the arguments of a distribution."""
-    inside = function.file.text[: end - 1].rstrip()
-    if function.file.text[end - 1] != ")" or any(key == "validate_args" for key, _ in made.keywords):
+    if any(key == "validate_args" for key, _ in made.keywords):
         return None
-    lead = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
-    edit = Edit(len(inside), len(inside), f"{lead}validate_args=False")
-    return Fix("do not look at the arguments", Safety.UNSAFE, (edit,))
+    edit = added(function, reg, "validate_args=False")
+    return Fix("do not look at the arguments", Safety.UNSAFE, (edit,)) if edit is not None else None

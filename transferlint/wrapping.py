@@ -8,6 +8,7 @@ split before each operator of the lowest precedence.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 
 _TOKEN = re.compile(
@@ -153,7 +154,7 @@ def _split(body: str, tokens: list[Token]) -> list[str]:
     if not cuts and not any(one.text in ("lambda", ":=", ",") or _ASSIGNS.fullmatch(one.text) for _, one in own):
         cuts = _operators(tokens)
     edges = [0, *cuts, len(body)]
-    return [body[a:b].strip() for a, b in zip(edges, edges[1:], strict=False)]
+    return [body[a:b].strip() for a, b in itertools.pairwise(edges)]
 
 
 def _operators(tokens: list[Token]) -> list[int]:
