@@ -11,8 +11,8 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 
-def added(function: FunctionFacts, reg: Reg, argument: str) -> Edit | None:
-    """`argument` behind the arguments of the call `reg`: on the same line, or on one of its own where each other has
+def added(function: FunctionFacts, reg: Reg, *arguments: str) -> Edit | None:
+    """`arguments` behind those of the call `reg`: on the same line, or each on one of its own where the others have
     one, with a trailing comma where there is one. None where a comment stands behind the last one, or where the call
     cannot take another argument (`sum(x for x in xs)`)."""
     made = function.code[reg]
@@ -28,15 +28,16 @@ def added(function: FunctionFacts, reg: Reg, argument: str) -> Edit | None:
     given = _argument_starts(function, made)
     indent = _own_line(text, given[-1]) if given else None
     newline = "\r\n" if "\r\n" in text else "\n"
+    more = ", ".join(arguments)
     if not given:
-        edit = Edit(len(inner), len(inner), argument)
+        edit = Edit(len(inner), len(inner), more)
     elif indent is not None and _one_a_line(text, given, comma or "\n" not in gap):
-        tail = "," if comma else ""
-        edit = Edit(len(inner), len(inner), f"{'' if comma else ','}{newline}{indent}{argument}{tail}")
-    elif comma and "\n" in gap:
-        edit = Edit(len(inner), len(inner), f" {argument},")
+        lines = f",{newline}{indent}".join(("", *arguments)).removeprefix("," if comma else "")
+        edit = Edit(len(inner), len(inner), lines + ("," if comma else ""))
+    elif comma:
+        edit = Edit(len(inner), len(inner), f" {more},")
     else:
-        edit = Edit(len(inner), len(inner) if "\n" in gap else end - 1, f"{' ' if comma else ', '}{argument}")
+        edit = Edit(len(inner), len(inner) if "\n" in gap else end - 1, f", {more}")
     return edit if parses(f"{text[start : edit.start]}{edit.text}{text[edit.end : end]}") else None
 
 

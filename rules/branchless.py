@@ -17,7 +17,7 @@ from .chains import called
 from .creating import outer
 from .importing import torch_name
 from .padding import shortened
-from .statement_text import if_statement, line_end, offset, parsed
+from .statement_text import filled_in, if_statement, line_end, offset, parsed
 from .truth_text import condition
 from .unbranched import always, weighed
 
@@ -158,14 +158,11 @@ def _checked(
     if not form or any(s < end and e > start for s, e in function.file.spans.comments()) or _observed(function, value):
         return None
     constant = isinstance(message, ast.Constant) and isinstance(message.value, str)
-    said = f", {words}" if constant else ""
+    said = f", {words}" if constant else ""  # words that are computed would make the host wait again
     line = f"{torch}._assert_async({form}{said})"
     if parsed(line) is None:
         return None
-    # Words that are computed would make the host wait again; an exception that is raised is part of what callers know.
-    plain = (message is None or constant) and not negate
-    safety = Safety.UNSAFE if plain and function.warmth(value).seen else Safety.DISPLAY
-    return Fix("check it on the device", safety, (*edits, Edit(start, end, line)))
+    return Fix("check it on the device", Safety.DISPLAY, (*edits, Edit(start, end, line)))
 
 
 def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
@@ -242,7 +239,7 @@ def _assigned(body: list[ast.stmt], text: str) -> tuple[str, str] | None:
         words = ast.get_source_segment(text, node.value)
         if operator is None or not words or not _by_element(node.value):
             return None
-        return node.target.id, f"{node.target.id} {operator[1]} ({words})"
+        return node.target.id, filled_in(f"{node.target.id} {operator[1]} ", words)
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
     words = ast.get_source_segment(text, node.value)

@@ -51,16 +51,16 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     return Fix("make it on the device", safety, edits)
 
 
-def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
-    """`device=...` added to the arguments of a function of torch that makes a tensor; None where it cannot take it or
-    says one already."""
+def added_device(function: FunctionFacts, reg: Reg, device: str, *more: str) -> Edit | None:
+    """`device=...`, and `more`, added to the arguments of a function of torch that makes a tensor; None where it cannot
+    take it or says one already."""
     create = function.code[reg]
     if not isinstance(create, p.Call) or create.stars:
         return None
     name = function.file.placement.names.dotted(function.function, create.function)
     if not _creator(function, create) and (name not in _INDICES or any(key == "device" for key, _ in create.keywords)):
         return None
-    return added(function, reg, f"device={device}")
+    return added(function, reg, f"device={device}", *more)
 
 
 def exact(function: FunctionFacts, create: p.Call) -> bool:

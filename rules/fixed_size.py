@@ -17,6 +17,7 @@ from .chains import called, method, origin, receiver, user
 from .creating import outer
 from .importing import torch_name
 from .rewriting import operand
+from .statement_text import filled_in, in_place
 
 _WEIGHTED = "weigh with the mask instead"
 _ENTRIES = frozenset({"mean", "sum"})
@@ -70,10 +71,7 @@ def _masked_sum(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     kept = f"{torch}.where({outer(function, found[1])}, {outer(function, found[0])}, 0).sum()"
     text = kept
     if method(function, taken) == "mean":
-        alone = re.search(r"(?:\breturn|=) *$", function.file.text[:start]) and re.match(
-            r"[ \t]*[\r\n]", function.file.text[end:]
-        )
-        text = f"{kept} / {mask}.sum()" if alone else f"({kept} / {mask}.sum())"
+        text = in_place(function, start, end, f"{kept} / {mask}.sum()")
     safety = Safety.DISPLAY if _foreign(function, *found) else Safety.UNSAFE
     return Fix(_WEIGHTED, safety, (*edits, Edit(start, end, text)))
 
@@ -118,7 +116,7 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if match is None:
         return None
     value = line[match.end() :]
-    value = f"{x} {match[1]} ({value})" if match[1] else re.sub(place, x, value)
+    value = filled_in(f"{x} {match[1]} ", value) if match[1] else re.sub(place, x, value)
     source = function.code[made.value]
     added = source.right if isinstance(source, p.Binary) and source.inplace else made.value
     others = [r for r in function.expression(added) if _selected(function, r, mask)]

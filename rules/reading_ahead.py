@@ -59,7 +59,16 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
         safety = Safety.DISPLAY
+    if transfer.kind == NUMBER and _one_of_several(function, transfer):
+        safety = Safety.DISPLAY
     return Fix(_title(safety), safety, ordered)
+
+
+def _one_of_several(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a call that makes numbers of several tensors: `torch.arange(start[i], end[i])` waits for the others."""
+    made = function.code[transfer.register]
+    others = set(made.args) - {transfer.subject} if isinstance(made, p.Call) else set()
+    return any(function.values[r].is_a(TENSOR) and function.values[r].places & ON_DEVICE for r in others)
 
 
 def _title(safety: Safety) -> str:

@@ -54,12 +54,22 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     edits, makes, cast = created
     if not all(plain(function, r) for r in (*move.args, *(r for _, r in move.keywords))):
         safety = min(safety, Safety.UNSAFE)
-    if not variable or cast or dtype:
+    if not variable or cast or dtype or _only_moved(function, transfer):
         cut = _cut(function, transfer, f".to({dtype})" if dtype and not cast else "")
         if cut is None:
             return None
         edits = (*edits, cut)
     return Fix("make it on the device", min(safety, makes), edits)
+
+
+def _only_moved(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a variable that is moved where it is used, and not bound again: `f(x.to(d))`, and not `x = x.to(d)`,
+    which may stay."""
+    assert transfer.subject is not None
+    made = function.code[transfer.subject]
+    users = [function.code[r] for r in function.users(transfer.register)]
+    bound = any(isinstance(one, p.Store | p.SetAttr | p.SetItem | p.StoreOuter) for one in users)
+    return isinstance(made, p.Load) and not bound
 
 
 def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
@@ -211,7 +221,7 @@ def _created(
     assert isinstance(create, p.Call)
     keywords = dict(create.keywords)
     alike = dtype.endswith(".dtype") and device.endswith(".device") and "dtype" not in keywords
-    edit = added_device(function, made, f"{device}, dtype={dtype}" if alike else device)
+    edit = added_device(function, made, device, *([f"dtype={dtype}"] if alike else []))
     if edit is None:
         old = modernised(function, made, device, dtype)
         return (*old, bool(dtype)) if old is not None else None
@@ -236,7 +246,7 @@ def modernised(
     head = function.text(create.function)
     prefix = head.removesuffix(f"{'cuda.' if root == 'torch.cuda' else ''}{last}")
     maker, safety = _maker(function, given)
-    edit = added(function, made, f"dtype={dtype or prefix + LEGACY[last]}, device={device}")
+    edit = added(function, made, f"dtype={dtype or prefix + LEGACY[last]}", f"device={device}")
     if not re.fullmatch(r"\w+\.", prefix) or not maker or edit is None:
         return None
     return (Edit(*function.span(create.function), f"{prefix}{maker}"), edit), safety

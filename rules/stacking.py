@@ -6,7 +6,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import INTEGER, SCALAR, TENSOR
+from transferlint.flow.values import INTEGER, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -51,7 +51,7 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
             new = f"{called(function, transfer.register).rpartition('.')[2]}({new})"
         edits.append(Edit(start, end, new))
     values = [function.values[t.subject] for t in group if t.subject is not None]
-    alike = len({value.flags & INTEGER for value in values}) == 1 and all(value.flags & SCALAR for value in values)
+    alike = len({value.flags & INTEGER for value in values}) == 1  # one tensor has one dtype
     return Fix("read them in one copy", Safety.UNSAFE if whole or alike else Safety.DISPLAY, tuple(edits))
 
 

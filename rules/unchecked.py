@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import TENSOR
 from transferlint.knowledge.api import Effect
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
@@ -16,6 +15,7 @@ from .chains import called, method, receiver
 from .creating import outer
 from .importing import torch_name
 from .own_checks import looks
+from .statement_text import in_place
 from .truth_text import factor
 
 # The forms that give what went wrong back as a tensor (docs.pytorch.org torch.linalg), and where their result is.
@@ -43,29 +43,22 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not torch:
         return None
     if name == "torch.normal" and len(made.args) == 2 and not made.keywords:
-        text = _placed(function, reg, _drawn(function, made, torch))
-        return Fix("draw from the standard normal distribution", Safety.UNSAFE, (*imports, Edit(start, end, text)))
+        if not function.values[made.args[1]].is_a(TENSOR):
+            return None
+        text = in_place(function, start, end, _drawn(function, made, torch))
+        plain = isinstance(function.code[made.args[1]], p.Load | p.Outer | p.Attr)
+        safety = Safety.UNSAFE if plain or text.startswith(f"{torch}.randn_like(") else Safety.DISPLAY
+        return Fix("draw from the standard normal distribution", safety, (*imports, Edit(start, end, text)))
     inner = receiver(function, reg)
     title = "do not look whether it went well"
     if method(function, reg) == "inverse" and inner is not None and not made.args:
         text = f"{torch}.linalg.inv_ex({outer(function, inner)}).inverse"
-        return Fix(title, Safety.UNSAFE, (*imports, Edit(start, end, text)))
+        return Fix(title, Safety.DISPLAY, (*imports, Edit(start, end, text)))
     if name not in _FORMS or any(key == "out" for key, _ in made.keywords):
         return None
     form, field = _FORMS[name]
     edits = (Edit(*function.span(made.function), f"{torch}.linalg.{form}"), Edit(end, end, f".{field}"))
-    return Fix(title, Safety.UNSAFE, (*imports, *edits))
-
-
-def _placed(function: FunctionFacts, reg: Reg, text: str) -> str:
-    """A sum or product where the call stood: in parentheses, unless it is a whole value or argument, or has them."""
-    if re.fullmatch(r"[\w.]+\([\w.]*\)", text):
-        return text
-    start, end = function.span(reg)
-    whole = function.file.text
-    before = re.search(r"(?:^|[(\[{,=]|\breturn)\s*$", whole[:start][-40:]) is not None
-    after = re.match(r"\s*(?:[)\]},:]|#|$)|[ \t]*[\r\n]", whole[end : end + 40]) is not None
-    return text if before and after else f"({text})"
+    return Fix(title, Safety.DISPLAY, (*imports, *edits))
 
 
 def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
@@ -92,4 +85,4 @@ def _trusted(function: FunctionFacts, reg: Reg, made: p.Call) -> Fix | None:
     if any(key == "validate_args" for key, _ in made.keywords):
         return None
     edit = added(function, reg, "validate_args=False")
-    return Fix("do not look at the arguments", Safety.UNSAFE, (edit,)) if edit is not None else None
+    return Fix("do not look at the arguments", Safety.DISPLAY, (edit,)) if edit is not None else None

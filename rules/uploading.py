@@ -17,7 +17,7 @@ from .chains import called
 from .creating import integer, outer
 from .hoisting import hoist
 from .recreating import modernised
-from .rewriting import switched
+from .rewriting import newline, switched
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
 _LONG = 2**63
@@ -45,10 +45,11 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if "#" in function.file.text[start:end]:
         return None
     maker, content = _maker(function, shape, value, any(key == "dtype" for key, _ in made.keywords))
-    edits = (
-        Edit(*function.span(made.function), head.removesuffix("tensor") + maker),
-        Edit(start, end, content),
-    )
+    text = function.file.text
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    if maker == "full" and made.keywords and not text[line:start].strip():
+        content = content.replace(f"{shape}, ", f"{shape},{newline(function)}{text[line:start]}", 1)
+    edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + maker), Edit(start, end, content))
     return Fix(_TITLE, safety, edits)
 
 

@@ -66,7 +66,9 @@ def _ruff(table: Mapping[str, Any], folder: Path, depth: int) -> int:
 
 
 def _linter(folder: Path) -> int:
-    """What the settings of flake8 and pycodestyle in a folder allow; 0 where there are none."""
+    """The most that the settings of flake8 and pycodestyle in a folder allow; 0 where there are none. Where they differ
+    only the larger can be what is meant: both report what is longer."""
+    found = 0
     for name in (".flake8", "setup.cfg", "tox.ini"):
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         try:
@@ -75,9 +77,8 @@ def _linter(folder: Path) -> int:
             continue
         for section in _LINTERS:
             for key in ("max-line-length", "max_line_length"):
-                if length := _number(parser.get(section, key, fallback="").split("#")[0].strip()):
-                    return length
-    return 0
+                found = max(found, _number(parser.get(section, key, fallback="").split("#")[0].strip()))
+    return found
 
 
 def _toml(path: Path) -> Mapping[str, Any] | None:

@@ -193,8 +193,12 @@ def _parenthesised(indent: str, body: str, tokens: list[Token], limit: int, unit
         return []
     side = [one for one in tokens if start <= one.start < end]
     own = [dataclasses.replace(one, mate=-1 if one.mate < 0 else 0) for one in side]
-    if any(one.text in ("lambda", ",", "yield", "await", ":=") and one.depth == 0 for one in side):
+    if any(one.text in ("lambda", "yield", "await", ":=") and one.depth == 0 for one in side):
         return []
+    if any(one.text == "," and one.depth == 0 for one in side):
+        content = _content(indent + unit, body[start:end].strip(), limit, unit, depth, True)
+        made = [indent + body[:start] + "(", *content, indent + ")" + body[end:]]
+        return made if max(map(len, made)) <= limit and tokens[0].text not in ("assert", "if", "while") else []
     cuts = _operators(own)
     pairs = any(one.mate >= 0 for one in own)
     ends = own[-1].text in _PAIRS and own[-2].text not in _PAIRS.values()

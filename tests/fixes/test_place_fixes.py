@@ -114,7 +114,7 @@ def test_a_guard_keeps_comments_and_lines() -> None:
         ("torch.arange(4)", "torch.arange(4, device=x.device)", Safety.SAFE),
         ("torch.arange(4), 1", "torch.arange(4, device=x.device), 1", Safety.SAFE),
         ("torch.tensor([2, 0])", "torch.tensor([2, 0], device=x.device)", Safety.SAFE),
-        ("[0, 1]", "0:2", Safety.UNSAFE),
+        ("[0, 1]", ":2", Safety.UNSAFE),
         (":, [1, 2]", ":, 1:3", Safety.UNSAFE),
         ("[-1]", "-1:", Safety.UNSAFE),
         ("torch.randperm(4)", "torch.randperm(4, device=x.device)", Safety.UNSAFE),
