@@ -16,6 +16,7 @@ from transferlint.syntax.program import Reg
 from .altering import altered
 from .chains import captured
 from .memory import RESULT, WORLD, Memory
+from .rewriting import switched
 
 
 def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
@@ -33,7 +34,7 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
         return None  # `x = 1; for ...` cannot be, but `async for` and the like keep their keyword in front
     begin, end = function.span(reg)
     expression = text[begin:end]
-    if "\n" in expression or "\r" in expression:
+    if "\n" in expression or "\r" in expression or switched(function, reg, region):
         return None
     moved = _moved(function, reg, line_start, indent)
     if moved is not None and not altered(function, reg):

@@ -30,6 +30,7 @@ _SAME_VALUES = frozenset(
 _ARITHMETIC = frozenset("mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
 _FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+_ANY_DTYPE = frozenset("zeros ones eye zeros_like ones_like rand randn rand_like randn_like empty empty_like".split())
 _TYPES = frozenset({"int", "float", "bool"})
 _SIZES = frozenset({"shape", "size", "dim", "numel", "ndim", "dtype"})
 
@@ -220,7 +221,12 @@ def _created(
     create = function.code[made]
     assert isinstance(create, p.Call)
     keywords = dict(create.keywords)
-    alike = dtype.endswith(".dtype") and device.endswith(".device") and "dtype" not in keywords
+    alike = dtype.endswith(".dtype") and device.endswith(".device")
+    if alike and "dtype" in keywords and called(function, made).rpartition(".")[2] in _ANY_DTYPE:
+        device_edit = added_device(function, made, device)
+        typed = Edit(*function.span(keywords["dtype"]), dtype)
+        return ((typed, device_edit), Safety.UNSAFE, True) if device_edit is not None else None
+    alike &= "dtype" not in keywords
     edit = added_device(function, made, device, *([f"dtype={dtype}"] if alike else []))
     if edit is None:
         old = modernised(function, made, device, dtype)

@@ -47,7 +47,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import captured, method, receiver
-from .detection import brief, dropped, each
+from .detection import brief, each
 from .reusing import names, reuse
 
 
@@ -114,7 +114,7 @@ def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
     for first in function.transfers:
         if first.register >= reg or not _upload(function, first) or function.region(first.register) not in around:
             continue
-        if dropped(function, first):
+        if any(isinstance(function.code[user], p.Discard) for user in function.users(first.register)):
             continue  # the mistake is there: once its result is assigned, this one has nothing to move
         assert first.subject is not None
         if function.loops(first.register) != function.loops(reg) or not _same(function, first.register, reg):

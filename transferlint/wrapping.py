@@ -35,6 +35,8 @@ _PRECEDENCE: tuple[frozenset[str], ...] = (
 _ASSIGNS = re.compile(r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=")
 _HEAD_WORDS = frozenset({"return", "if", "elif", "while", "assert"})
 _NESTED = 20
+# Comments that mean something to a tool, where they stand.
+_DIRECTIVE = re.compile(r"#\s*(type:|noqa|pylint|pragma|fmt:|mypy|pyright|nosec|isort|yapf|transferlint|ruff)", re.I)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ def wrapped(line: str, limit: int, unit: str, inside: bool, depth: int = 0) -> l
         return [line]
     if tokens[-1].kind == "comment":
         rest = body[: tokens[-2].end] if len(tokens) > 1 else ""
-        made = wrapped(indent + rest, limit - len(tokens[-1].text) - 2, unit, inside, depth) if rest else []
+        if 0 < len(rest) <= limit - len(indent):
+            return [line] if _DIRECTIVE.match(tokens[-1].text) else [indent + tokens[-1].text, indent + rest]
+        made = wrapped(indent + rest, limit, unit, inside, depth) if rest else []
         return [*made[:-1], f"{made[-1]}  {tokens[-1].text}"] if len(made) > 1 else [line]
     if inside:
         parts = _split(body, tokens)
