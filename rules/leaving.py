@@ -14,6 +14,7 @@ from .chains import called, method
 from .collecting import bare, collected, kept
 from .detection import remaining, together
 from .host_numbers import for_host
+from .host_uses import leaves_process
 from .padding import padded
 from .reading_ahead import ahead
 from .rebuilding import restacked
@@ -66,12 +67,24 @@ def left(function: FunctionFacts, transfer: Transfer) -> Edit | None:
         return None
     if transfer.kind == DOWNLOAD:
         chain = bare(function, transfer)
-        if chain is None:
+        if chain is None or (_returned(function, chain[0]) and leaves_process(function)):
             return None
         return chain[1] if _taken(function, chain[0]) or (not chain[2] and _computed(function, chain[0])) else None
     if transfer.kind in (SCALAR_READ, NUMBER) and _taken(function, transfer.register):
         return kept(function, transfer)
     return None
+
+
+def _returned(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a function returns, by a variable or as a part too."""
+    slots = {one.slot for user in function.users(reg) if isinstance(one := function.code[user], p.Store)}
+    for made in function.code:
+        if isinstance(made, p.Return) and made.value is not None:
+            for at in function.expression(made.value):
+                load = function.code[at]
+                if at == reg or (isinstance(load, p.Load) and load.slot in slots):
+                    return True
+    return False
 
 
 def _taken(function: FunctionFacts, reg: Reg) -> bool:

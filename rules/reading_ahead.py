@@ -15,6 +15,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, captured, method, origin, receiver
 from .host_uses import serves_host
 from .importing import torch_name
+from .rebuilding import rows
 from .rewriting import after, before_comprehension, before_loop, fresh, operand, switched
 
 _KINDS = (SCALAR_READ, NUMBER, DOWNLOAD, TRUTH, SHAPE)
@@ -28,7 +29,7 @@ def ahead(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """Copy before the loop what is read by element in it: `x[i].item()` for an index `i` of the loop, or `for e in x`
     with nothing but reads of `e`. Only shown where the loop may change `x`; None where it does, or where the text does
     not allow it."""
-    return _by_index(function, transfer) or _by_element(function, transfer)
+    return rows(function, transfer) or _by_index(function, transfer) or _by_element(function, transfer)
 
 
 def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:

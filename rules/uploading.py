@@ -47,7 +47,8 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     maker, content = _maker(function, shape, value, any(key == "dtype" for key, _ in made.keywords))
     text = function.file.text
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    if maker == "full" and made.keywords and not text[line:start].strip():
+    after = re.match(r"\s*,[ \t]*[\r\n]", text[end:])
+    if maker == "full" and made.keywords and not text[line:start].strip() and after is not None:
         content = content.replace(f"{shape}, ", f"{shape},{newline(function)}{text[line:start]}", 1)
     edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + maker), Edit(start, end, content))
     return Fix(_TITLE, safety, edits)
