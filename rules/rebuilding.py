@@ -1,4 +1,4 @@
-"""The fixes of lists of device values: made a tensor again they are stacked where they are, and rows are read at once."""
+"""The fixes of lists of device values: a tensor made of them again is stacked, and rows are read at once."""
 
 from __future__ import annotations
 
