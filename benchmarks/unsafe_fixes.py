@@ -61,7 +61,7 @@ def diff(tree: Path, finding: dict[str, Any]) -> str:
     path = tree / finding["path"]
     before = path.read_bytes().decode("utf-8-sig", "replace")
     after = before
-    for edit in reversed(finding["fix"]["edits"]):
+    for edit in sorted(finding["fix"]["edits"], key=lambda edit: (edit["start"], edit["end"]), reverse=True):
         after = after[: edit["start"]] + edit["text"] + after[edit["end"] :]
     lines = (text.splitlines(keepends=True) for text in (before, after))
     return "".join(difflib.unified_diff(*lines, finding["path"], finding["path"], n=6))

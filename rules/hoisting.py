@@ -36,6 +36,8 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     expression = text[begin:end]
     if "\n" in expression or "\r" in expression or switched(function, reg, region):
         return None
+    if _guarded(function, reg, region):
+        return None
     moved = _moved(function, reg, line_start, indent)
     if moved is not None and not altered(function, reg):
         safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
@@ -46,6 +48,20 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
     return Fix("move it before the loop", safety, edits)
+
+
+def _guarded(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True where a condition in the loop asks for something that the expression reads: `if x is not None: x.to(d)`."""
+    read = {one.slot for r in function.expression(reg) if isinstance(one := function.code[r], p.Load)}
+    at = function.region(reg)
+    while at not in (region, 0):
+        one = function.function.regions[at]
+        if one.kind in ("then", "else") and one.test is not None:
+            asked = (function.code[r] for r in function.expression(one.test))
+            if any(isinstance(made, p.Load) and made.slot in read for made in asked):
+                return True
+        at = one.parent
+    return False
 
 
 def _moved(function: FunctionFacts, reg: Reg, line_start: int, indent: str) -> tuple[Edit, ...] | None:
