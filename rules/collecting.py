@@ -9,15 +9,14 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import called, captured, method, origin, receiver, user
+from .chains import called, captured, method, receiver, user
 from .importing import torch_name
+from .number_kinds import counts, fraction, reduced, single
 from .rewriting import after, after_loop, operand, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _DETACHES = frozenset({"detach", "detach_"})
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
-_REDUCES = frozenset("argmax argmin max min amax amin sum mean any all norm var std topk count_nonzero".split())
-_DEEP = 8
 # How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
 _JOINS = {
     "torch.cat": "cat", "torch.concat": "cat", "torch.stack": "stack", "torch.vstack": "vstack",
@@ -50,7 +49,7 @@ def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) ->
         cut = after(function, reg, subject)
         return None if cut is None else Edit(cut.start, cut.end, wanted)
     name = called(function, reg)
-    if name == "builtins.float" or (name == "builtins.int" and transfer.before.flags & INTEGER):
+    if name == "builtins.float" or (name == "builtins.int" and counts(function, transfer)):
         made = function.code[reg]
         text = operand(function, subject)
         if isinstance(made, p.Call) and made.args == (subject,) and not made.keywords and text:
@@ -139,9 +138,9 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = function.function.slot_names[slot]
     imports: tuple[Edit, ...] = ()
-    if all(type(number) is float for number in numbers) or _fraction(function, transfer):
+    if all(type(number) is float for number in numbers) or fraction(function, transfer):
         line = f"{name} = float({name})"
-    elif transfer.before.flags & INTEGER:
+    elif counts(function, transfer):
         line = f"{name} = int({name})"
     else:
         torch, imports = torch_name(function, transfer.register)
@@ -150,25 +149,6 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if lines is None:
         return None
     return Fix("add up on the device, read once after the loop", Safety.UNSAFE, (*imports, edit, *lines))
-
-
-def _fraction(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for what is no count: gradients are computed of it, or it is a mean or a loss of torch's."""
-    subject = transfer.subject
-    if subject is None or transfer.before.flags & INTEGER:
-        return False
-    start = origin(function, subject)
-    last = method(function, start) or called(function, start).rpartition(".")[2]
-    made = function.code[subject]
-    if last == "mean" or last.endswith(("_loss", "cross_entropy")):
-        return True
-    return isinstance(made, p.Load) and any(
-        isinstance(one, p.Attr)
-        and one.name == "backward"
-        and isinstance(load := function.code[one.object], p.Load)
-        and load.slot == made.slot
-        for one in function.code
-    )
 
 
 def _number(function: FunctionFacts, made: p.Instruction) -> bool:
@@ -235,35 +215,6 @@ def _appended(function: FunctionFacts, reg: Reg) -> tuple[int, int] | None:
     return None if any(function.span(r)[0] < start for r in loads) else (held.slot, region)
 
 
-def _single(function: FunctionFacts, subject: Reg | None, depth: int = _DEEP) -> bool:
-    """True for a tensor without dimensions by how it was computed: means, sums and losses of all, and what is computed
-    of such ones and numbers."""
-    if subject is None or depth == 0:
-        return False
-    if function.values[subject].flags & SCALAR or function.values[subject].is_a(HOST_VALUE):
-        return True
-    made = function.code[subject]
-    if isinstance(made, p.Load):
-        if any(q.slot == made.slot for q in function.function.parameters):
-            return False
-        stores = [one.value for r in function.stores(made.slot) if isinstance(one := function.code[r], p.Store)]
-        return bool(stores) and all(_single(function, r, depth - 1) for r in stores)
-    if isinstance(made, p.Unary):
-        return _single(function, made.operand, depth - 1)
-    if isinstance(made, p.Binary):
-        return _single(function, made.left, depth - 1) and _single(function, made.right, depth - 1)
-    if not isinstance(made, p.Call) or any(key in ("dim", "axis", "reduction", "keepdim") for key, _ in made.keywords):
-        return False
-    name = called(function, subject)
-    last = method(function, subject) or name.rpartition(".")[2]
-    if name.startswith("torch.nn.functional."):
-        return last.endswith(("_loss", "cross_entropy"))
-    whole = len(made.args) == (1 if name.startswith("torch.") else 0)
-    if last == "detach" and (inner := receiver(function, subject)) is not None:
-        return _single(function, inner, depth - 1)
-    return whole and last in ("mean", "sum", "max", "min", "norm", "std", "var")
-
-
 def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`values.append(x.item())`, with `values` an empty list before the loop and read after it."""
     if transfer.kind not in (SCALAR_READ, NUMBER):
@@ -276,7 +227,7 @@ def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if called(function, transfer.register) == "builtins.float" and transfer.before.flags & INTEGER:
         return None
     name = function.function.slot_names[found[0]]
-    flat = "" if transfer.before.flags & SCALAR or _single(function, transfer.subject) else ".flatten()"
+    flat = "" if transfer.before.flags & SCALAR or single(function, transfer.subject) else ".flatten()"
     lines = after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
     if lines is None:
         return None
@@ -336,26 +287,8 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
             edits.append(Edit(at, at + len(key), "dim"))
     whole = function.span(users[0])[1]
     edits.append(Edit(whole, whole, ".cpu().numpy()" if array else ".cpu()"))
-    safety = Safety.UNSAFE if _reduced(function, transfer.subject) else Safety.DISPLAY
+    safety = Safety.UNSAFE if reduced(function, transfer.subject) else Safety.DISPLAY
     return Fix("collect on the device, copy once after the loop", safety, tuple(edits))
-
-
-def _reduced(function: FunctionFacts, subject: Reg) -> bool:
-    """True for what is known to be much smaller than what it was computed from: whole outputs of a model, kept for each
-    step, may not fit on the device, and who copies them one by one may have meant that."""
-    for _ in range(_DEEP):
-        subject = origin(function, subject)
-        made = function.code[subject]
-        if isinstance(made, p.Compare) or function.values[subject].flags & SCALAR:
-            return True
-        last = method(function, subject) or called(function, subject).removeprefix("torch.")
-        if last in _REDUCES:
-            return True
-        inner = receiver(function, subject) if method(function, subject) else None
-        if inner is None:
-            return False
-        subject = inner
-    return False
 
 
 def _snapshot(function: FunctionFacts, subject: Reg) -> str:

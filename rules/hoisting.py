@@ -18,6 +18,8 @@ from .chains import captured
 from .memory import RESULT, WORLD, Memory
 from .rewriting import switched
 
+_NAMELESS = "value"  # what nothing gives a name: somebody has to find one
+
 
 def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     """Put the expression of `reg` before the loop `region`; None where the text does not allow it. Safe where the
@@ -47,6 +49,8 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     used = f"{name}.clone()" if altered(function, reg) else name
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
+    if name.startswith(_NAMELESS):
+        safety = min(safety, Safety.DISPLAY)
     return Fix("move it before the loop", safety, edits)
 
 
@@ -91,7 +95,7 @@ def _moved(function: FunctionFacts, reg: Reg, line_start: int, indent: str) -> t
 
 def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
     """A name nobody uses in the file: `tensor_on_device` for `tensor.to(device)`."""
-    base = "value"
+    base = _NAMELESS
     for at in function.expression(reg):
         made = function.code[at]
         if (

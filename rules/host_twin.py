@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import MOVE, Transfer
+from transferlint.flow.values import TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -32,8 +33,8 @@ def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -
         return None
     if any(users[0] < store < transfer.register for store in function.stores(stored.slot)):
         return None  # the name has come to mean what was computed
-    if altered(function, move.register):
-        return None
+    if altered(function, move.register) or move.before.kinds != TENSOR:
+        return None  # other things (a batch of a graph library, a module) are moved themselves, and not copied
     loads = [
         r
         for r in function.expression(transfer.register)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE
+from transferlint.flow.values import BOOLEAN, CONTAINER, FROM_PARAMETER, HOST_VALUE, ON_DEVICE
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -90,6 +90,13 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
     if isinstance(made, p.Binary):
         return made.left, made.right
     return (made.operand,) if isinstance(made, p.Unary) else made.operands
+
+
+def maybe_on_host(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a function that is no module's gets from its caller: it may be on the host, where another copy to
+    the host is but noise."""
+    info = function.file.placement.class_of(function.function)
+    return bool(function.values[reg].flags & FROM_PARAMETER) and (info is None or not info.module)
 
 
 # What takes values to another process or machine, where a device's memory means nothing or must not be shared.

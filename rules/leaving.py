@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
@@ -33,7 +35,9 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     function, group = made_in(function, group)
     for transfer in group:
         fix = collected(function, transfer)
-        if fix is None and (fix := ahead(function, transfer)) is not None:
+        if fix is not None:
+            return _whole(function, group)
+        if (fix := ahead(function, transfer)) is not None:
             return together(function, group, [ahead(function, one) for one in group])
         fix = fix or padded(function, transfer) or restacked(function, transfer) or for_host(function, transfer)
         if fix is not None:
@@ -48,6 +52,15 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     word = "copy" if all(t.kind == DOWNLOAD for t in group) else "read"
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     return Fix(f"keep it on the device, and {word} it once where the host needs it", Safety.DISPLAY, ordered)
+
+
+def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
+    """What is collected for all reads of a group; only shown where others of them still make every step wait."""
+    fixes = [collected(function, one) for one in group]
+    fix = together(function, group, fixes)
+    if fix is not None and any(one is None for one in fixes):
+        return dataclasses.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
+    return fix
 
 
 def made_in(function: FunctionFacts, group: list[Transfer]) -> tuple[FunctionFacts, list[Transfer]]:

@@ -13,7 +13,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, origin, receiver
-from .host_uses import serves_host
+from .host_uses import maybe_on_host, serves_host
 from .importing import torch_name
 from .rebuilding import rows
 from .rewriting import after, before_comprehension, before_loop, fresh, operand, switched
@@ -61,6 +61,8 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
         safety = Safety.DISPLAY
     if transfer.kind == NUMBER and _one_of_several(function, transfer):
+        safety = Safety.DISPLAY
+    if transfer.kind != DOWNLOAD and maybe_on_host(function, found[0]):
         safety = Safety.DISPLAY
     return Fix(_title(safety), safety, ordered)
 
@@ -256,7 +258,8 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if transfer.kind == SHAPE and not _served(function, transfer, transfer.register):
         return None
-    safety = Safety.UNSAFE if value.is_a(TENSOR) else Safety.DISPLAY
+    doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, source)
+    safety = Safety.UNSAFE if value.is_a(TENSOR) and not doubtful else Safety.DISPLAY
     region = function.loops(stores[0])[0]
     if isinstance(function.code[source], p.Call):
         if method(function, source) in _COPIES:

@@ -196,7 +196,7 @@ def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer
         return None
     text = function.file.text
     rows = ", ".join(f"{text[whole[0] : start]}{n}{text[end : whole[1]]}" for n in values)
-    return Fix("stack the rows", Safety.UNSAFE, (*imports, Edit(*whole, f"{torch}.stack([{rows}], dim={at})")))
+    return Fix("stack the rows", Safety.DISPLAY, (*imports, Edit(*whole, f"{torch}.stack([{rows}], dim={at})")))
 
 
 def _in_place(function: FunctionFacts, reg: Reg) -> bool:

@@ -151,7 +151,7 @@ def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if outermost is None or switched(function, transfer.register, outermost, any_test=True):
         return None
     fix = hoist(function, transfer.register, outermost)
-    return fix and Fix("build it once, before the loop", Safety.UNSAFE, fix.edits)
+    return fix and Fix("build it once, before the loop", min(fix.safety, Safety.UNSAFE), fix.edits)
 
 
 def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:

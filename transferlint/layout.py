@@ -14,7 +14,9 @@ from collections.abc import Iterable, Sequence
 from transferlint.model import Edit, Fix
 from transferlint.wrapping import balanced, tokens_of, wrapped
 
-_INDENT = re.compile(r"^( +|\t)\S", re.M)
+_INDENT = re.compile(
+    r"^(?:def|class|if|for|while|with|try|async)\b[^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*\r?\n)*( +|\t)\S", re.M
+)
 
 
 def laid_out_fix(text: str, fix: Fix, limit: int) -> Fix:
@@ -40,7 +42,7 @@ def laid_out(text: str, edits: Sequence[Edit], limit: int) -> tuple[Edit, ...]:
     tree = _parsed(made) if long else None
     if tree is None:
         return given
-    unit = match[1] if (match := _INDENT.search(text)) is not None else "    "
+    unit = match[1] if (match := _INDENT.search(text)) is not None else "    "  # of the first suite
     changes: list[Edit] = []
     for first, last in sorted({found for line in long if (found := _statement(tree, line + 1)) is not None}):
         block = [line.rstrip("\r\n") for line in lines[first - 1 : last]]
