@@ -7,6 +7,7 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import CONTAINER, DEVICE_NAME, DTYPE, INTEGER, TENSOR
+from transferlint.knowledge.roles import DEVICE_WORDS
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -185,7 +186,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         dtype = rest.pop(0)
     if given or any(not quiet(function, r) for r in rest) or len(rest) > 1:
         return None
-    if device is None or function.values[device].kinds & TENSOR:
+    if device is None or not names_place(function, device):
         return None
     text = f"device={outer(function, device)}"
     if dtype is None:
@@ -193,6 +194,20 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
     if last not in _CONSTANT or any(k == "dtype" for k, _ in create.keywords):
         return None
     return f"{text}, dtype={outer(function, dtype)}"
+
+
+def names_place(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what is at least likely to name a place: a tensor or a dtype cannot be given as `device=`."""
+    value, made = function.values[reg], function.code[reg]
+    if value.kinds & TENSOR or value.kinds == DTYPE:
+        return False
+    if value.kinds & DEVICE_NAME or isinstance(made, p.Const):
+        return True
+    if isinstance(made, p.Call):
+        made = function.code[made.function]
+    if isinstance(made, p.Load):
+        return bool(DEVICE_WORDS.search(function.function.slot_names[made.slot]))
+    return isinstance(made, p.Attr | p.Outer) and bool(DEVICE_WORDS.search(made.name))
 
 
 def quiet(function: FunctionFacts, reg: Reg | None) -> bool:

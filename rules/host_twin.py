@@ -33,8 +33,8 @@ def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -
         return None
     if any(users[0] < store < transfer.register for store in function.stores(stored.slot)):
         return None  # the name has come to mean what was computed
-    if altered(function, move.register) or move.before.kinds != TENSOR:
-        return None  # other things (a batch of a graph library, a module) are moved themselves, and not copied
+    if altered(function, move.register):
+        return None
     loads = [
         r
         for r in function.expression(transfer.register)
@@ -53,8 +53,8 @@ def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -
     edits = []
     if stored.slot in slots:
         home = statement(function, move.register)
-        if home is None or not isinstance(function.code[move.subject], p.Load):
-            return None
+        if home is None or not isinstance(function.code[move.subject], p.Load) or move.before.kinds != TENSOR:
+            return None  # other things (a batch of a graph library, a module) are moved themselves, and not copied
         text = fresh(function, f"{text}_on_host")
         indent = function.file.text[home[1] : function.span(move.register)[0]]
         indent = indent[: len(indent) - len(indent.lstrip())]

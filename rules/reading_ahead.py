@@ -58,20 +58,18 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     if not _one_tensor(function, transfer, found[0]):
         return None
-    if not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
-        safety = Safety.DISPLAY
-    if transfer.kind == NUMBER and _one_of_several(function, transfer):
-        safety = Safety.DISPLAY
-    if transfer.kind != DOWNLOAD and maybe_on_host(function, found[0]):
+    doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, found[0])
+    doubtful |= transfer.kind == NUMBER and _one_of_several(function, transfer)
+    if doubtful or not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
         safety = Safety.DISPLAY
     return Fix(_title(safety), safety, ordered)
 
 
 def _one_of_several(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a call that makes numbers of several tensors: `torch.arange(start[i], end[i])` waits for the others."""
+    """True for a call that makes numbers of several tensors, and waits for the others: `torch.arange(a[i], b[i])`."""
     made = function.code[transfer.register]
-    others = set(made.args) - {transfer.subject} if isinstance(made, p.Call) else set()
-    return any(function.values[r].is_a(TENSOR) and function.values[r].places & ON_DEVICE for r in others)
+    others = [function.values[r] for r in made.args if r != transfer.subject] if isinstance(made, p.Call) else []
+    return any(other.is_a(TENSOR) and bool(other.places & ON_DEVICE) for other in others)
 
 
 def _title(safety: Safety) -> str:

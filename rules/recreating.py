@@ -15,7 +15,7 @@ from transferlint.syntax.program import Reg
 
 from .arguments import added
 from .chains import called, captured
-from .creating import MAKERS, added_device, binds, exact, integer, outer, plain, quiet
+from .creating import MAKERS, added_device, binds, exact, integer, names_place, outer, plain, quiet
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
 # default one, which a program may change).
@@ -194,6 +194,8 @@ def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str] | None:
         return None
     if function.values[device].kinds & TENSOR:
         return (f"{text}.device", f"{text}.dtype") if path(function, device) is not None else None
+    if not names_place(function, device):
+        return None
     return text, "" if dtype is None else outer(function, dtype)
 
 

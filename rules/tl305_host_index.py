@@ -283,15 +283,6 @@ class Swap(torch.nn.Module):
     def forward(self, images: torch.Tensor):
         return images.flip(1) / 255
 """,
-            fixed="""\
-import torch
-
-
-class Swap(torch.nn.Module):
-    def forward(self, images: torch.Tensor):
-        return torch.stack([images[:, 2], images[:, 1], images[:, 0]], dim=1) / 255
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,
