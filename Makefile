@@ -35,7 +35,7 @@ $(VENV)/.dev: $(VENV)/.base
 
 # Without torch the tests that need it are skipped, and say so; the next run tries again.
 $(VENV)/.torch: $(VENV)/.base
-	@echo "==> installing torch (the largest download)"
+	@echo "==> installing torch (the largest download; with PIP_EXTRA_INDEX_URL of torch's CPU builds a smaller one)"
 	@if $(PIP) install --quiet --editable '.[verify]' --constraint constraints.txt; then touch $@; \
 	else echo "==> torch could not be installed here: what needs it will be skipped"; fi
 

@@ -60,4 +60,4 @@ def _base(function: FunctionFacts, reg: Reg) -> str:
 
 
 def _binds(function: FunctionFacts, attribute: str) -> bool:
-    return any(isinstance(made, p.SetAttr) and made.name == attribute for made in function.code)
+    return bool(function.attributes(attribute, p.SetAttr))

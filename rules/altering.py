@@ -52,7 +52,7 @@ def _shares(function: FunctionFacts, reg: Reg, user: Reg) -> Iterator[Reg]:
     """The registers that share a value's memory after one use of it."""
     made = function.code[user]
     if isinstance(made, p.Store):
-        yield from (r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == made.slot)
+        yield from function.loads(made.slot)
     elif isinstance(made, p.Subscript):
         yield from [user] if made.object == reg else []
     elif isinstance(made, p.Attr) and made.name in TENSOR_ATTRIBUTES:

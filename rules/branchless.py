@@ -34,12 +34,10 @@ _PLAIN = (
 
 def without_waiting(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """The best that can be written for a truth test; None where nothing concrete is sure to mean the same."""
-    for reg, made in enumerate(function.code):
-        if not isinstance(made, p.Test) or not function.has_text(reg):
-            continue
-        if transfer.register in (reg, *function.expression(made.value)):
-            break
-    else:
+    asked = sorted(function.around(transfer.register))
+    tests = (one for r in asked if isinstance(one := function.code[r], p.Test) and function.has_text(r))
+    made = next(tests, None)
+    if made is None:
         return None
     if made.kind == "assert":
         return _asserted(function, made.value)
@@ -78,7 +76,7 @@ def _identical(function: FunctionFacts, read: Reg) -> Fix | None:
     if {function.text(r) for r in same.operands} != {function.text(r) for r in made.args}:
         return None
     start, end = function.span(users[0])
-    if any(s < end and e > start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     title = "ask whether they are the same, not whether they are equal"
     return Fix(title, Safety.DISPLAY, (Edit(start, end, function.text(others[0])),))
@@ -101,7 +99,7 @@ def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
     """`assert t, "words"` to `torch._assert_async(t, "words")`."""
     text = function.file.text
     first = function.file.spans.outer(function.function.nodes[value])[0]
-    start = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
+    start = function.file.spans.line_start(first)
     start += len(text[start:first]) - len(text[start:first].lstrip())
     if not re.match(r"assert\b", text[start:]):
         return None
@@ -155,7 +153,7 @@ def _checked(
 ) -> Fix | None:
     torch, edits = torch_name(function, value)
     form = torch and condition(function, value, torch, negated=negate)
-    if not form or any(s < end and e > start for s, e in function.file.spans.comments()) or _observed(function, value):
+    if not form or function.file.spans.commented(start, end) or _observed(function, value):
         return None
     constant = isinstance(message, ast.Constant) and isinstance(message.value, str)
     said = f", {words}" if constant else ""  # words that are computed would make the host wait again
@@ -179,7 +177,7 @@ def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree:
     if mask is None or not isinstance(target, ast.Subscript) or ast.dump(target.slice) != ast.dump(mask):
         return None
     inner = start + offset(text, body.lineno, body.col_offset)
-    if any(s < inner and e > start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, inner):
         return None
     return Fix("leave out the branch: an empty mask sets nothing", Safety.UNSAFE, (Edit(start, inner, ""),))
 
@@ -195,7 +193,7 @@ def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: as
         return None
     torch, edits = torch_name(function, value)
     form = torch and condition(function, value, torch)
-    if not form or any(s < start + len(text) and e > start for s, e in function.file.spans.comments()):
+    if not form or function.file.spans.commented(start, start + len(text)):
         return None
     line = f"{one[0]} = {torch}.where({form}, {one[1]}, {one[0] if other is None else other[1]})"
     if parsed(line) is None:
@@ -205,7 +203,8 @@ def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: as
 
 def _either(function: FunctionFacts, value: Reg) -> Fix | None:
     """`a if t else b` to `torch.where(t, a, b)`."""
-    for reg, made in enumerate(function.code):
+    for reg in sorted(function.around(value)):
+        made = function.code[reg]
         if isinstance(made, p.Choice) and value in function.expression(made.test) and function.has_text(reg):
             break
     else:
@@ -224,7 +223,7 @@ def _either(function: FunctionFacts, value: Reg) -> Fix | None:
         return None
     if not any(function.values[r].kinds == TENSOR for r in (made.body, made.orelse)):
         return None
-    if any(s < end and e > start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     one, other = outer(function, made.body), outer(function, made.orelse)
     edit = Edit(start, end, f"{torch}.where({form}, {one}, {other})")

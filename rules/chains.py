@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find
+from transferlint.flow.once import once
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -52,13 +53,20 @@ def user(function: FunctionFacts, reg: Reg) -> Reg | None:
 
 def captured(function: FunctionFacts, slot: int) -> bool:
     """True for a variable that functions within this one read or bind."""
-    program = function.file.program
-    return any(
-        isinstance(made, p.Outer | p.StoreOuter) and find(program, inner, made.name) == (function.index, slot)
-        for inner in program.functions
-        if inner.parent >= 0 and inner.index != function.index
-        for made in inner.code
-    )
+    return (function.index, slot) in _captured(function.file.functions[0])
+
+
+@once
+def _captured(module: FunctionFacts) -> frozenset[tuple[int, int]]:
+    """The variables (function, slot) that functions within the one that binds them read or bind."""
+    program = module.file.program
+    found: set[tuple[int, int]] = set()
+    for inner in program.functions[1:]:
+        outer = (inner.code[reg] for reg in inner.lookup.of(p.Outer, p.StoreOuter))
+        read = {made.name for made in outer if isinstance(made, p.Outer | p.StoreOuter)}
+        places = {find(program, inner, name) for name in read}
+        found.update(place for place in places if place is not None and place[0] != inner.index)
+    return frozenset(found)
 
 
 def origin(function: FunctionFacts, reg: Reg) -> Reg:
@@ -88,5 +96,5 @@ def statement(function: FunctionFacts, reg: Reg) -> tuple[Reg, int] | None:
     if isinstance(function.code[at], p.Store | p.SetAttr | p.SetItem | p.StoreOuter | p.Discard | p.Return):
         first = min(first, function.span(at)[0]) if function.has_text(at) else first
     text = function.file.text
-    begin = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
+    begin = function.file.spans.line_start(first)
     return None if text[begin:first].strip() else (at, begin)

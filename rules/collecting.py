@@ -98,14 +98,14 @@ def _changed(function: FunctionFacts, slot: int) -> bool:
 
 
 def _loads(function: FunctionFacts, slot: int) -> list[Reg]:
-    return [r for r, made in enumerate(function.code) if isinstance(made, p.Load) and made.slot == slot]
+    return function.loads(slot)
 
 
 def _held(function: FunctionFacts, slot: int) -> bool:
     """True for a variable of this function alone."""
     if any(q.slot == slot for q in function.function.parameters) or captured(function, slot):
         return False
-    return not any(isinstance(made, p.Delete) and made.slot == slot for made in function.code)
+    return not function.function.lookup.about(p.Delete, slot)
 
 
 def _loop(function: FunctionFacts, reg: Reg, slot: int, own: set[Reg]) -> int | None:

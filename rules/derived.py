@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
+import heapq
 import re
 from collections.abc import Iterable, Iterator
 
-from transferlint.flow.operands import operands
+from transferlint.flow.once import once
+from transferlint.flow.operands import operands, users
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
@@ -28,29 +31,80 @@ TEXT = re.compile(
 )
 _INTO = frozenset("append extend add insert update appendleft".split())
 _OPEN = ("tqdm", "reversed", "list", "tuple", "iter")  # what hands on the elements of its argument
+_MOST = 1000  # instructions that are followed for one value
 _COUNT = -1  # stands for what `enumerate` counts
 _BEFORE = -1  # where parameters are bound
 
 
+class TooLong(Exception):
+    """More is computed from a value than is followed."""
+
+
 def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: Iterable[Slot] = ()) -> set[Reg]:
     """The registers that hold what is computed from `seeds` and from parameters; a seed itself is one. Variables are
-    followed up to where they are bound to something else; text is no longer of it."""
+    followed up to where they are bound to something else; text is no longer of it. Raises TooLong where that is more
+    than anybody follows."""
     found = set(seeds)
-    bound: dict[Slot, set[Reg]] = {slot: {_BEFORE} for slot in parameters}
-    where = _Where(function)
-    size = -1
-    while size != len(found) + sum(map(len, bound.values())):
-        size = len(found) + sum(map(len, bound.values()))
-        for reg, made in enumerate(function.code):
+    left = _MOST
+    where, rests = _Where(function), _resting(function)
+    pending = {user for seed in found for user in rests[seed]}
+    for parameter in parameters:
+        where.bind(parameter, _BEFORE)
+        pending.update(function.lookup.about(p.Load, parameter))
+    while pending:
+        # From front to back, so that all that is bound before a use is known when its turn comes; what is bound after
+        # it, in a loop around both, counts from the next turn on.
+        waiting = sorted(pending)
+        queued = set(waiting)
+        begun: set[Slot] = set()
+        again: set[tuple[Slot, int]] = set()
+        while waiting:
+            left -= 1
+            if not left:
+                raise TooLong
+            reg = heapq.heappop(waiting)
+            made = function.code[reg]
             slot = _rebound(function, made, found)
+            following: Iterable[Reg] = ()
             if slot is not None:
-                bound.setdefault(slot, set()).add(reg)
-            elif isinstance(made, p.Load):
-                at = bound.get(made.slot, set())
-                if any(where.reaches(store, reg, made.slot, at) for store in at):
-                    found.add(reg)
-            elif _carries(function, reg, made, found, through):
+                if where.bind(slot, reg):
+                    again.add((slot, where.loop(reg)))
+                    following = _after(function, slot, reg) if slot not in begun else ()
+                    begun.add(slot)
+            elif reg not in found and _holds(function, reg, made, found, through, where):
                 found.add(reg)
+                following = rests[reg]
+            for one in following:
+                if one not in queued:
+                    queued.add(one)
+                    heapq.heappush(waiting, one)
+        turning = _turning(function)
+        pending = {load for place in again for load in turning.get(place, ()) if load not in found}
+    return found
+
+
+def _holds(function: Function, reg: Reg, made: p.Instruction, found: set[Reg], through: str, where: _Where) -> bool:
+    """True where an instruction gives what is computed from a register found so far."""
+    if isinstance(made, p.Load):
+        return where.reached(reg, made.slot)
+    return _carries(function, reg, made, found, through)
+
+
+def _after(function: Function, slot: Slot, reg: Reg) -> list[Reg]:
+    """The uses of a variable behind a register."""
+    loads = function.lookup.about(p.Load, slot)
+    return loads[bisect.bisect_left(loads, reg) :]
+
+
+@once
+def _turning(function: Function) -> dict[tuple[Slot, int], list[Reg]]:
+    """The uses of variables in loops, by the outermost one."""
+    found: dict[tuple[Slot, int], list[Reg]] = {}
+    for reg in function.lookup.of(p.Load):
+        made = function.code[reg]
+        loop = _outermost(function)[function.lookup.regions[reg]]
+        if loop and isinstance(made, p.Load):
+            found.setdefault((made.slot, loop), []).append(reg)
     return found
 
 
@@ -67,14 +121,6 @@ def callee_name(function: Function, made: p.Instruction) -> str:
 def given(made: p.Call) -> tuple[Reg, ...]:
     """The arguments of a call, by place and by name."""
     return (*made.args, *(reg for _, reg in made.keywords))
-
-
-def regions(function: Function) -> list[int]:
-    """The region of every register."""
-    found = [0] * len(function.code)
-    for block in function.blocks:
-        found[block.start : block.end] = [block.region] * (block.end - block.start)
-    return found
 
 
 def loops(function: Function, region: int) -> Iterator[int]:
@@ -161,30 +207,100 @@ def _root(function: Function, reg: Reg) -> Slot | None:
     return made.slot
 
 
+@once
+def _resting(function: Function) -> list[list[Reg]]:
+    """By register, those that may be computed from it: its users, and for what a loop goes over, what the loop's
+    targets hold."""
+    found = [list(one) for one in users(function)]
+    for reg in function.lookup.of(p.Unpack):
+        iterable = _gone_over(function, reg)
+        if iterable is not None and iterable >= 0:
+            found[iterable].append(reg)
+    return found
+
+
 class _Where:
-    """Which bindings of a variable a use of it may see."""
+    """Which uses of a variable may see what was bound to it so far, as more and more of its bindings are known: those
+    between which and the use no other binding lies that is made whenever the use is."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.regions = regions(function)
-        self.stores: dict[Slot, list[Reg]] = {}
-        for reg, made in enumerate(function.code):
-            if isinstance(made, p.Store):
-                self.stores.setdefault(made.slot, []).append(reg)
+        self.regions = function.lookup.regions
+        self._bound: dict[Slot, list[Reg]] = {}
+        self._last: dict[tuple[Slot, int], Reg] = {}  # by the outermost loop, the last that is bound in it
 
-    def reaches(self, store: Reg, load: Reg, slot: Slot, bound: set[Reg]) -> bool:
-        """True where no other binding, that is made whenever the use is, lies between the binding and the use."""
-        others = [reg for reg in self.stores.get(slot, ()) if reg not in bound]
-        if store < load:
-            return not any(store < reg < load and self._encloses(reg, load) for reg in others)
-        common = set(loops(self.function, self.regions[store])) & set(loops(self.function, self.regions[load]))
-        return bool(common) and not any(
-            reg < load and self._encloses(reg, load) and common & set(loops(self.function, self.regions[reg]))
-            for reg in others
-        )
+    def bind(self, slot: Slot, reg: Reg) -> bool:
+        """Note a binding; False where it is known."""
+        known = self._bound.setdefault(slot, [])
+        at = bisect.bisect_left(known, reg)
+        if at < len(known) and known[at] == reg:
+            return False
+        known.insert(at, reg)
+        if reg >= 0 and (loop := self.loop(reg)):
+            self._last[slot, loop] = max(self._last.get((slot, loop), reg), reg)
+        return True
 
-    def _encloses(self, reg: Reg, inner: Reg) -> bool:
-        at = self.regions[inner]
-        while at > 0 and at != self.regions[reg]:
+    def reached(self, load: Reg, slot: Slot) -> bool:
+        """Whether a use sees one of the bindings that are known."""
+        known = self._bound.get(slot, [])
+        before = bisect.bisect_left(known, load)
+        if before and not self._made_between(slot, known[before - 1], load):
+            return True
+        loop = self.loop(load)
+        if not loop or self._last.get((slot, loop), -1) < load:
+            return False
+        loops = _outermost(self.function)
+        return not any(self._other(slot, region, load) for region in self._around(load) if loops[region] == loop)
+
+    def _made_between(self, slot: Slot, store: Reg, load: Reg) -> bool:
+        """True where the variable is bound between the two, in a region around the use."""
+        stores = _stores(self.function)
+        for region in self._around(load):
+            here = stores.get((slot, region), ())
+            at = bisect.bisect_right(here, store)
+            if at < len(here) and here[at] < load:
+                return True
+        return False
+
+    def _other(self, slot: Slot, region: int, load: Reg) -> bool:
+        """True where something else is bound before the use, directly in a region."""
+        known = self._bound.get(slot, [])
+        for store in _stores(self.function).get((slot, region), ()):
+            if store >= load:
+                return False
+            at = bisect.bisect_left(known, store)
+            if at == len(known) or known[at] != store:
+                return True
+        return False
+
+    def _around(self, reg: Reg) -> Iterator[int]:
+        at = self.regions[reg]
+        while at > 0:
+            yield at
             at = self.function.regions[at].parent
-        return at == self.regions[reg]
+        yield 0
+
+    def loop(self, reg: Reg) -> int:
+        """The outermost loop around a register; 0 for none."""
+        return _outermost(self.function)[self.regions[reg]]
+
+
+@once
+def _stores(function: Function) -> dict[tuple[Slot, int], list[Reg]]:
+    """Where a variable is bound directly in a region."""
+    found: dict[tuple[Slot, int], list[Reg]] = {}
+    for reg in function.lookup.of(p.Store):
+        made = function.code[reg]
+        assert isinstance(made, p.Store)
+        found.setdefault((made.slot, function.lookup.regions[reg]), []).append(reg)
+    return found
+
+
+@once
+def _outermost(function: Function) -> list[int]:
+    """By region, the outermost loop around it, itself included; 0 for none."""
+    found: list[int] = []
+    for number, region in enumerate(function.regions):
+        above = found[region.parent] if 0 <= region.parent < number else 0
+        found.append(above or (number if region.kind in ("for", "while", "comprehension") else 0))
+    return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.host_only import host_only_use
 from transferlint.flow.names import ident
+from transferlint.flow.once import once
 from transferlint.flow.roles import reference
 from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import (
@@ -161,20 +163,24 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
     none has one."""
     best = max((fix.safety for fix in fixes if fix is not None), default=None)
     edits: set[Edit] = set()
+    placed: list[tuple[int, int, str]] = []
     fixed: list[Transfer] = []
     title = ""
     for transfer, fix in zip(group, fixes, strict=True):
         if fix is None or fix.safety != best:
             continue
-        if not edits.issuperset(fix.edits) and any(_clash(a, b) for a in fix.edits for b in edits):
+        if not edits.issuperset(fix.edits) and any(_clashes(edit, placed) for edit in fix.edits):
             continue
+        for edit in set(fix.edits) - edits:
+            bisect.insort(placed, (edit.start, edit.end, edit.text))
         title = title or fix.title
         edits.update(fix.edits)
         fixed.append(transfer)
     if best is None:
         return None
-    left = [transfer for transfer in group if transfer not in fixed]
-    title += _at(function, [] if group[0] in fixed else fixed[:1]) + _remaining(function, left)
+    kept = set(map(id, fixed))
+    left = [transfer for transfer in group if id(transfer) not in kept]
+    title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
     return Fix(title, best, in_order(edits))
 
 
@@ -183,6 +189,16 @@ def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix
     rest = [transfer for transfer in group if transfer is not one]
     where = _at(function, [] if one is group[0] else [one])
     return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest))
+
+
+def _clashes(edit: Edit, placed: list[tuple[int, int, str]]) -> bool:
+    """Whether an edit cannot be made with others, in order, which do not clash: only those at its place can."""
+    at = bisect.bisect_left(placed, (edit.start, -1, ""))
+    near = list(placed[max(at - 2, 0) : at])
+    while at < len(placed) and placed[at][0] <= edit.end:
+        near.append(placed[at])
+        at += 1
+    return any(_clash(edit, Edit(*other)) for other in near)
 
 
 def _clash(a: Edit, b: Edit) -> bool:
@@ -248,19 +264,34 @@ def once_a_request(function: FunctionFacts, reg: Reg, depth: int = _CALLS) -> bo
     warmth = function.warmth(reg)
     if warmth.caller is None:
         return not warmth.seen and _gives_in_turns(function)
-    file = function.file
-    if depth == 0 or warmth.caller[0] != file.path:
+    if depth == 0 or warmth.caller[0] != function.file.path:
         return False
-    own = ident(file.path, function.index)
-    called = [(other, at) for other in file.functions for at, name in other.calls.items() if name == own]
+    return _asked_once_a_request(function, depth)
+
+
+@once
+def _asked_once_a_request(function: FunctionFacts, depth: int) -> bool:
+    """True where all that calls a function where it is hot stands at such a place, up to a depth."""
+    called = _calls(function.file.functions[0]).get(ident(function.file.path, function.index), ())
     asking = [(other, at) for other, at in called if other is not function and other.warmth(at).hot]
     return bool(asking) and all(once_a_request(other, at, depth - 1) for other, at in asking)
 
 
+@once
+def _calls(module: FunctionFacts) -> dict[str, list[tuple[FunctionFacts, Reg]]]:
+    """The calls in a file, by what they call (an ident)."""
+    found: dict[str, list[tuple[FunctionFacts, Reg]]] = {}
+    for other in module.file.functions:
+        for at, name in other.calls.items():
+            found.setdefault(name, []).append((other, at))
+    return found
+
+
+@once
 def _gives_in_turns(function: FunctionFacts) -> bool:
     """True for a generator that yields in a loop of its own."""
-    made = function.code
-    return any(isinstance(one, p.Yield) and not one.many and function.loops(at) for at, one in enumerate(made))
+    yields = ((at, function.code[at]) for at in function.of(p.Yield))
+    return any(isinstance(one, p.Yield) and not one.many and function.loops(at) for at, one in yields)
 
 
 def put_there(function: FunctionFacts, reg: Reg) -> bool:
@@ -273,9 +304,11 @@ def put_there(function: FunctionFacts, reg: Reg) -> bool:
         return True
     if value.flags & FROM_PARAMETER:
         return False
-    put = {t.register for t in function.transfers if t.kind in (MOVE, BUILD) and t.places & ON_DEVICE}
-    made = {r for r in value.why if 0 <= r < len(function.values) and function.values[r].flags & FRESH}
-    return bool(value.uploads & put or set(value.why) & put or made)
+    sites = {r for r in (*value.uploads, *value.why) if 0 <= r < len(function.values)}
+    put = (t for r in sites for t in function.transfers_at(r))
+    if any(t.kind in (MOVE, BUILD) and t.places & ON_DEVICE for t in put):
+        return True
+    return any(function.values[r].flags & FRESH for r in value.why if 0 <= r < len(function.values))
 
 
 def likely(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> bool:

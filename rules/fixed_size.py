@@ -34,6 +34,11 @@ def of_fixed_size(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     )
 
 
+def _before(function: FunctionFacts, at: int) -> str:
+    """What stands before an offset in its line."""
+    return function.file.text[function.file.spans.line_start(at) : at]
+
+
 def _selection(function: FunctionFacts, reg: Reg) -> tuple[Reg, Reg] | None:
     """The tensor and the mask of `x[mask]`, `x.masked_select(mask)` and `torch.masked_select(x, mask)`."""
     made = function.code[reg]
@@ -99,7 +104,7 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     bound, and computed also where the mask says no."""
     at = transfer.register
     made = function.code[at]
-    if isinstance(made, p.Subscript):
+    if isinstance(made, p.Subscript) and function.has_text(made.index):
         sets = [r for r in _sets(function, made) if function.text(_index(function, r)) == function.text(made.index)]
         at, made = (sets[0], function.code[sets[0]]) if len(sets) == 1 else (at, made)
     if not isinstance(made, p.SetItem) or not _is_mask(function, made.index):
@@ -159,7 +164,7 @@ def _line(function: FunctionFacts, made: p.SetItem) -> tuple[int, int]:
     """The offsets of an assignment that begins its line; (-1, -1) where it does not."""
     text = function.file.text
     start = function.span(made.object)[0]
-    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    begin = function.file.spans.line_start(start)
     if text[begin:start].strip() or not function.has_text(made.value):
         return -1, -1
     value = made.value
@@ -224,4 +229,4 @@ def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def _commented(function: FunctionFacts, start: int, end: int) -> bool:
-    return any(s < end and e > start for s, e in function.file.spans.comments())
+    return function.file.spans.commented(start, end)

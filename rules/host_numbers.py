@@ -17,6 +17,7 @@ from .importing import torch_name
 from .rewriting import after, cut, outer
 from .statement_text import if_statement, statement_at
 
+_MOST = 20  # uses of a number that anybody would rewrite
 _RANDOM = frozenset(f"torch.{name}" for name in "randint rand randn randperm".split())
 _OPPOSITE = {"!=": "==", "==": "!=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
@@ -45,7 +46,7 @@ def _drawn_there(function: FunctionFacts, subject: Reg) -> Fix | None:
     text = function.file.text
     found = re.search(r",\s*device\s*=\s*$", text[function.span(maker)[0] : outer(function, device)[0]])
     start = function.span(maker)[0] + found.start() if found is not None else -1
-    if start < 0 or any(s < stop and e > start for s, e in function.file.spans.comments()):
+    if start < 0 or function.file.spans.commented(start, stop):
         return None
     return Fix("draw it where it is used, on the host", Safety.UNSAFE, (Edit(start, stop, ""),))
 
@@ -57,8 +58,8 @@ def _bound(function: FunctionFacts, reg: Reg) -> Reg | None:
         return origin(function, reg)
     if not isinstance(made, p.Attr):
         return None
-    sets = [one for one in function.code if isinstance(one, p.SetAttr) and one.name == made.name]
-    return sets[0].value if len(sets) == 1 else None
+    sets = [function.code[r] for r in function.attributes(made.name, p.SetAttr)]
+    return sets[0].value if len(sets) == 1 and isinstance(sets[0], p.SetAttr) else None
 
 
 def _only_host(function: FunctionFacts, maker: Reg) -> bool:
@@ -68,8 +69,7 @@ def _only_host(function: FunctionFacts, maker: Reg) -> bool:
         made = function.code[user]
         if isinstance(made, p.SetAttr) and made.value == maker:
             for other in function.file.functions:
-                reads = [r for r, one in enumerate(other.code) if isinstance(one, p.Attr) and one.name == made.name]
-                if not all(serves_host(other, r) for r in reads):
+                if not all(serves_host(other, r) for r in other.attributes(made.name)):
                     return False
             return True
     return serves_host(function, maker)
@@ -81,9 +81,11 @@ def _checked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     stored = function.code[users[0]] if len(users) == 1 else None
     if method(function, transfer.register) != "item" or not isinstance(stored, p.Store) or transfer.subject is None:
         return None
-    loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == stored.slot]
-    asked = [one for one in function.code if isinstance(one, p.Test)]
-    tests = [one for one in asked if not set(loads).isdisjoint(function.expression(one.value))]
+    loads = function.loads(stored.slot)
+    if len(loads) > _MOST:
+        return None
+    asked = sorted({r for load in loads for r in function.around(load)})
+    tests = [one for r in asked if isinstance(one := function.code[r], p.Test)]
     made = function.code[tests[0].value] if len(tests) == 1 and tests[0].kind == "if" else None
     if not isinstance(made, p.Compare) or len(made.operators) != 1 or made.operators[0] not in _OPPOSITE:
         return None
@@ -96,7 +98,7 @@ def _checked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     torch, imports = torch_name(function, transfer.register)
     if begin is None or not torch or not all(start <= function.span(r)[0] < end for r in loads):
         return None
-    if any(s < end and e > start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     slot_name = function.function.slot_names[stored.slot]
     words = [
@@ -114,7 +116,7 @@ def _statement_start(function: FunctionFacts, transfer: Transfer) -> tuple[int, 
     """The offsets of the assignment that a read is."""
     text = function.file.text
     at = function.span(transfer.register)[0]
-    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    line = function.file.spans.line_start(at)
     start = line + len(text[line:at]) - len(text[line:at].lstrip())
     found = statement_at(text, start)
     return (start, start + len(found[0])) if found is not None and isinstance(found[1], ast.Assign) else None

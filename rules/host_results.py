@@ -7,7 +7,8 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
-from transferlint.flow.operands import operands
+from transferlint.flow.once import once
+from transferlint.flow.operands import operands, users
 from transferlint.flow.transfers import BUILD, COPY_INTO, HOST_INDEX, MOVE, Transfer
 from transferlint.flow.values import HOST, ON_DEVICE, SCALAR, TENSOR
 from transferlint.knowledge import roles
@@ -15,7 +16,7 @@ from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
-from .derived import ALL, PARTS, TEXT, WHOLE, callee_name, derived, given, loops, regions
+from .derived import ALL, PARTS, TEXT, WHOLE, TooLong, callee_name, derived, given, loops
 
 # What makes files of results, pictures of arrays, models of the host.
 _MADE = re.compile(
@@ -37,6 +38,15 @@ _BACK = frozenset({MOVE, BUILD, COPY_INTO})
 
 
 def host_result(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the one copy of a whole tensor that the host has to have, where what becomes of it can be followed."""
+    try:
+        return _host_result(function, transfer)
+    except TooLong:
+        function.file.cut.add(function.function.qualname)
+        return False
+
+
+def _host_result(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for the one copy of a whole tensor that the host has to have, where nothing of it goes back to the device:
     text, pictures or a model of numpy are made of it; or, outside all loops, it is gone over, packed into the result,
     or the one copy of several counts."""
@@ -83,7 +93,7 @@ def _large(function: FunctionFacts, transfer: Transfer) -> bool:
 def gone_over(function: Function, whole: set[Reg]) -> bool:
     """True where a loop goes over the value of some registers, or looks up one element of it after the other. One that
     only makes a list of it, or keeps each element, does not count."""
-    where = regions(function)
+    where = function.lookup.regions
     for reg in whole:
         made = function.code[reg]
         if isinstance(made, p.Next) and not _listed(function, made.region) and not _kept(function, made.region, whole):
@@ -102,7 +112,8 @@ def _varies(function: Function, index: Reg) -> bool:
 
 def _listed(function: Function, region: int) -> bool:
     """True for a comprehension of the elements themselves, or of each as a number."""
-    for made in function.code:
+    for reg in function.lookup.of(p.Collect):
+        made = function.code[reg]
         if isinstance(made, p.Collect) and made.region == region:
             value = function.code[made.value]
             return isinstance(value, p.Load) or callee_name(function, value) in _PLAIN
@@ -113,12 +124,12 @@ def _kept(function: Function, region: int, whole: set[Reg]) -> bool:
     """True for a loop that does nothing with the elements but add them to a list or a table."""
     targets = function.regions[region].target_slots
     loads = {r for r in whole if isinstance(made := function.code[r], p.Load) and made.slot in targets}
-    users = [(made, loads.intersection(operands(made))) for made in function.code]
+    using = (function.code[user] for user in {user for load in loads for user in users(function)[load]})
     return bool(loads) and all(
         (callee_name(function, made) in ("append", "add") and isinstance(made, p.Call) and used.issubset(made.args))
         or (isinstance(made, p.SetItem) and used == {made.value})
-        for made, used in users
-        if used
+        for made in using
+        if (used := loads.intersection(operands(made)))
     )
 
 
@@ -142,21 +153,26 @@ def _element(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:
 
 def _goes_back(function: FunctionFacts, computed: set[Reg]) -> bool:
     """True where something computed of the copy is put on the device, or meets there what is on it."""
+    return not computed.isdisjoint(_put_back(function))
+
+
+@once
+def _put_back(function: FunctionFacts) -> frozenset[Reg]:
+    """The registers of what is put on the device, or meets there what is on it."""
+    found: set[Reg | None] = set()
     for transfer in function.transfers:
         if (transfer.kind in _BACK and transfer.places & ~HOST) or transfer.kind == HOST_INDEX:
             made = function.code[transfer.register]
             parts = given(made) if isinstance(made, p.Call) else (made.index,) if isinstance(made, p.Subscript) else ()
-            if transfer.subject in computed or any(part in computed for part in parts):
-                return True
-    for made in function.code:
-        if isinstance(made, p.SetItem) and made.value in computed and _there(function, made.object):
-            return True
-        if isinstance(made, p.Binary):
-            if made.left in computed and _there(function, made.right):
-                return True
-            if made.right in computed and _there(function, made.left):
-                return True
-    return False
+            found.update((transfer.subject, *parts))
+    for reg in function.of(p.SetItem, p.Binary):
+        made = function.code[reg]
+        if isinstance(made, p.SetItem) and _there(function, made.object):
+            found.add(made.value)
+        elif isinstance(made, p.Binary):
+            found.update([made.left] if _there(function, made.right) else [])
+            found.update([made.right] if _there(function, made.left) else [])
+    return frozenset(reg for reg in found if reg is not None)
 
 
 def _there(function: FunctionFacts, reg: Reg) -> bool:
@@ -167,7 +183,8 @@ def _there(function: FunctionFacts, reg: Reg) -> bool:
 
 def _gives_tensors(function: FunctionFacts, computed: set[Reg]) -> bool:
     """True where the function gives back tensors that are computed of the copy: its callers may put them back."""
-    for made in function.code:
+    for at in function.of(p.Return):
+        made = function.code[at]
         if isinstance(made, p.Return) and made.value is not None:
             value = function.code[made.value]
             for reg in value.items if isinstance(value, p.Sequence) else (made.value,):
@@ -178,7 +195,8 @@ def _gives_tensors(function: FunctionFacts, computed: set[Reg]) -> bool:
 
 def _consumed(function: Function, parts: set[Reg]) -> bool:
     """True where a call makes text, files, pictures or a model of the host of what is computed of the copy."""
-    for made in function.code:
+    for user in sorted({user for part in parts for user in users(function)[part]}):
+        made = function.code[user]
         if not isinstance(made, p.Call) or not any(argument in parts for argument in given(made)):
             continue
         name = callee_name(function, made)
@@ -195,8 +213,9 @@ def _consumed(function: Function, parts: set[Reg]) -> bool:
 
 def _packed(function: FunctionFacts, whole: set[Reg], computed: set[Reg]) -> bool:
     """True where a function of the checked source goes over the copy, on the host, to make the result of it."""
-    for reg, made in enumerate(function.code):
-        if isinstance(made, p.Call) and reg in computed and any(argument in whole for argument in given(made)):
+    for reg in sorted(computed):
+        made = function.code[reg]
+        if isinstance(made, p.Call) and any(argument in whole for argument in given(made)):
             found = _called(function, reg, whole)
             if found is not None and gone_over(found[0], derived(found[0], (), WHOLE, {found[1]})):
                 return True
@@ -234,7 +253,9 @@ def _counts(function: FunctionFacts, reg: Reg) -> bool:
     if callee_name(function.function, made) not in ("stack", "cat"):
         return False
     whole = derived(function.function, {reg}, WHOLE)
-    unpacked = [r for r, one in enumerate(function.code) if isinstance(one, p.Unpack) and one.value in whole]
+    unpacked = [
+        r for r in function.of(p.Unpack) if isinstance(one := function.code[r], p.Unpack) and one.value in whole
+    ]
     stores = [one for r in unpacked for u in function.users(r) if isinstance(one := function.code[u], p.Store)]
     names = [function.function.slot_names[one.slot] for one in stores]
     return len(names) > 1 and all(_COUNTS.search(name) for name in names)
@@ -261,7 +282,8 @@ def _fitted(function: FunctionFacts, reg: Reg) -> bool:
     whole = derived(function.function, {reg}, WHOLE)
     calling = function.file.functions[caller[1]]
     call = calling.code[caller[2]]
-    for made in function.code:
+    for user in sorted({user for one in whole for user in function.users(one)}):
+        made = function.code[user]
         if callee_name(function.function, made) not in ("extend", "append") or not isinstance(made, p.Call):
             continue
         callee = function.code[made.function]
@@ -276,8 +298,9 @@ def _fitted(function: FunctionFacts, reg: Reg) -> bool:
 
 def _learns(function: FunctionFacts, slot: int) -> bool:
     """True where what a variable holds is handed to `partial_fit`, here or in a function of the file."""
-    loads = {r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == slot}
-    for reg, made in enumerate(function.code):
+    loads = set(function.loads(slot))
+    for reg in sorted({user for load in loads for user in function.users(load)}):
+        made = function.code[reg]
         if not isinstance(made, p.Call) or not any(argument in loads for argument in given(made)):
             continue
         if callee_name(function.function, made) == "partial_fit":
@@ -289,9 +312,10 @@ def _learns(function: FunctionFacts, slot: int) -> bool:
 
 
 def _fits(function: Function, parts: set[Reg]) -> bool:
+    using = (function.code[user] for part in parts for user in users(function)[part])
     return any(
         isinstance(made, p.Call)
         and callee_name(function, made) == "partial_fit"
         and any(argument in parts for argument in given(made))
-        for made in function.code
+        for made in using
     )

@@ -64,7 +64,7 @@ def _use(function: FunctionFacts, at: Reg, user: Reg) -> list[Reg] | None:
     if isinstance(made, p.Sequence):  # of several indices or sizes
         return [] if all(_takes_numbers(function, r) for r in function.users(user)) else None
     if isinstance(made, p.Store) and not captured(function, made.slot):
-        return [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == made.slot]
+        return function.loads(made.slot)
     return None
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 import sys
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -17,17 +19,21 @@ def torch_name(function: FunctionFacts, reg: Reg) -> tuple[str, tuple[Edit, ...]
     """The name under which torch can be used at a register, and the edits that make it so: none where the file imports
     it, else the line `import torch` among the file's imports. "" where the name is taken, or there is no place."""
     module = function.file.functions[0]
-    for name, slot in module.function.slots.items():
-        if function.file.placement.names.bound(0, slot) == "torch" and not _hidden(function, name):
+    for name in _names(module):
+        if not _hidden(function, name):
             return name, ()
-    program = function.file.program
-    taken = any("torch" in other.slots for other in program.functions)
-    read = any(isinstance(made, p.Outer) and made.name == "torch" for other in program.functions for made in other.code)
-    at = -1 if taken or read else _place(module)
+    at = _place(module)
     if at < 0 or at > function.span(reg)[0]:
         return "", ()
     newline = "\r\n" if "\r\n" in function.file.text else "\n"
     return "torch", (Edit(at, at, f"import torch{newline}"),)
+
+
+@once
+def _names(module: FunctionFacts) -> tuple[str, ...]:
+    """What the module calls torch."""
+    bound = module.file.placement.names.bound
+    return tuple(name for name, slot in module.function.slots.items() if bound(0, slot) == "torch")
 
 
 def _hidden(function: FunctionFacts, name: str) -> bool:
@@ -41,15 +47,21 @@ def _hidden(function: FunctionFacts, name: str) -> bool:
     return False
 
 
+@once
 def _place(module: FunctionFacts) -> int:
     """The offset of the import before which `import torch` belongs: the first of torch's own, else the first that is
-    not the standard library's, else the first; -1 where there is none."""
+    not the standard library's, else the first; -1 where there is none, and where the name is taken."""
+    functions = module.file.program.functions
+    if any("torch" in other.slots or other.lookup.named(p.Outer, "torch") for other in functions):
+        return -1
     found: list[tuple[str, int]] = []
-    for reg, made in enumerate(module.code):
+    starts = [match.start() for match in _STATEMENT.finditer(module.file.text)]
+    for reg in module.of(p.Import):
+        made = module.code[reg]
         if isinstance(made, p.Import) and module.region(reg) == 0 and made.module != "__future__":
-            starts = [match.start() for match in _STATEMENT.finditer(module.file.text, 0, module.span(reg)[0])]
-            if starts:
-                found.append((made.module.partition(".")[0], starts[-1]))
+            at = bisect.bisect_left(starts, module.span(reg)[0])
+            if at:
+                found.append((made.module.partition(".")[0], starts[at - 1]))
     own = [at for root, at in found if root == "torch"]
     others = [at for root, at in found if root not in sys.stdlib_module_names]
     return next(iter((*own, *others, *(at for _, at in found))), -1)

@@ -182,7 +182,7 @@ def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
     if isinstance(made, p.Store):
         if any(made.slot in region.target_slots for region in function.function.regions):
             return None
-        return [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == made.slot]
+        return function.loads(made.slot)
     if isinstance(made, p.Return | p.Yield | p.Discard):
         return []
     if isinstance(made, p.SetAttr | p.SetItem):

@@ -3,9 +3,11 @@ while the device has nothing to do."""
 
 from __future__ import annotations
 
+import bisect
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
 from transferlint.flow.values import DTYPE, HOST_VALUE, NAME, ON_DEVICE, TENSOR
 from transferlint.model import Direction
@@ -37,24 +39,22 @@ def timed(function: FunctionFacts, reg: Reg) -> bool:
     """True for a wait that makes a clock right, but not in a loop that trains: there it takes from each step what it
     measures, unless the times are what the loop is for."""
     loop = next(iter(function.loops(reg)), None)
-    trains = loop is not None and any(
-        isinstance(made, p.Attr) and made.name == "backward" and function.inside(at, loop)
-        for at, made in enumerate(function.code)
-    )
+    trains = loop is not None and any(function.inside(at, loop) for at in function.attributes("backward"))
     return clocked(function, reg) and not (trains and loop is not None and not keeps_times(function, loop))
 
 
+@once
 def keeps_times(function: FunctionFacts, loop: int) -> bool:
     """True for a loop that puts the time of every turn into a list which the function made before it:
     `times.append(time.time() - start)`, also by a variable of that difference."""
     return any(
-        isinstance(made, p.Call)
+        isinstance(made := function.code[at], p.Call)
         and len(made.args) == 1
         and method(function, at) == "append"
         and function.inside(at, loop)
         and _own_list(function, at, loop)
         and _difference(function, made.args[0])
-        for at, made in enumerate(function.code)
+        for at in function.of(p.Call)
     )
 
 
@@ -85,20 +85,24 @@ def _difference(function: FunctionFacts, reg: Reg) -> bool:
 def nothing_left(function: FunctionFacts, reg: Reg) -> bool:
     """True for a read that waits for nothing: the wait of a measurement stands before it, and nothing between them
     starts work on the device."""
-    for transfer in function.transfers:
-        wait = transfer.register
-        if transfer.kind != SYNCHRONIZE or wait >= reg or not _WHOLE.search(transfer.api):
-            continue
-        waits = function.warmth(wait)
-        if (
-            transfer.inside is None
-            and _follows(function, wait, reg)
-            and timed(function, wait)
-            and waits.hot
-            and not any(_starts_work(function, at) for at in range(wait + 1, reg))
-        ):
-            return True
-    return False
+    work = _work(function)
+    began = work[bisect.bisect_left(work, reg) - 1] if work and work[0] < reg else -1
+    waits = _timed_waits(function)
+    near = waits[bisect.bisect_left(waits, began) : bisect.bisect_left(waits, reg)]
+    return any(_follows(function, wait, reg) for wait in near)
+
+
+@once
+def _timed_waits(function: FunctionFacts) -> list[Reg]:
+    """The waits for the whole device that a measurement needs, in hot code."""
+    waits = (t for t in function.transfers if t.kind == SYNCHRONIZE and _WHOLE.search(t.api) and t.inside is None)
+    return [t.register for t in waits if timed(function, t.register) and function.warmth(t.register).hot]
+
+
+@once
+def _work(function: FunctionFacts) -> list[Reg]:
+    """What starts work on the device, in order."""
+    return [reg for reg in range(len(function.code)) if _starts_work(function, reg)]
 
 
 def _follows(function: FunctionFacts, first: Reg, second: Reg) -> bool:
@@ -127,16 +131,28 @@ def guards_copy(function: FunctionFacts, transfer: Transfer) -> bool:
     loops = function.loops(wait)
     if not transfer.api.endswith(("synchronize", "synchronize()")):
         return False
+    first = _begun(function).get(loops[0] if loops else 0, wait)
+    return first < wait
+
+
+@once
+def _begun(function: FunctionFacts) -> dict[int, Reg]:
+    """By loop (0: all of the function), the first copy to the host in it that nobody waits for."""
     begun = [
         one.register
         for one in function.transfers
         if one.non_blocking and one.kind in (DOWNLOAD, COPY_INTO) and one.direction is Direction.D2H
     ]
-    for at, made in enumerate(function.code[:wait]):
+    for at in function.of(p.Call):
+        made = function.code[at]
         callee = function.code[made.function] if isinstance(made, p.Call) else None
         if isinstance(callee, p.Attr | p.Outer) and _COPIES.search(callee.name):
             begun.append(at)
-    return any(at < wait and function.loops(at)[-len(loops) or len(function.loops(at)) :] == loops for at in begun)
+    found: dict[int, Reg] = {}
+    for at in begun:
+        for loop in (0, *function.loops(at)):
+            found[loop] = min(found.get(loop, at), at)
+    return found
 
 
 # What is wrong, or raises, on the host before the device is done (docs.pytorch.org torch.cuda.Event, torch.cuda).

@@ -184,9 +184,10 @@ def _sliced(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     x = function.file.text[slice(*outer(function, whole.object))]
     stored = [function.code[r] for r in function.users(at)]
     if len(stored) == 1 and isinstance(stored[0], p.Store) and isinstance(load := function.code[whole.object], p.Load):
-        before = re.search(r"(?:^|[\r\n])([ \t]*)(\w+) *= *$", function.file.text[:start])
+        begin = function.file.spans.line_start(start)
+        before = re.search(r"^([ \t]*)(\w+) *= *$", function.file.text[begin:start])
         if load.slot == stored[0].slot and before is not None:
-            return _edited(function, cut(function, before.start(2), end))
+            return _edited(function, cut(function, begin + before.start(2), end))
     return _edited(function, Edit(start, end, x))
 
 
@@ -196,7 +197,7 @@ def _all(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def _edited(function: FunctionFacts, edit: Edit) -> Fix | None:
-    if any(s < edit.end and e > edit.start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(edit.start, edit.end):
         return None
     return Fix(_WHOLE, Safety.DISPLAY, (edit,))
 

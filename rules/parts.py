@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.values import HOST, HOST_VALUE, TENSOR
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
+from transferlint.syntax.program import Reg, Slot
 
 from .chains import called, captured
 from .detection import brief
@@ -124,24 +126,43 @@ def _loads(function: FunctionFacts, store: Reg) -> list[Part | Reg] | None:
     assert isinstance(made, p.Store)
     if captured(function, made.slot) or function.function.kind in ("module", "class"):
         return None
-    others = [r for r in function.stores(made.slot) if r != store]
-    after = min((r for r in others if r > store), default=len(function.code))
+    stores, loads = function.stores(made.slot), function.loads(made.slot)
+    following = bisect.bisect_right(stores, store)
+    after = stores[following] if following < len(stores) else len(function.code)
     loops = function.loops(store)
-    again = not loops or any(r < store and function.loops(r)[:1] == loops[:1] for r in others)
+    # Whether it is bound before in the same loop: then what is read elsewhere may be something else.
+    again = not loops or bool(_stores_in(function, made.slot, loops[0])[:1] < [store])
     found: list[Part | Reg] = []
-    for reg, load in enumerate(function.code):
-        if not isinstance(load, p.Load) or load.slot != made.slot:
-            continue
-        if store < reg < after:
-            around = function.loops(reg)
-            if around != loops[len(loops) - len(around) :]:
-                return None  # in a loop of its own
-            found.append(reg)
-        elif not again or (reg > after and function.loops(reg) != loops):
-            return None
+    first, last = bisect.bisect_right(loads, store), bisect.bisect_left(loads, after)
+    for reg in loads[first:last]:
+        around = function.loops(reg)
+        if around != loops[len(loops) - len(around) :]:
+            return None  # in a loop of its own
+        found.append(reg)
+    if len(found) < len(loads) and not again:
+        return None
+    if any(
+        place != tuple(loops) and loads_there[-1] > after for place, loads_there in _loads_by_loops(function, made.slot)
+    ):
+        return None
     if after < len(function.code) and function.region(after) != function.region(store):
         return None
     return found
+
+
+@once
+def _stores_in(function: FunctionFacts, slot: Slot, loop: int) -> list[Reg]:
+    """Where a variable is bound in a loop, but in no loop within it."""
+    return [reg for reg in function.stores(slot) if function.loops(reg)[:1] == [loop]]
+
+
+@once
+def _loads_by_loops(function: FunctionFacts, slot: Slot) -> list[tuple[tuple[int, ...], list[Reg]]]:
+    """Where a variable is read, by the loops around."""
+    found: dict[tuple[int, ...], list[Reg]] = {}
+    for reg in function.loads(slot):
+        found.setdefault(tuple(function.loops(reg)), []).append(reg)
+    return list(found.items())
 
 
 def _after(function: FunctionFacts, at: Reg, subscript: Reg) -> str:

@@ -102,5 +102,5 @@ def _switch(function: FunctionFacts, reg: Reg, side: bool) -> Iterator[_Conditio
         return
     if function.function.slot_names[owner.slot] != "self":
         return
-    if not any(isinstance(one, p.SetAttr) and one.name == made.name for one in function.code):
+    if not function.attributes(made.name, p.SetAttr):
         yield made.name, side

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, SHAPE, TRUTH, Transfer
 from transferlint.flow.values import CONTAINER, HOST_VALUE, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.model import Edit, Fix, Safety
@@ -193,7 +193,7 @@ def _outermost(function: FunctionFacts, whole: Reg, index: Reg) -> tuple[int, Sa
     for region in function.loops(whole):
         loop = function.function.regions[region]
         turns |= made.slot in loop.target_slots
-        holds = Invariance(function, region).holds(whole)
+        holds = invariance(function, region).holds(whole)
         if not holds and (found is not None or not _steady(function, region, whole)):
             break
         if turns and loop.kind in ("for", "comprehension"):
@@ -241,7 +241,7 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     source = _gone_over(function, store.value) if isinstance(store, p.Store) else None
     if source is None or source == subject or any(q.slot == made.slot for q in function.function.parameters):
         return None
-    loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == made.slot]
+    loads = function.loads(made.slot)
     value = function.values[source]
     text = operand(function, source)
     known = value.places & ON_DEVICE or (transfer.kind == DOWNLOAD and value.kinds == UNKNOWN)
@@ -262,7 +262,7 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if isinstance(function.code[source], p.Call):
         if method(function, source) in _COPIES:
             return None
-    elif not Invariance(function, region).holds(source):
+    elif not invariance(function, region).holds(source):
         if not _steady(function, region, source):
             return None
         safety = Safety.DISPLAY

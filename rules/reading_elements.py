@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import HOST_VALUE, ON_DEVICE, TENSOR
 from transferlint.model import Edit, Fix, Safety
@@ -129,7 +129,7 @@ def _outermost(function: FunctionFacts, region: int, tensor: Reg) -> int | None:
     found = None
     around = function.loops(tensor)
     for at in around[around.index(region) :] if region in around else []:
-        if not Invariance(function, at).holds(tensor):
+        if not invariance(function, at).holds(tensor):
             break
         if function.function.regions[at].kind in ("for", "while"):
             found = at

@@ -36,7 +36,7 @@ def restacked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     start, end = function.span(reg)
     if not torch or not function.has_text(made.args[0]):
         return None
-    if any(s < end and e > start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     text = f"{torch}.stack({outer(function, made.args[0])})"
     wanted = next((function.text(r) for key, r in made.keywords if key == "dtype"), "")

@@ -1,5 +1,18 @@
 """The fix that makes a tensor on the device where views, casts or a variable stand between its creation and its move,
-or where one of the old constructors makes it (`torch.LongTensor`)."""
+or where one of the old constructors makes it (`torch.LongTensor`).
+
+A safe one has to prove what `creating.py` lists, and
+
+- that no step on the way rounds: a cast from a type with fractions to whole numbers is the host's or the device's own
+  at the ends of their range;
+- that the moved tensor was laid out as the view is: a move packs what is expanded or cut out of a larger tensor, so
+  that it can be written to and viewed otherwise; shapes, transpositions and `[None]` keep their strides;
+- that the steps' arguments change neither the place nor anything else (`proven.unchanged`), for the place is asked for
+  before them.
+
+What goes by a variable is unsafe: whoever reads it in between reads the device. So is `.to(other)`, whose type is not
+known: it may round.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +26,12 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .arguments import added
+from .bindings import api
 from .chains import called, captured
-from .creating import MAKERS, added_device, binds, exact, integer, names_place, outer, plain, quiet
+from .creating import MAKERS, added_device, binds, exact, integer, named, names_place, outer, quiet
+from .widths import FRACTIONS, target_type
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
 # default one, which a program may change).
@@ -24,10 +40,10 @@ LEGACY = {
     "BoolTensor": "bool", "HalfTensor": "half", "FloatTensor": "float", "DoubleTensor": "double", "Tensor": "float",
 }  # fmt: skip
 _SAME_VALUES = frozenset(
-    "unsqueeze squeeze view reshape expand repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
+    "unsqueeze squeeze view reshape repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
     " long int short byte bool half bfloat16 float double char tril triu flip roll".split()
 )
-_ARITHMETIC = frozenset("mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
+_OTHERWISE = frozenset("expand mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
 _FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _ANY_DTYPE = frozenset("zeros ones eye zeros_like ones_like rand randn rand_like randn_like empty empty_like".split())
@@ -53,7 +69,9 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if created is None:
         return None
     edits, makes, cast = created
-    if not all(plain(function, r) for r in (*move.args, *(r for _, r in move.keywords))):
+    if not named(function, transfer.register, made):
+        safety = min(safety, Safety.UNSAFE)
+    if dtype and not cast and not _counts(function, made) and not _to_fractions(function, move):
         safety = min(safety, Safety.UNSAFE)
     if not variable or cast or dtype or _only_moved(function, transfer):
         cut = _cut(function, transfer, f".to({dtype})" if dtype and not cast else "")
@@ -73,6 +91,12 @@ def _only_moved(function: FunctionFacts, transfer: Transfer) -> bool:
     return isinstance(made, p.Load) and not bound
 
 
+def _to_fractions(function: FunctionFacts, move: p.Call) -> bool:
+    """True for a move that also converts to a type with fractions, as host and device do alike."""
+    given = [api(function, r) for r in (*move.args, *(r for _, r in move.keywords))]
+    return any(name.startswith("torch.") and name.removeprefix("torch.") in FRACTIONS for name in given)
+
+
 def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
     """The creation that a moved tensor comes from, how safe it is that what stands between computes the same on the
     device, and whether a variable is among it; None where that cannot be said."""
@@ -84,7 +108,9 @@ def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
         found = _step(function, reg)
         if found is None:
             return None
-        reg, least = found
+        step, (reg, least) = reg, found
+        if _rounds(function, step, reg):
+            least = min(least, Safety.UNSAFE)
         safety = min(safety, least)
         if isinstance(store := function.code[reg], p.Store):
             reg, variable = store.value, True
@@ -100,7 +126,9 @@ def _step(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety] | None:
         return (at.object, Safety.SAFE) if at.name in ("T", "mT") else None
     if isinstance(at, p.Subscript):
         inner = [r for r in function.expression(at.index)]
-        return None if any(function.values[r].kinds & (TENSOR | ARRAY) for r in inner) else (at.object, Safety.SAFE)
+        if any(function.values[r].kinds & (TENSOR | ARRAY) for r in inner):
+            return None
+        return at.object, Safety.SAFE if all(_whole(function.code[r]) for r in inner) else Safety.UNSAFE
     if isinstance(at, p.Binary) and not at.inplace and at.operator in _OPERATORS:
         left = function.values[at.left].is_a(TENSOR)
         other = function.values[at.right if left else at.left].kinds
@@ -111,6 +139,31 @@ def _step(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety] | None:
         store = _kept(function, reg, at.slot)
         return None if store is None else (store, Safety.UNSAFE)
     return None
+
+
+def _whole(index: p.Instruction) -> bool:
+    """True for a part of an index that takes all there is: None, `...`, `:`."""
+    if isinstance(index, p.Const):
+        return index.value is None or index.value is ...
+    if isinstance(index, p.Slice):
+        return index.lower is index.upper is index.step is None
+    return isinstance(index, p.Sequence)
+
+
+def _rounds(function: FunctionFacts, step: Reg, inner: Reg) -> bool:
+    """True for a cast to whole numbers of what may be fractions: all but ones, zeros and ranges of whole numbers."""
+    target = target_type(function, step)
+    if not target or target in FRACTIONS or target == "bool":
+        return False
+    return not _counts(function, inner)
+
+
+def _counts(function: FunctionFacts, made: Reg) -> bool:
+    """True for a creation of whole numbers that every type holds."""
+    root, _, last = called(function, made).rpartition(".")
+    create = function.code[made]
+    whole = root == "torch" and last in ("zeros", "ones", "eye", "arange")
+    return whole and isinstance(create, p.Call) and exact(function, create)
 
 
 def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety] | None:
@@ -131,8 +184,9 @@ def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety]
         if callee.name in ("to", "type"):
             if len(rest) != 1 or not (function.values[rest[0]].kinds == DTYPE or function.text(rest[0]) in _TYPES):
                 return None
-            safety = Safety.SAFE if callee.name == "to" else Safety.UNSAFE
-        elif callee.name not in _SAME_VALUES | _ARITHMETIC:
+            known = callee.name == "to" and (proven.dtype(function, rest[0]) or bool(api(function, rest[0])))
+            safety = Safety.SAFE if known else Safety.UNSAFE
+        elif callee.name not in _SAME_VALUES | _OTHERWISE:
             return None
     else:
         return None
@@ -233,8 +287,7 @@ def _created(
     if edit is None:
         old = modernised(function, made, device, dtype)
         return (*old, bool(dtype)) if old is not None else None
-    same = exact(function, create) and "requires_grad" not in keywords and "layout" not in keywords
-    return (edit,), Safety.SAFE if same and not alike else Safety.UNSAFE, alike
+    return (edit,), Safety.SAFE if exact(function, create) and not alike else Safety.UNSAFE, alike
 
 
 def modernised(
@@ -282,6 +335,6 @@ def _cut(function: FunctionFacts, transfer: Transfer, stays: str) -> Edit | None
     end = function.span(transfer.register)[1]
     if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", function.file.text[start:end]):
         return None
-    if any(e > start and s < end for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     return Edit(start, end, stays)

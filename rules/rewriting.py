@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import statement
 
+_BLANKS = re.compile(r"[ \t]*")
 _ODD = re.compile(r"[\n\r#]|:=|\bawait\b|\byield\b")
 _REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
 
@@ -19,7 +21,7 @@ _REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
 def fresh(function: FunctionFacts, base: str) -> str:
     """A name that nobody uses in the file."""
     base = re.sub(r"\W", "_", base)
-    taken = set(re.findall(r"\w+", function.file.text))
+    taken = function.file.words
     number, name = 2, base
     while name in taken:
         name, number = f"{base}_{number}", number + 1
@@ -60,7 +62,7 @@ def indent_of(function: FunctionFacts, region: int) -> str | None:
         return None
     text = function.file.text
     start, _ = function.file.spans.of(loop.node)
-    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    line = function.file.spans.line_start(start)
     return None if text[line:start].strip() else text[line:start]
 
 
@@ -117,7 +119,7 @@ def within(function: FunctionFacts, reg: Reg, region: int) -> bool:
 def switched(function: FunctionFacts, reg: Reg, region: int, any_test: bool = False) -> bool:
     """True where a register may never be computed in a loop although that turns: a condition that the loop does not
     change, or (`any_test`) any condition, stands between them. What is made before the loop would be made in vain."""
-    loop = Invariance(function, region)
+    loop = invariance(function, region)
     at = function.region(reg)
     while at not in (region, 0):
         one = function.function.regions[at]
@@ -139,7 +141,7 @@ def remove(function: FunctionFacts, reg: Reg) -> Edit | None:
 def cut(function: FunctionFacts, start: int, end: int) -> Edit:
     """The edit that takes away a statement; `pass` where the suite would be empty, or where its line holds more."""
     text = function.file.text
-    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    begin = function.file.spans.line_start(start)
     rest = _REST.match(text, end)
     if text[begin:start].strip() or rest is None or "#" in rest[0] or _alone(function, begin, rest.end()):
         return Edit(start, end, "pass")
@@ -148,14 +150,24 @@ def cut(function: FunctionFacts, start: int, end: int) -> Edit:
 
 def _alone(function: FunctionFacts, begin: int, end: int) -> bool:
     """True where the lines between two offsets are all of a suite."""
-    text = function.file.text
-    comments = function.file.spans.comments()
-    for start, stop in reversed(comments):
-        if stop <= begin or start >= end:
-            text = text[:start] + " " * (stop - start) + text[stop:]
-    above = text[:begin].rstrip()
+    starts = function.file.spans.line_starts()
+    first, last = bisect.bisect_right(starts, begin) - 1, bisect.bisect_left(starts, end)
+    above = next(filter(None, (_code(function, number).rstrip() for number in range(first - 1, -1, -1))), "")
     if not above.endswith(":"):
         return False
-    own = len(re.match(r"[ \t]*", text[begin:])[0].expandtabs())  # type: ignore[index]
-    follow = re.search(r"^([ \t]*)\S", text[end:], re.M)
-    return follow is None or len(follow[1].expandtabs()) < own
+    follow = next((code for n in range(last, len(starts)) if (code := _code(function, n)).strip()), None)
+    return follow is None or _indent(follow) < _indent(function.file.text[begin:end])
+
+
+def _code(function: FunctionFacts, number: int) -> str:
+    """A line (counted from 0) without its comment."""
+    starts = function.file.spans.line_starts()
+    start = starts[number]
+    end = starts[number + 1] if number + 1 < len(starts) else len(function.file.text)
+    comment = function.file.spans.comment(start, end)
+    return function.file.text[start : end if comment is None else max(comment[0], start)]
+
+
+def _indent(line: str) -> int:
+    blanks = _BLANKS.match(line)
+    return len(blanks[0].expandtabs()) if blanks is not None else 0

@@ -3,16 +3,18 @@ them."""
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, NUMBER, SCALAR_READ, SHAPE, Transfer
 from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, MODULE, NAME, ON_DEVICE, RESIDENT, TENSOR, UNKNOWN
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called
-from .derived import ALL, derived
+from .derived import ALL, TooLong, derived
 from .detection import for_the_host, likely
 
 # What processes do together with a value, by whatever library's name (docs.pytorch.org distributed, MPI's names).
@@ -24,6 +26,7 @@ READS = frozenset({DOWNLOAD, SCALAR_READ, NUMBER, "array"})
 _UPLOADS = frozenset({MOVE, BUILD})
 
 
+@once
 def returns(function: FunctionFacts) -> dict[Reg, list[Reg]]:
     """Uploads of what was downloaded: register of the upload to the registers of its downloads."""
     found: dict[Reg, list[Reg]] = {}
@@ -39,6 +42,7 @@ def returns(function: FunctionFacts) -> dict[Reg, list[Reg]]:
     return found
 
 
+@once
 def came_back(function: FunctionFacts) -> dict[Reg, Reg]:
     """The downloads of `returns`, each with the (first) upload that what it brought went into."""
     found: dict[Reg, Reg] = {}
@@ -74,9 +78,13 @@ def agreed(function: FunctionFacts, transfer: Transfer) -> bool:
     if transfer.subject is None or not transfer.before.uploads:
         return False
     if transfer.kind == DOWNLOAD:
-        computed = derived(function.function, transfer.before.uploads, ALL)
+        try:
+            computed = derived(function.function, transfer.before.uploads, ALL)
+        except TooLong:
+            function.file.cut.add(function.function.qualname)
+            return False
         return any(computed.intersection(args) for args in _exchanges(function, transfer.register))
-    if any(t.register in transfer.before.uploads and _came(function, t) for t in function.transfers):
+    if any(_came(function, t) for r in transfer.before.uploads for t in function.transfers_at(r)):
         return False
     return _exchanged(function, transfer)
 
@@ -89,6 +97,7 @@ def decided_together(function: FunctionFacts, transfer: Transfer) -> bool:
     return _says_whether(function, transfer.register) and _exchanged(function, transfer)
 
 
+@once
 def _says_whether(function: FunctionFacts, reg: Reg, asked: bool = False) -> bool:
     """True where a number is only asked whether it holds, and the function returns the answer."""
     uses = function.users(reg)
@@ -99,7 +108,8 @@ def _says_whether(function: FunctionFacts, reg: Reg, asked: bool = False) -> boo
         if isinstance(made, p.Return):
             said = asked
         elif isinstance(made, p.Store):
-            loads = [r for r, one in enumerate(function.code) if r > use and one == p.Load(made.slot)]
+            loads = function.loads(made.slot)
+            loads = loads[bisect.bisect_right(loads, use) :]
             said = bool(loads) and all(_says_whether(function, load, asked) for load in loads)
         elif isinstance(made, p.Compare) or (isinstance(made, p.Call) and called(function, use) == "builtins.bool"):
             said = _says_whether(function, use, True)
@@ -120,13 +130,22 @@ def _exchanged(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def _exchanges(function: FunctionFacts, before: Reg) -> Iterator[set[Reg]]:
-    """The registers of what processes exchange, for each time that they do."""
-    for made in function.code[:before]:
+    """The registers of what processes exchange, for each time that they do before a register."""
+    yield from (given for at, given in _exchanging(function) if at < before)
+
+
+@once
+def _exchanging(function: FunctionFacts) -> list[tuple[Reg, set[Reg]]]:
+    found = []
+    for at in function.of(p.Call):
+        made = function.code[at]
         callee = function.code[made.function] if isinstance(made, p.Call) else None
         if not isinstance(made, p.Call) or not isinstance(callee, p.Attr | p.Outer):
             continue
         if callee.name in _TOGETHER or callee.name.endswith("_all_reduce"):
-            yield {r for one in (*made.args, *(r for _, r in made.keywords)) for r in function.expression(one)}
+            given = (*made.args, *(r for _, r in made.keywords))
+            found.append((at, {r for one in given for r in function.expression(one)}))
+    return found
 
 
 def _came(function: FunctionFacts, upload: Transfer) -> bool:
@@ -160,19 +179,23 @@ def told(function: FunctionFacts, transfer: Transfer) -> bool:
     """`explained`, as far as it is not another rule that claims the read."""
     reg = transfer.register
     if transfer.subject is not None:
-        inner = set(function.expression(transfer.subject)) - {reg}
-        if any(
-            t.register in inner and t.kind in (SHAPE, SCALAR_READ, NUMBER) and t.before.is_a(TENSOR)
-            for t in function.transfers
-        ):
+        inner = (t for r in function.expression(transfer.subject) if r != reg for t in function.transfers_at(r))
+        if any(t.kind in (SHAPE, SCALAR_READ, NUMBER) and t.before.is_a(TENSOR) for t in inner):
             return True
     if for_the_host(function, reg):
         return True
     if reg in came_back(function) or bounces(function, transfer):
         return True
-    return any(read == reg and function.has_text(test) for test, read in decisions(function).items())
+    return reg in _decided(function)
 
 
+@once
+def _decided(function: FunctionFacts) -> frozenset[Reg]:
+    """The reads of `decisions` that stand in the text."""
+    return frozenset(read for test, read in decisions(function).items() if function.has_text(test))
+
+
+@once
 def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
     """Host decisions: register of a `Test` to the register of the explicit read that it rests on, where the branch that
     it takes steers device work and the whole stands in hot code. What was read before the loop that asks, or in a loop
@@ -181,7 +204,8 @@ def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
     if not reads:
         return {}
     found: dict[Reg, Reg] = {}
-    for reg, instruction in enumerate(function.code):
+    for reg in function.of(p.Test):
+        instruction = function.code[reg]
         if not isinstance(instruction, p.Test) or instruction.kind not in ("if", "elif", "while"):
             continue
         rests = sorted(r for r in function.expression(instruction.value) if r in reads)
@@ -194,28 +218,37 @@ def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
 def _again(function: FunctionFacts, read: Reg, test: Reg) -> bool:
     """True where a read runs as often as a test: in the same loops, comprehensions aside."""
     regions = function.function.regions
-    first, second = (
-        [at for at in function.loops(reg) if regions[at].kind != "comprehension"] for reg in (read, test)
-    )
+    first, second = ([at for at in function.loops(reg) if regions[at].kind != "comprehension"] for reg in (read, test))
     return first == second
 
 
 def _steers(function: FunctionFacts, test: Reg) -> bool:
     """True where an arm of the branch works on the device: it computes or stores a device tensor."""
-    arms = {
-        number
-        for number, region in enumerate(function.function.regions)
-        if region.test == test and region.kind in ("then", "else", "while") and not region.leaves and not region.implied
-    }
-    if not arms:
-        return False
+    return any(_work_in(function)[arm] for arm in _arms(function).get(test, ()))
+
+
+@once
+def _arms(function: FunctionFacts) -> dict[Reg, list[int]]:
+    """By test, the arms of its branch that do not leave."""
+    found: dict[Reg, list[int]] = {}
+    for number, region in enumerate(function.function.regions):
+        kind = region.kind in ("then", "else", "while")
+        if kind and number and region.test is not None and not region.leaves and not region.implied:
+            found.setdefault(region.test, []).append(number)
+    return found
+
+
+@once
+def _work_in(function: FunctionFacts) -> list[bool]:
+    """By region, whether anything in it works on the device."""
+    found = [False] * len(function.function.regions)
     for block in function.function.blocks:
-        at = block.region
-        while at > 0 and at not in arms:
-            at = function.function.regions[at].parent
-        if at > 0 and any(_works(function, reg) for reg in range(block.start, block.end)):
-            return True
-    return False
+        if not found[block.region] and any(_works(function, reg) for reg in range(block.start, block.end)):
+            at = block.region
+            while at >= 0 and not found[at]:
+                found[at] = True
+                at = function.function.regions[at].parent if at else -1
+    return found
 
 
 def _works(function: FunctionFacts, reg: Reg) -> bool:
@@ -226,7 +259,7 @@ def _works(function: FunctionFacts, reg: Reg) -> bool:
     if isinstance(instruction, p.Call):
         if not value.on_device or value.is_a(HOST_VALUE | NAME | DTYPE | DEVICE_NAME | MODULE):
             return False
-        return any(t.register == reg for t in function.transfers) is False and value.is_a(TENSOR)
+        return not function.transfers_at(reg) and value.is_a(TENSOR)
     if isinstance(instruction, p.SetItem):
         return function.values[instruction.object].on_device and function.values[instruction.object].is_a(TENSOR)
     return False

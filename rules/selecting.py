@@ -19,6 +19,7 @@ from .rewriting import fresh, newline
 from .statement_text import statement_at
 
 _SIZE = frozenset({"nelement", "numel"})
+_BLANKS = re.compile(r"[ \t]*")
 _ROWS = re.compile(r"\.(?:reshape|view)\(\s*-1\s*,[^()\[\],]+\)(?:\.contiguous\(\))?$")
 
 
@@ -40,14 +41,14 @@ def _is_mask(function: FunctionFacts, reg: Reg) -> bool:
 def _line(function: FunctionFacts, at: int) -> tuple[int, str]:
     """The offset at which the line of an offset begins, and its blanks."""
     text = function.file.text
-    begin = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    blanks = re.match(r"[ \t]*", text[begin:])
+    begin = function.file.spans.line_start(at)
+    blanks = _BLANKS.match(text, begin)
     assert blanks is not None
     return begin, blanks[0]
 
 
 def _commented(function: FunctionFacts, start: int, end: int) -> bool:
-    return any(s < end and e > start for s, e in function.file.spans.comments())
+    return function.file.spans.commented(start, end)
 
 
 def _averaged(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -191,7 +192,7 @@ def _indexes(function: FunctionFacts, reg: Reg) -> bool:
     stores = [one for r in second for u in function.users(r) if isinstance(one := function.code[u], p.Store)]
     if len(stores) != 1:
         return False
-    loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot == stores[0].slot]
+    loads = function.loads(stores[0].slot)
     return bool(loads) and all(_index(function, load) for load in loads)
 
 

@@ -34,7 +34,7 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     if any(re.search(r"[\n\r#]|:=|await |yield ", one) for one in subjects):
         return None
     name, whole = _fresh("values", text), _whole(function, group)
-    indent = re.match(r"[ \t]*", text[begin:])
+    indent = re.compile(r"[ \t]*").match(text, begin)
     newline = "\r\n" if "\r\n" in text else "\n"
     assert indent is not None
     torch, imports = (whole, ()) if whole else torch_name(function, group[0].register)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.syntax.program import Reg
 
 _LONGEST = 60  # lines
+_BLANKS = re.compile(r"[ \t]*")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def if_statement(function: FunctionFacts, value: Reg) -> tuple[int, str, ast.If] | None:
@@ -16,23 +19,25 @@ def if_statement(function: FunctionFacts, value: Reg) -> tuple[int, str, ast.If]
     begin its line, and for what is longer than anybody would rewrite."""
     first = function.file.spans.outer(function.function.nodes[value])[0]
     text = function.file.text
-    line = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
-    blanks = re.match(r"[ \t]*", text[line:])
+    line = function.file.spans.line_start(first)
+    blanks = _BLANKS.match(text, line)
     assert blanks is not None
-    start = line + blanks.end()
+    start = blanks.end()
     found = _trimmed(text, start, blanks[0]) if re.match(r"if\b", text[start:first]) else None
     return (start, found[0], found[1]) if found is not None and isinstance(found[1], ast.If) else None
 
 
 def statement_at(text: str, start: int) -> tuple[str, ast.stmt] | None:
     """The text and the tree of the statement at an offset, which begins its line."""
-    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    return _trimmed(text, start, text[line:start]) if not text[line:start].strip() else None
+    line = start
+    while line and text[line - 1] in " \t\f":
+        line -= 1
+    return _trimmed(text, start, text[line:start]) if not line or text[line - 1] in "\r\n" else None
 
 
 def _trimmed(text: str, start: int, blanks: str) -> tuple[str, ast.stmt] | None:
     """The statement at an offset, parsed where it stands: columns count from the beginning of its line."""
-    lines = text[start:].splitlines(keepends=True)
+    lines = [one[0] for one in itertools.islice(_LINE.finditer(text, start), _LONGEST + 1)]
     for number in range(1, min(len(lines), _LONGEST) + 1):
         if number < len(lines) and (not _code(lines[number]) or _deeper(lines[number], blanks)):
             continue

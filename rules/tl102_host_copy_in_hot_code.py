@@ -59,7 +59,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import origin, statement
 from .collecting import bare
-from .derived import WHOLE, derived
+from .derived import WHOLE, TooLong, derived
 from .detection import brief, clusters, hot, others, sure, together
 from .host_results import gone_over, host_result
 from .host_uses import leaves_process
@@ -148,8 +148,7 @@ def _uses(function: FunctionFacts, reg: Reg) -> list[Reg]:
             found += [u for call in function.users(user) for u in function.users(call)]
     stores = [i.slot for r in found if isinstance(i := function.code[r], p.Store)]
     once = [slot for slot in stores if len(function.stores(slot)) == 1]
-    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot in once]
-    return found + [user for load in loads for user in function.users(load)]
+    return found + [user for slot in once for load in function.loads(slot) for user in function.users(load)]
 
 
 def _as_list(function: FunctionFacts, reg: Reg) -> bool:
@@ -187,11 +186,7 @@ def _always_used(function: FunctionFacts, transfer: Transfer) -> bool:
     if not isinstance(store, p.Store):
         return True
     tests = list(_tests(function, transfer.register))
-    uses = [
-        r
-        for r, made in enumerate(function.code)
-        if r > transfer.register and isinstance(made, p.Load) and made.slot == store.slot
-    ]
+    uses = [r for r in function.loads(store.slot) if r > transfer.register]
     return not uses or any(len(list(_tests(function, use))) <= len(tests) for use in uses)
 
 
@@ -214,7 +209,11 @@ def _ahead(function: FunctionFacts, transfer: Transfer) -> bool:
     )
     if not roles.LENGTH_WORDS.search(name) or not (roles.HOST_WORDS.search(name) or again):
         return False
-    return gone_over(function.function, derived(function.function, {transfer.register}, WHOLE))
+    try:
+        return gone_over(function.function, derived(function.function, {transfer.register}, WHOLE))
+    except TooLong:
+        function.file.cut.add(function.function.qualname)
+        return False
 
 
 def _gone_over(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -31,10 +31,10 @@ Where the device cannot hold the tensor for as long as the loop runs.
 
 Fix safety
 ----------
-The move is put before the loop under a new name. Safe where nothing that the loop does can write to the tensor, where
-its copy is only read, and where the device is there even if the loop turns not once; unsafe where that is not proven,
-as for attributes, for arguments in a loop that calls functions, and for copies that are handed on. A copy that the
-function is seen to write to or to keep is cloned in each turn, on the device.
+The move is put before the loop under a new name. Safe where it is proven to be a tensor's, where nothing that the loop
+does can write to the tensor, where its copy is only read, and where the device is there even if the loop turns not
+once; unsafe where that is not proven, as for attributes, for arguments in a loop that calls functions, and for copies
+that are handed on. A copy that the function is seen to write to or to keep is cloned in each turn, on the device.
 
 Unsafe: an attribute that the constructor alone sets becomes a buffer, which the module's `.to` moves. It converts its
 type with it (`half()`), and the buffer is found by `buffers()`; it is not saved.
@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.loops import classify
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import MOVE, Transfer
@@ -128,7 +128,7 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
     loops = [r for r in function.loops(reg) if function.function.regions[r].kind != "comprehension"]
     outermost: int | None = None
     for region in loops:
-        if not _repeats(function, region) or not Invariance(function, region).holds(reg):
+        if not _repeats(function, region) or not invariance(function, region).holds(reg):
             break
         outermost = region
     if outermost is None:
@@ -180,7 +180,7 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _kept(function: FunctionFacts, attribute: str) -> bool:
     """True where the function binds the attribute anew."""
-    return any(isinstance(made, p.SetAttr) and made.name == attribute for made in function.code)
+    return bool(function.attributes(attribute, p.SetAttr))
 
 
 def _stays(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -27,16 +27,20 @@ already is not reported, as moving it again costs nothing.
 
 Fix safety
 ----------
-The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that
-neither copy is written to or handed on; unsafe otherwise, since the two copies become one.
+The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that a
+tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; unsafe
+otherwise, since the two copies become one.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.invariance import invariance
+from transferlint.flow.once import once
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import FRESH, HOST, ON_DEVICE, PLAIN, TENSOR, UNKNOWN
@@ -49,6 +53,8 @@ from transferlint.syntax.program import Reg
 from .chains import captured, method, receiver
 from .detection import brief, each
 from .reusing import names, reuse
+
+_FAR = 2000  # instructions back; what was moved longer ago is not looked for
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -111,19 +117,29 @@ def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
     if at is None or not _indexed_alike(function, subject) or _constant(function, reg, subject):
         return None
     around = _around(function, reg)
-    for first in function.transfers:
-        if first.register >= reg or not _upload(function, first) or function.region(first.register) not in around:
-            continue
-        if any(isinstance(function.code[user], p.Discard) for user in function.users(first.register)):
-            continue  # the mistake is there: once its result is assigned, this one has nothing to move
-        assert first.subject is not None
-        if function.loops(first.register) != function.loops(reg) or not _same(function, first.register, reg):
-            continue
-        writes = Writes(function, range(first.register + 1, reg))
-        named = [path(function, r) for r in names(function, first.register)]
-        if not any(name is None or writes.changed(name) for name in named):
-            return first
-    return None
+    loops, far = function.loops(reg), reg - _FAR
+    earlier = itertools.takewhile(lambda one: one.register < reg, _uploads(function).get(_spelled(function, reg), ()))
+    same = [
+        first
+        for first in earlier
+        if first.register > far
+        and function.region(first.register) in around
+        and function.loops(first.register) == loops
+        # A result that is dropped is the mistake: once it is assigned, this move has nothing to do.
+        and not any(isinstance(function.code[user], p.Discard) for user in function.users(first.register))
+        if names(function, first.register)
+    ]
+    # What changed since the last of them changed since all others.
+    if not same or not _unchanged(function, same[-1], reg):
+        return None
+    return next(first for first in same if _unchanged(function, first, reg))
+
+
+def _unchanged(function: FunctionFacts, first: Transfer, reg: Reg) -> bool:
+    """True where nothing between two moves writes to what they move."""
+    writes = Writes(function, range(first.register + 1, reg))
+    named = [path(function, r) for r in names(function, first.register)]
+    return not any(name is None or writes.changed(name) for name in named)
 
 
 def _around(function: FunctionFacts, reg: Reg) -> set[int]:
@@ -135,9 +151,18 @@ def _around(function: FunctionFacts, reg: Reg) -> set[int]:
     return found
 
 
-def _same(function: FunctionFacts, one: Reg, other: Reg) -> bool:
-    texts = [re.sub(r"\s", "", function.text(r)) for r in (one, other)]
-    return texts[0] == texts[1] and bool(names(function, one))
+@once
+def _uploads(function: FunctionFacts) -> dict[str, list[Transfer]]:
+    """The uploads of a function by how they are spelled, in order."""
+    found: dict[str, list[Transfer]] = {}
+    for transfer in function.transfers:
+        if _upload(function, transfer):
+            found.setdefault(_spelled(function, transfer.register), []).append(transfer)
+    return found
+
+
+def _spelled(function: FunctionFacts, reg: Reg) -> str:
+    return re.sub(r"\s", "", function.text(reg))
 
 
 def _indexed_alike(function: FunctionFacts, subject: Reg) -> bool:
@@ -154,8 +179,7 @@ def _constant(function: FunctionFacts, reg: Reg, subject: Reg) -> bool:
         return True
     if not loops or at is None:
         return False
-    inside = [r for r in range(len(function.code)) if function.inside(r, loops[0])]
-    return not Writes(function, inside).changed(at)
+    return not invariance(function, loops[0]).writes.changed(at)
 
 
 def _still_there(function: FunctionFacts, transfer: Transfer) -> Reg | None:
@@ -166,13 +190,13 @@ def _still_there(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     if not _upload(function, transfer) or not isinstance(made, p.Load):
         return None
     stores = function.stores(made.slot)
-    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot]
+    loads = function.loads(made.slot)
     if len(stores) != 1 or len(loads) < 2 or captured(function, made.slot):
         return None
     store = function.code[stores[0]]
     assert isinstance(store, p.Store)
     copied = store.value
-    down = next((t for t in function.transfers if t.register == copied and t.kind == DOWNLOAD), None)
+    down = next((t for t in function.transfers_at(copied) if t.kind == DOWNLOAD), None)
     if down is None or down.subject is None or not down.before.on_device or not down.before.is_a(TENSOR):
         return None
     source = receiver(function, copied)

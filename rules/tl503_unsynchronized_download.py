@@ -38,11 +38,13 @@ Unsafe: `non_blocking=True` is taken out, and the host waits. An event keeps the
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.names import split
+from transferlint.flow.once import once
 from transferlint.flow.operands import operands
 from transferlint.flow.sharing import TENSOR_ATTRIBUTES, VIEWS, Path, path
 from transferlint.flow.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
@@ -63,6 +65,8 @@ _READERS = frozenset(
 )
 _COPIES = frozenset({"float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "type"})
 _MOST = 400  # blocks to look at; what is further is not looked at
+_KEY = re.compile(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$")
+_MOST_CODE = 4000  # instructions
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -124,15 +128,18 @@ def _read(function: FunctionFacts, transfer: Transfer, held: frozenset[Path]) ->
     start = next(n for n, b in enumerate(blocks) if b.start <= transfer.register < b.end)
     work: list[tuple[int, Reg, frozenset[Path]]] = [(start, transfer.register + 1, held)]
     seen: set[tuple[int, frozenset[Path]]] = set()
-    while work and len(seen) < _MOST:
+    left_over = _MOST_CODE
+    while work and len(seen) < _MOST and left_over > 0:
         number, first, names = work.pop()
         left = _Walk(function, transfer.register, names)
         for reg in range(first, blocks[number].end):
-            if left.ends(reg):
+            left_over -= 1
+            if left.ends(reg) or not left_over:
                 break
             if left.reads(reg):
                 between = range(transfer.register + 1, reg) if reg > transfer.register else range(len(function.code))
-                if any(left.ends(r) for r in between if r != transfer.register):
+                ends = sorted(_waiting(function) - {transfer.register})
+                if bisect.bisect_left(ends, between.start) < bisect.bisect_left(ends, between.stop):
                     return None
                 return reg if function.has_text(reg) else transfer.register
         else:
@@ -144,6 +151,30 @@ def _read(function: FunctionFacts, transfer: Transfer, held: frozenset[Path]) ->
     return None
 
 
+@once
+def _waiting(function: FunctionFacts) -> frozenset[Reg]:
+    """Where the host waits for the device."""
+    found = {
+        t.register
+        for t in function.transfers
+        if t.kind == SYNCHRONIZE or (not t.non_blocking and (t.places | t.before.places) & ON_DEVICE)
+    }
+    for reg in function.of(p.Call):
+        made = function.code[reg]
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        local = split(function.calls.get(reg, ""))
+        if (isinstance(callee, p.Attr | p.Outer) and _WAITS.search(callee.name)) or (
+            local is not None and local[0] == function.file.path and _synchronizes(function.file.functions[local[1]])
+        ):
+            found.add(reg)
+    return frozenset(found)
+
+
+@once
+def _synchronizes(function: FunctionFacts) -> bool:
+    return any(t.kind == SYNCHRONIZE for t in function.transfers)
+
+
 class _Walk:
     """The data on its way, through one block: `names` are the variables that hold it, `_values` the registers."""
 
@@ -151,26 +182,10 @@ class _Walk:
         self._function = function
         self.names = set(names)
         self._values = {start} if not names else set()
-        self._waits = {
-            t.register
-            for t in function.transfers
-            if t.kind == SYNCHRONIZE or (not t.non_blocking and (t.places | t.before.places) & ON_DEVICE)
-        }
 
     def ends(self, reg: Reg) -> bool:
         """True where the host waits for the device."""
-        made = self._function.code[reg]
-        if reg in self._waits:
-            return True
-        if not isinstance(made, p.Call):
-            return False
-        callee = self._function.code[made.function]
-        if isinstance(callee, p.Attr | p.Outer) and _WAITS.search(callee.name):
-            return True
-        local = split(self._function.calls.get(reg, ""))
-        if local is None or local[0] != self._function.file.path:
-            return False
-        return any(t.kind == SYNCHRONIZE for t in self._function.file.functions[local[1]].transfers)
+        return reg in _waiting(self._function)
 
     def reads(self, reg: Reg) -> bool:
         """Follow the data through one instruction; True where the host needs it there."""
@@ -258,7 +273,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if hint is None:
         return None
     start, end = function.span(hint)
-    before = re.search(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$", function.file.text[:start])
+    before = _KEY.search(function.file.text, function.file.spans.line_start(start), start)
     if before is None:
         return Fix("wait for the copy", Safety.UNSAFE, (Edit(start, end, "False"),))
     return Fix("wait for the copy", Safety.UNSAFE, (Edit(before.start(), end, ""),))

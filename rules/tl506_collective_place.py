@@ -134,7 +134,7 @@ def _added_up(function: FunctionFacts, reg: Reg, made: p.Call) -> Iterator[Findi
     parts = function.code[made.args[0]]
     if not isinstance(parts, p.Load) or not warmth.hot or warmth.weak or len(function.stores(parts.slot)) != 1:
         return
-    loads = [r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == parts.slot]
+    loads = function.loads(parts.slot)
     others = [r for r in loads if r != made.args[0]]
     total = _total(function, others[0]) if len(others) == 1 and others[0] > reg else None
     if total is None:

@@ -204,8 +204,8 @@ def _spans_lines(node: ast.AST) -> bool:
 
 def _indent(function: FunctionFacts, start: int) -> str:
     text = function.file.text
-    return text[max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1 : start]
+    return text[function.file.spans.line_start(start) : start]
 
 
 def _commented(function: FunctionFacts, start: int, end: int) -> bool:
-    return any(s < end and e > start for s, e in function.file.spans.comments())
+    return function.file.spans.commented(start, end)

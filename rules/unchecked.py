@@ -34,7 +34,7 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if row is None or not isinstance(made, p.Call) or any(made.stars) or any(not key for key, _ in made.keywords):
         return None
     start, end = function.span(reg)
-    if any(s < end and e > start for s, e in function.file.spans.comments()):
+    if function.file.spans.commented(start, end):
         return None
     if row.effect == Effect.VALIDATES:
         return _trusted(function, reg, made)

@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.invariance import Invariance
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, HOST_VALUE, TENSOR
+from transferlint.flow.values import ARRAY, CONTAINER, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .arguments import parses
+from .bindings import api
 from .chains import called
 from .creating import integer, outer
 from .hoisting import hoist
 from .recreating import modernised
 from .rewriting import newline, switched
+from .widths import BYTES
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
-_LONG = 2**63
+_SMALL = 2**7  # what every type holds
 _TITLE = "fill it on the device"
 _NUMBERS = frozenset(
     {"builtins.float", "builtins.int", "builtins.len", "builtins.bool"}
@@ -33,7 +36,12 @@ _DEEP = 8
 
 def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`torch.tensor(2.0, device=d)` to `torch.full((), 2.0, device=d)`: numbers alone, of a dtype that is the same.
-    Safe for what is a number for certain."""
+
+    Safe where it is proven that the value is a number of Python (`proven.number`), which both functions take alike
+    (`proven.representable`: one raises for what is too large, where the other gives inf or another error) and make the
+    same of in the type that is asked for (`_fits`), and that `torch` is torch (`api`). Its keywords mean the same in
+    both and stay where they are; whatever else `device` is, both refuse. No fix with `*`, `**` or any other keyword.
+    """
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or any(made.stars):
         return None
@@ -44,6 +52,8 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if "#" in function.file.text[start:end]:
         return None
+    if api(function, made.function) != "torch.tensor" or not _fits(function, made, value):
+        safety = Safety.UNSAFE
     maker, content = _maker(function, shape, value, any(key == "dtype" for key, _ in made.keywords))
     text = function.file.text
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
@@ -62,6 +72,16 @@ def _maker(function: FunctionFacts, shape: str, value: Reg, typed: bool) -> tupl
         size = re.fullmatch(r"\((\w+),\)", shape)
         return ("ones" if number else "zeros"), size[1] if size is not None else shape
     return "full", f"{shape}, {outer(function, value)}"
+
+
+def _fits(function: FunctionFacts, made: p.Call, value: Reg) -> bool:
+    """True where the number is the same in the type that is asked for: none, one of those that both functions convert
+    to alike, or any, for a number that each of them holds."""
+    asked = dict(made.keywords).get("dtype")
+    if asked is None or api(function, asked).removeprefix("torch.") in BYTES:
+        return True
+    number = function.code[value]
+    return isinstance(number, p.Const) and type(number.value) in (int, bool) and 0 <= number.value < _SMALL
 
 
 def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety]:
@@ -99,19 +119,19 @@ def _number(function: FunctionFacts, reg: Reg) -> Safety | None:
     a list, a size or a tensor would be another tensor."""
     made = function.code[reg]
     if isinstance(made, p.Const):
-        if type(made.value) not in (int, float, bool):
-            return None
-        return None if type(made.value) is int and not -_LONG <= made.value < _LONG else Safety.SAFE
+        known = type(made.value) in (int, float, bool) and proven.representable(function, reg)
+        return Safety.SAFE if known else None
+    if proven.number(function, reg) and proven.representable(function, reg):
+        return Safety.SAFE
     if isinstance(made, p.Unary) and made.operator in ("-", "+"):
-        return _number(function, made.operand)
+        how = _number(function, made.operand)
+        return Safety.UNSAFE if how is not None else None
     name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
     if name in _NUMBERS:
-        return Safety.SAFE
+        return Safety.UNSAFE
     value = function.values[reg]
     if value.kinds & (TENSOR | ARRAY | CONTAINER) or isinstance(made, p.Sequence | p.Collect | p.Mapping):
         return None
-    if value.kinds == HOST_VALUE and integer(function, reg):
-        return Safety.SAFE if not isinstance(made, p.Load) else Safety.UNSAFE
     return Safety.UNSAFE if _numeric(function, reg, _DEEP) else None
 
 
@@ -145,7 +165,7 @@ def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     outermost: int | None = None
     for region in function.loops(transfer.register):
         loop = function.function.regions[region]
-        if loop.kind not in ("for", "while") or not Invariance(function, region).holds(transfer.register, makes=True):
+        if loop.kind not in ("for", "while") or not invariance(function, region).holds(transfer.register, makes=True):
             break
         outermost = region
     if outermost is None or switched(function, transfer.register, outermost, any_test=True):
@@ -188,7 +208,7 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     head = function.text(made.function)
     start, end = function.span(transfer.register)
     where = outer(function, device)
-    if re.search(r"[\n\r#]", where) or any(s < end and e > start for s, e in function.file.spans.comments()):
+    if re.search(r"[\n\r#]", where) or function.file.spans.commented(start, end):
         return None
     first, last = function.file.spans.outer(function.function.nodes[device])
     keyword = re.search(r",\s*device\s*=\s*$", text[start:first])

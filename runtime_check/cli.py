@@ -103,6 +103,9 @@ def VERIFY(**given: Any) -> int:
     """Run SCRIPT (or -m MODULE) with its arguments, as Python would, and record every transfer and sync between host
     and device with its line, its bytes and how long it kept the host.
 
+    This executes the program, with everything that it does and with your rights, on a simulated accelerator too;
+    `check` only reads. Do not verify what you would not run.
+
     The program's own code is checked first. Then each finding gets a verdict: confirmed, partly, refuted or not
     reached; what crossed without a finding is missed. Without an accelerator the program runs on a simulated one, with
     exact counts and bytes, and with times from a model. The report goes to standard error, the program's output is

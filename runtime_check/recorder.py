@@ -115,6 +115,7 @@ def _simulated() -> tuple[CostModel, str]:
         simulation = simulate.start()
     except simulate.Refused as error:
         raise Refused(str(error)) from None
+    simulation.ends_at_once()  # by `launch.end`
     return cost.default(), simulation.device_name
 
 

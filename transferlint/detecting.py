@@ -13,6 +13,7 @@ from transferlint.line_length import line_length
 from transferlint.model import Finding, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
+from transferlint.silenced import Silencing
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts
@@ -27,8 +28,10 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     rules = [rule for rule in plan.rules if not selection.ignored(rule.code, rule.name, ignored)]
     facts.claimants = tuple((rule.code, rule.claims) for rule in rules if rule.claims is not None)
 
+    silencing = Silencing(comments)
+
     def quiet(finding: Finding) -> bool:
-        return any(_silences(comment, finding) for comment in comments)
+        return silencing.first(finding) is not None
 
     for rule in rules:
         try:
@@ -37,7 +40,7 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
             firsts.append((rule, found))
         except Exception as error:
             troubles.append(internal(rule.code, facts.path, error))
-    judged = list(_judgements(facts, comments, plan, rules, firsts, troubles))
+    judged = list(_judgements(facts, silencing, plan, rules, firsts, troubles))
     counting = [finding for finding in (*counting, *judged) if finding.confidence >= plan.min_confidence]
     keys: list[str] = []
     hidden = 0
@@ -46,8 +49,9 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
         counting, hidden, keys = _fresh(facts, counting, firsts, quiet, plan)
     new = _laid_out(facts, sorted(counting, key=_order))
     ran = tuple(sorted(rule.code for rule, _ in firsts))
-    asked = tuple(_on_purpose(facts, comments, firsts, found, new)) if plan.quiet else ()
-    return Checked(new, tuple(troubles), _malformed(facts.path, comments), tuple(keys), ran, hidden, asked)
+    asked = tuple(_on_purpose(facts, silencing, firsts, found, new)) if plan.quiet else ()
+    notes = (*_malformed(facts.path, comments), *_cut(facts))
+    return Checked(new, tuple(troubles), notes, tuple(keys), ran, hidden, asked)
 
 
 def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
@@ -63,7 +67,7 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
 
 def _on_purpose(
     facts: FileFacts,
-    comments: Sequence[Suppression],
+    silencing: Silencing,
     firsts: Sequence[tuple[Rule, list[Finding]]],
     counting: Iterable[Finding],
     new: Iterable[Finding],
@@ -74,7 +78,7 @@ def _on_purpose(
 
     reported = {one.site for finding in new for one in finding.members()}
     for member in (one for _, group in firsts for finding in group for one in finding.members()):
-        comment = next((one for one in comments if _silences(one, member)), None)
+        comment = silencing.first(member)
         if comment is not None and member.site not in reported:
             reason = f": {comment.reason}" if comment.reason else ""
             said = f"{member.code} is suppressed by the comment at line {comment.line}{reason}"
@@ -137,24 +141,24 @@ def _place(finding: Finding) -> tuple[str, Site]:
 
 def _judgements(
     facts: FileFacts,
-    comments: Sequence[Suppression],
+    silencing: Silencing,
     plan: Plan,
     rules: Iterable[Rule],
     firsts: Sequence[tuple[Rule, list[Finding]]],
     troubles: list[Trouble],
 ) -> Iterator[Finding]:
     """What the rules about suppressions say of the comments, given what the others found; adds to `troubles`."""
+    comments = silencing.comments
     judging = [rule for rule in rules if rule.judge is not None]
     if not comments or not judging:
         return
-    found = [finding for _, group in firsts for finding in group]
-    silenced = tuple(frozenset(_silenced_by(comment, found)) for comment in comments)
+    silenced = silencing.codes(finding for _, group in firsts for finding in group)
     usual = frozenset(rule.code for rule in plan.rules if rule.default) if plan.usual is None else plan.usual
     ran = frozenset(rule.code for rule, _ in firsts)
-    judged = CommentFacts(facts.path, facts.text, tuple(comments), silenced, ran, usual, plan.whole)
+    judged = CommentFacts(facts.path, facts.text, comments, silenced, ran, usual, plan.whole)
     for rule in judging:
         try:
-            yield from [f for f in _judged(rule, judged) if not _names(comments, f)]
+            yield from [f for f in _judged(rule, judged) if not _names(silencing, f)]
         except Exception as error:
             troubles.append(internal(rule.code, facts.path, error))
 
@@ -164,21 +168,9 @@ def _judged(rule: Rule, facts: CommentFacts) -> list[Finding]:
     return [_named(finding, rule) for finding in rule.judge(facts)]
 
 
-def _silences(comment: Suppression, finding: Finding) -> bool:
-    first, last = finding.site.line, max(finding.site.line, finding.site.end_line)
-    return comment.silences(finding.code, first, last)
-
-
-def _silenced_by(comment: Suppression, found: Iterable[Finding]) -> Iterator[str]:
-    """The codes of what a comment silences: findings, or sites for which a finding elsewhere speaks too."""
-    for finding in found:
-        if any(_silences(comment, member) for member in finding.members()):
-            yield finding.code
-
-
-def _names(comments: Iterable[Suppression], finding: Finding) -> bool:
+def _names(silencing: Silencing, finding: Finding) -> bool:
     """Whether a comment that names the code in full silences a finding about comments."""
-    return any(finding.code in comment.codes and _silences(comment, finding) for comment in comments)
+    return any(finding.code in silencing.comments[number].codes for number in silencing.of(finding))
 
 
 def _named(finding: Finding, rule: Rule) -> Finding:
@@ -192,6 +184,14 @@ def _named(finding: Finding, rule: Rule) -> Finding:
 
 def _order(finding: Finding) -> tuple[int, int, str, str]:
     return finding.site.line, finding.site.column, finding.code, finding.message
+
+
+def _cut(facts: FileFacts) -> Iterator[str]:
+    """A line where the file has functions in which something was not followed to its end."""
+    if facts.cut:
+        names = sorted(facts.cut)
+        shown = ", ".join(f"`{name}`" for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield f"{facts.path}: too much is computed from one value in {shown}: not all of it was followed"
 
 
 def _malformed(path: str, comments: Iterable[Suppression]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Edits to text, in rounds until nothing changes, and text to disk without ever leaving half a file.
+"""Edits to text, in rounds until nothing changes.
 
 A fix is applied whole or not at all. Two fixes whose edits touch the same text are never applied in one round: the
 second waits, is computed anew from the changed text, and mostly is gone by then. Nothing is kept that does not parse.
@@ -6,27 +6,13 @@ second waits, is computed anew from the changed text, and mostly is gone by then
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
-import stat
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from transferlint.layout import laid_out
 from transferlint.model import Edit, Finding, Fix, Safety
 
 Check = Callable[[str], "list[Finding]"]
-
-
-class FixError(OSError):
-    """A file could not be written; it is as it was. `message` is one line, without the path."""
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(message)
-        self.path = path
-        self.message = message
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,68 +104,6 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
         position = edit.end
         previous = edit
     return "".join(pieces) + text[position:]
-
-
-def write_atomically(path: str | Path, data: bytes, expected: bytes | None) -> None:
-    """Replace the content of `path`, which must still be `expected`, by `data`: the old file or the new, never a half.
-
-    With `expected` None the content does not matter, nor whether there is a file. Writes beside the file, keeps its
-    permissions and owner, and follows symbolic links, so that the link stays one. Raises FixError where the file
-    changed meanwhile, is read-only, or cannot be written; then nothing was changed.
-    """
-    name = os.fspath(path)
-    try:
-        target = os.path.realpath(name)
-        if expected is None and not os.path.exists(target):
-            return _replace(name, target, 0o666 & ~_umask(), data, None)
-        found = os.stat(target)
-        mode = stat.S_IMODE(found.st_mode)
-        # Replacing needs only a writable folder; a file that was made read-only is meant to stay as it is.
-        if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
-            raise FixError(name, "not written: the file is read-only")
-        _replace(name, target, mode, data, expected, found)
-    except FixError:
-        raise
-    except OSError as error:
-        raise FixError(name, f"not written: {error.strerror or error}") from error
-
-
-def _umask() -> int:
-    """What this process takes away from the permissions of new files; there is no way to ask without setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _replace(
-    name: str, target: str, mode: int, data: bytes, expected: bytes | None, before: os.stat_result | None = None
-) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".transferlint-", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        _give_back(temporary, before)
-        os.chmod(temporary, mode)
-        # As late as possible: between this comparison and the replacement an editor's save would be lost.
-        if expected is not None and Path(target).read_bytes() != expected:
-            raise FixError(name, "not written: the file changed while it was checked")
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _give_back(temporary: str, before: os.stat_result | None) -> None:
-    """Let a new file belong to whom the old one belongs, where the system allows it."""
-    if before is None or not hasattr(os, "chown"):
-        return
-    now = os.stat(temporary)
-    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        with contextlib.suppress(OSError):
-            os.chown(temporary, before.st_uid, before.st_gid)
 
 
 def _one_round(text: str, candidates: Sequence[Finding], strict: bool, line_length: int) -> _Round:

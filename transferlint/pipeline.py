@@ -164,9 +164,23 @@ def unified_diff(path: str, before: str, after: str) -> str:
     """The change of a text as a unified diff that `patch` and `git apply` take; lines end at "\\n" alone."""
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
     shown = []
-    for line in difflib.unified_diff(old, new, fromfile=path, tofile=path):
+    name = _name_in_diff(path)
+    for line in difflib.unified_diff(old, new, fromfile=name, tofile=name):
         shown.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
     return "".join(shown)
+
+
+def _name_in_diff(path: str) -> str:
+    """A path as git writes it in a diff: within quotes where it holds what would end the line, or a quote
+    (git-config, `core.quotePath`)."""
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return path
+    plain = {ord('"'): '\\"', ord("\\"): "\\\\"}
+    try:
+        data = path.encode("utf-8", "surrogateescape")  # bytes that are no text
+    except UnicodeEncodeError:  # half of a pair, as Windows allows it in names
+        data = path.encode("utf-8", "surrogatepass")
+    return '"' + "".join(plain.get(c) or (chr(c) if 32 <= c < 127 else f"\\{c:03o}") for c in data) + '"'
 
 
 def unparsable(error: SourceError, text: str, path: str, plan: Plan, ignored: tuple[str, ...]) -> Outcome:

@@ -13,16 +13,20 @@ Imports are read off the bytes, a hundred times as fast as parsing: those in fun
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from transferlint.knowledge import roles
 
 _FROM = re.compile(rb"(?:^|[;:])\s*from(?:\s+|(?=\.))([.\w]+)\s*$")
 _BEFORE = re.compile(rb"(?:^|[;:])\s*$")
+_CONTINUED = (b"\\\n", b"\\\r\n")
 _LAZY = re.compile(rb"_module\(\s*[rbuRBU]?['\"]([.\w]+)")
-_NAMES = re.compile(rb"\s*(\([^)]*\)|(?:[^\\\r\n;]|\\\r?\n)*)")
+_NAMES = re.compile(rb"[^\\\r\n;#]*(?:\\\r?\n[^\\\r\n;#]*)*")
+_NO_NAME = re.compile(rb"[^\w\s,*.\\\x80-\xff]")
+_SPACE = re.compile(rb"\s*")
 _COMMENT = re.compile(rb"#[^\r\n]*")
 _DEFINED = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
 _WORD = re.compile(rb"\w+")
@@ -31,6 +35,7 @@ _DEFINES = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+def|def|class)[ \t]")
 # What a package defines itself may use whatever it imports; names with an underscore are its own affair.
 _DEFINES_PUBLIC = re.compile(_DEFINES.pattern + rb"|^[A-Za-z]\w*[ \t]*(?::[^=\n]*)?=(?!=)")
 _END = 1 << 20
+_FEW = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +62,8 @@ class Modules(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Import:
-    """`from module import name as bound`, or (with `name` "") `import module as bound`; `import a.b` binds "a"."""
+    """`from module import name as bound`, or (with `name` "") `import module as bound`. `import a.b` binds "a", and
+    `import a.b as c` is `from a import b as c` (docs.python.org, reference/simple_stmts, 'The import statement')."""
 
     module: str
     name: str
@@ -76,13 +82,14 @@ def reach(
     targets: Iterable[str], sources: Mapping[str, bytes], modules: Modules, bounds: Bounds = Bounds()
 ) -> Reached:
     """The files among `sources` (paths to bytes) that matter for `targets`, without these."""
-    return _Graph(sources, modules).reach(frozenset(targets), bounds)
+    return Reach(sources, modules).of(targets, bounds)
 
 
 def imports(data: bytes) -> list[Import]:
-    """What a file imports, read off its bytes, in order."""
+    """What a file imports, read off its bytes, in order; every byte is looked at a bounded number of times."""
     found: list[Import] = []
-    at = data.find(b"import")
+    listed = _Lists(data)
+    start, at = 0, data.find(b"import")
     while at >= 0:
         after = at + len(b"import")
         following = data[after : after + 1]
@@ -91,46 +98,93 @@ def imports(data: bytes) -> list[Import]:
             if lazy:
                 found.append(Import(_text(lazy[1]), "", ""))
         elif not following.isalnum():
-            found.extend(_statement(data, at, after))
+            before = _before(data, start, at)
+            source = _FROM.search(before)
+            if source is not None or _BEFORE.search(before):
+                names, after = listed.after(after)
+                found.extend(_named(names, source and _text(source[1])))
+            start = after
         at = data.find(b"import", after)
     return found
 
 
-def _statement(data: bytes, at: int, after: int) -> Iterator[Import]:
-    """The statement with the word `import` between these offsets, if it is one."""
-    start = data.rfind(b"\n", 0, at) + 1
-    before = data[start:at]
-    if not before.strip() and data[:start].rstrip(b"\r\n").endswith(b"\\"):
-        previous = data.rfind(b"\n", 0, start - 1) + 1
-        before = data[previous:start].rstrip(b"\\\r\n") + before
-    source = _FROM.search(before)
-    if source is None and not _BEFORE.search(before):
-        return
-    match = _NAMES.match(data, after)
-    listed = _COMMENT.sub(b"", match[1]) if match else b""
-    for part in listed.strip(b"() \t\r\n").split(b","):
+def _before(data: bytes, start: int, at: int) -> bytes:
+    """What stands before an offset in its line, continued lines being one, but nothing before the byte that ends at
+    `start`: what was read before."""
+    first = max(start - 1, 0)
+    line = data.rfind(b"\n", first, at) + 1
+    before = data[line or first : at]
+    if not before.strip() and line and data.endswith(_CONTINUED, first, line):
+        previous = data.rfind(b"\n", first, line - 1) + 1 or first
+        before = data[previous:line].rstrip(b"\\\r\n") + before
+    return before
+
+
+def _named(names: bytes, source: str | None) -> Iterator[Import]:
+    """What a statement imports: `names` from `source`, or (None) the modules `names`."""
+    for part in names.strip(b"() \t\r\n").split(b","):
         words = part.replace(b"\\", b" ").split()
         if not words:
             continue
         name = _text(words[0])
         bound = _text(words[2]) if len(words) == 3 and words[1] == b"as" else ""
+        package, _, last = name.rpartition(".")
         if source is not None:
-            yield Import(_text(source[1]), name, bound or name)
+            yield Import(source, name, bound or name)
+        elif bound and package:
+            yield Import(package, last, bound)
         else:
             yield Import(name, "", bound or name.partition(".")[0])
 
 
-class _Graph:
-    """Who uses whom, worked out file by file as it is asked for."""
+class _Lists:
+    """The lists of names after the word `import`, asked for from front to back."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._failed = 0  # up to here nothing closes a bracket
+
+    def after(self, at: int) -> tuple[bytes, int]:
+        """The list that begins here, without its brackets and comments, and where it ends."""
+        space = _SPACE.match(self.data, at)
+        first = space.end() if space else at
+        if self.data.startswith(b"(", first):
+            return self._bracketed(first + 1)
+        names = _NAMES.match(self.data, at)
+        assert names is not None  # it matches nothing at all, too
+        return names[0], names.end()
+
+    def _bracketed(self, first: int) -> tuple[bytes, int]:
+        """The same after an opening bracket. Where something else than names and comments comes before the closing one
+        it is no statement, and the rest of the line is left out: so no line is gone through more than twice."""
+        end = self.data.find(b"\n", first)
+        line = len(self.data) if end < 0 else end
+        at = first
+        while odd := _NO_NAME.search(self.data, at):
+            if odd[0] == b")":
+                return _COMMENT.sub(b"", self.data[first : odd.start()]), odd.end()
+            at = self.data.find(b"\n", odd.start()) if odd[0] == b"#" else -1
+            if at < 0 or at < self._failed:
+                break
+        self._failed = max(self._failed, odd.start() if odd else len(self.data))
+        return b"", line
+
+
+class Reach:
+    """Who uses whom among `sources`, worked out file by file as it is asked for."""
 
     def __init__(self, sources: Mapping[str, bytes], modules: Modules) -> None:
         self.sources = sources
         self.modules = modules
-        self._imports: dict[str, list[Import]] = {}
+        self._imports: dict[str, dict[str, list[Import]]] = {}
         self._uses: dict[str, frozenset[str]] = {}
+        self._traced: dict[tuple[str, str], frozenset[str]] = {}
+        self._used_by: dict[str, set[str]] = {}
         self._said: dict[tuple[str, bool], frozenset[bytes]] = {}
 
-    def reach(self, targets: frozenset[str], bounds: Bounds) -> Reached:
+    def of(self, targets: Iterable[str], bounds: Bounds = Bounds()) -> Reached:
+        """The files that matter for `targets`, without these."""
+        targets = frozenset(targets)
         users = self._users(set(targets), bounds.users)
         used = self._closure(set(targets), _END) | self._closure(users, bounds.bases)
         return Reached(frozenset(users & self.sources.keys()), frozenset(used - users - targets))
@@ -144,10 +198,11 @@ class _Graph:
         return seen & self.sources.keys()
 
     def _users(self, files: set[str], levels: int) -> set[str]:
-        used_by: dict[str, set[str]] = {}
-        for file in self.sources:
-            for used in self._used(file):
-                used_by.setdefault(used, set()).add(file)
+        used_by = self._used_by
+        if not used_by:
+            for file in self.sources:
+                for used in self._used(file):
+                    used_by.setdefault(used, set()).add(file)
         seen, new = set(files), set(files)
         for level in range(levels):
             found: set[str] = set()
@@ -173,10 +228,13 @@ class _Graph:
             known = self._said[file, called] = frozenset(pattern.findall(self.sources.get(file, b"")))
         return known
 
-    def _imports_of(self, file: str) -> list[Import]:
+    def _imports_of(self, file: str) -> dict[str, list[Import]]:
+        """What a file imports, by what it is bound to ("*" for a star)."""
         known = self._imports.get(file)
         if known is None:
-            known = self._imports[file] = imports(self.sources.get(file, b""))
+            known = self._imports[file] = {}
+            for one in imports(self.sources.get(file, b"")):
+                known.setdefault(one.bound, []).append(one)
         return known
 
     def _used(self, file: str) -> frozenset[str]:
@@ -185,32 +243,37 @@ class _Graph:
         if known is None:
             found: set[str] = set()
             if not self.modules.is_package(file) or _DEFINES_PUBLIC.search(self.sources.get(file, b"")):
-                for one in self._imports_of(file):
-                    self._follow(file, one, found)
+                packages: dict[str, set[str]] = {}
+                for bound, ones in self._imports_of(file).items():
+                    for one in ones:
+                        base = self._follow(file, one, found)
+                        if base and bound:
+                            packages.setdefault(bound, set()).add(base)
+                for bound, chain in _chains(self.sources.get(file, b""), packages):
+                    for base in packages[bound]:
+                        place = self.modules.find(f"{base}.{chain}", file)
+                        if place is not None:
+                            found |= self._trace(*place)
             found.discard(file)
             known = self._uses[file] = frozenset(found)
         return known
 
-    def _follow(self, file: str, one: Import, found: set[str]) -> None:
+    def _follow(self, file: str, one: Import, found: set[str]) -> str:
+        """Note the files that an import leads to. What is given back is the name of the package that it binds, of which
+        what is read from it says what is used; "" for others."""
         dotted = self._dotted(file, one)
-        if not dotted:
-            return
-        place = self.modules.find(dotted, file)
+        place = self.modules.find(dotted, file) if dotted else None
         if place is None:
-            return
+            return ""
         path, rest = place
         if one.name == "*":
             self._all_of(path, found)
         elif rest or not self.modules.is_package(path):
-            self._trace(path, rest, found)
+            found |= self._trace(path, rest)
         else:
             found.add(path)
-            # The package itself is bound: what is read from it says what is used.
-            base = dotted if one.name or "." not in one.module or one.bound != dotted.partition(".")[0] else one.bound
-            for chain in self._chains(file, one.bound):
-                place = self.modules.find(f"{base}.{chain}", file)
-                if place is not None:
-                    self._trace(*place, found)
+            return dotted if one.name else _base(one)
+        return ""
 
     def _dotted(self, file: str, one: Import) -> str:
         module = self.modules.absolute(file, one.module)
@@ -218,41 +281,69 @@ class _Graph:
             return module
         return f"{module}.{one.name}" if module else ""
 
-    def _trace(self, path: str, rest: str, found: set[str]) -> None:
-        """Go from a name in a package to where it is defined, noting the files on the way."""
-        pending, seen = [(path, rest)], set()
-        while pending:
-            step = pending.pop()
-            if step in seen:
+    def _trace(self, path: str, rest: str) -> frozenset[str]:
+        """The files from a name in a package to where it is defined.
+
+        What is still to be looked up never gets longer on the way, and but for its first name it is an end of `rest`:
+        so there are finitely many places to come by, and each is looked at once.
+        """
+        known = self._traced.get((path, rest))
+        if known is None:
+            pending, seen = [(path, rest)], {(path, rest)}
+            while pending:
+                for step in self._steps(*pending.pop()):
+                    if step not in seen:
+                        seen.add(step)
+                        pending.append(step)
+            known = self._traced[path, rest] = frozenset(file for file, _ in seen)
+        return known
+
+    def _steps(self, path: str, rest: str) -> Iterator[tuple[str, str]]:
+        """Where a name of a package may have been imported from, and what is to be looked up there."""
+        if not rest or not self.modules.is_package(path):
+            return
+        name, _, more = rest.partition(".")
+        bound = self._imports_of(path)
+        for one in (*bound.get(name, ()), *bound.get("*", ())):
+            if one.name == "*":
+                module, after = self._dotted(path, one), rest
+            elif one.name:
+                module, after = self.modules.absolute(path, one.module), ".".join(filter(None, (one.name, more)))
+            else:
+                module, after = _base(one), more
+            place = self.modules.find(".".join(filter(None, (module, after))), path) if module else None
+            if place is None:
                 continue
-            seen.add(step)
-            path, rest = step
-            found.add(path)
-            if not rest or not self.modules.is_package(path):
-                continue
-            name, _, more = rest.partition(".")
-            for one in self._imports_of(path):
-                if one.bound == name or one.name == "*":
-                    whole = [self._dotted(path, one), name if one.name == "*" else "", more]
-                    place = self.modules.find(".".join(filter(None, whole)), path) if whole[0] else None
-                    if place is not None:
-                        pending.append(place)
+            # A module that is there in part only is none of the project's.
+            yield place if _parts(place[1]) <= _parts(after) else (place[0], "")
 
     def _all_of(self, path: str, found: set[str]) -> None:
         """Everything that a star import may bind."""
-        self._trace(path, "", found)
+        found.add(path)
         if self.modules.is_package(path):
-            for one in self._imports_of(path):
+            for one in itertools.chain.from_iterable(self._imports_of(path).values()):
                 place = self.modules.find(self._dotted(path, one) or "-", path)
                 if place is not None:
-                    self._trace(*place, found)
+                    found |= self._trace(*place)
 
-    def _chains(self, file: str, name: str) -> set[str]:
-        """What is read from a name in a file: "nn.losses" for `name.nn.losses(x)`."""
-        if not name:
-            return set()
-        pattern = re.compile(rb"(?<![\w.])" + re.escape(name.encode()) + rb"((?:\s*\.\s*\w+)+)")
-        return {_text(b"".join(chain.split()))[1:] for chain in pattern.findall(self.sources.get(file, b""))}
+
+def _base(one: Import) -> str:
+    """The module that `import a.b` binds: "a"."""
+    return one.module.partition(".")[0]
+
+
+def _parts(dotted: str) -> int:
+    return dotted.count(".") + 1 if dotted else 0
+
+
+def _chains(data: bytes, names: Collection[str]) -> set[tuple[str, str]]:
+    """What is read from some names in a file: "nn.losses" of "name" for `name.nn.losses(x)`."""
+    if not names:
+        return set()
+    few = b"|".join(sorted(re.escape(name.encode()) for name in names)) if len(names) <= _FEW else rb"[^\W\d]\w*"
+    pattern = re.compile(rb"(?<![\w.])(%b)((?:\s*\.\s*\w+)+)" % few)
+    found = {(_text(name), _text(b"".join(chain.split()))[1:]) for name, chain in set(pattern.findall(data))}
+    return {one for one in found if one[0] in names}
 
 
 def _text(name: bytes) -> str:

@@ -24,6 +24,7 @@ from transferlint.writing import NO_STAMP, Stamp, stamp_of
 if TYPE_CHECKING:
     from transferlint.cache import Parts
     from transferlint.flow.modules import ModuleIndex
+    from transferlint.flow.options import AnalysisOptions
     from transferlint.flow.project import Project
     from transferlint.syntax.program import Program
     from transferlint.syntax.source import Source
@@ -191,13 +192,21 @@ class _Programs(Mapping[str, "Program"]):
         return Prepared(path, Program(path, [Function(0, "module", "<module>", "<module>", -1, (0, 0))]))
 
 
-def linked(prepared: Iterable[Prepared], index: ModuleIndex, plan: Plan, entered: Container[str]) -> Project:
+def linked(
+    prepared: Iterable[Prepared],
+    index: ModuleIndex,
+    plan: Plan,
+    entered: Container[str],
+    own: Mapping[str, AnalysisOptions] | None = None,
+) -> Project:
     """The project of all programs, put together here so that processes forked from this one share it; `index` has all
-    its modules, also those that were not prepared. `entered` are the files whose calls count."""
+    its modules, also those that were not prepared. `entered` are the files whose calls count, `own` has the options of
+    files for which those of the plan do not hold."""
     from transferlint.flow.project import Project
 
     programs = _Programs(prepared, plan)
-    project = Project(programs, index, plan.options, programs.lines, [path for path in programs if path in entered])
+    inside = [path for path in programs if path in entered]
+    project = Project(programs, index, plan.options, programs.lines, inside, own)
     with collector.paused():
         project.link()
     return project

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime_check.reports.shown import Shown, verdict_kinds
 from runtime_check.verdicts import Missed, Verdict
+from transferlint import escaping
 from transferlint.model import Site
 
 
@@ -31,7 +32,7 @@ def render(shown: Shown) -> str:
         "failures": list(shown.failures),
         "problems": list(shown.problems),
     }
-    return json.dumps(whole, indent=2, default=lambda value: value.value) + "\n"
+    return escaping.data(json.dumps(whole, indent=2, default=lambda value: value.value)) + "\n"
 
 
 def _verdict(shown: Shown, one: Verdict) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Torch builds with CUDA in them, on a machine without a driver: their real kernels are there, and none of them may
 ever see host memory that calls itself a device's. Every operator with a CUDA kernel that was not replaced runs on the
-host where it can be composed of others, and refuses by name where not."""
+host where it can be composed of others, and refuses by name where not. What a CPU build has no kernels for at all,
+sparse, quantized and nested tensors on CUDA, is refused in its words."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import FOLDER, C, has_kernel, operator
 from runtime_check.simulate.kernels import Maker
 
+NOT_THERE = ("SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 COMPOSED = ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
 
 
@@ -21,7 +23,10 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None], 
     maker = Maker(forge, declarations.read(FOLDER), report)
     for name in C._dispatch_get_all_op_names():
         namespace, _, rest = name.partition("::")
-        if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name):
+        for key in NOT_THERE:
+            if _registered(name, key):
+                changes.kernel(name, refusing(missing(name, key)), key)
+        if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name, "CUDA"):
             continue
         changes.kernel(name, _kernel(maker, name, namespace, rest))
         if name == "aten::_fused_rms_norm":
@@ -30,9 +35,9 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None], 
             changes.kernel(name, composites.kernel(operator(rest), rest, forge), "AutogradCUDA")
 
 
-def _registered(name: str) -> bool:
+def _registered(name: str, key: str) -> bool:
     """Whether the operator has a kernel at the very key, not one for all keys."""
-    return any(line.startswith("CUDA: ") for line in C._dispatch_dump(name).splitlines())
+    return any(line.startswith(f"{key}: ") for line in C._dispatch_dump(name).splitlines())
 
 
 def _kernel(maker: Maker, name: str, namespace: str, rest: str) -> Callable[..., Any]:
@@ -42,6 +47,14 @@ def _kernel(maker: Maker, name: str, namespace: str, rest: str) -> Callable[...,
         except AttributeError:  # the dispatcher knows it and Python does not
             pass
     return refusing(f"the simulated CUDA device has no {name}: torch has no implementation of it for the CPU")
+
+
+def missing(name: str, key: str) -> str:
+    """Torch's words for an operator without a kernel (c10/core/dispatch/OperatorEntry.cpp)."""
+    return (
+        f"Could not run '{name}' with arguments from the '{key}' backend. This could be because the operator doesn't "
+        "exist for this backend, or was omitted during the selective/custom build process"
+    )
 
 
 def refusing(why: str) -> Callable[..., Any]:

@@ -14,7 +14,15 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json", ""}
 # Paths of one machine and words about how this was made say nothing to whoever reads the code.
 FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
-SUPPORT = {"driving.py", "proving.py", "showing.py", "simulated.py", "listening.py", "kineto.py"}  # what tests import
+SUPPORT = {
+    "driving.py",
+    "feeding.py",
+    "proving.py",
+    "showing.py",
+    "simulated.py",
+    "listening.py",
+    "kineto.py",
+}  # what tests import
 VAGUE = {"utils", "helpers", "common", "manager", "misc"}
 
 

@@ -13,7 +13,7 @@ from transferlint.reach import Bounds, Import, Reached, imports, reach
     [
         ("import a", [Import("a", "", "a")]),
         ("import a.b, c as d", [Import("a.b", "", "a"), Import("c", "", "d")]),
-        ("import a.b as c  # import z", [Import("a.b", "", "c")]),
+        ("import a.b as c  # import z", [Import("a", "b", "c")]),
         ("from a import b, c as d", [Import("a", "b", "b"), Import("a", "c", "d")]),
         ("from a import (\n    b,  # , x\n    c as d,\n)\n", [Import("a", "b", "b"), Import("a", "c", "d")]),
         ("from a import b, \\\n    c\n", [Import("a", "b", "b"), Import("a", "c", "c")]),

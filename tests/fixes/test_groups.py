@@ -176,7 +176,7 @@ def test_comments_and_baseline_are_taken_together(known):
 
 
 def test_only_what_is_new_in_a_group_is_fixed(known):
-    text = "import torch\n\n\ndef f(model, x, device, n):\n    for _ in range(n):\n"
+    text = "import torch\n\n\ndef f(model, x, device: torch.device, n):\n    for _ in range(n):\n"
     text += "        a = torch.zeros(3).to(device)\n        b = torch.ones(3).to(device)\n"
     text += "        x = model(x, a, b)\n    return x\n"
     plan = known(text.replace("        b = torch.ones(3).to(device)\n", "        b = 2\n"))
@@ -217,7 +217,7 @@ import torch
 from making import make
 
 
-def f(model, x, device, n):
+def f(model, x, device: torch.device, n):
     for _ in range(n):
         a = {}
         b = {}

@@ -41,7 +41,7 @@ def looped(body: str, before: str, result: str, turns: str = "4") -> str:
     """A function that goes over chunks on the device; `out` is what it returns."""
     indented = "".join(f"        {line}\n" for line in body.splitlines())
     start = "".join(f"    {line}\n" for line in before.splitlines())
-    head = f"{HEAD}def run(data, n: int):\n    data = data.cuda()\n{start}    for i in range(n):\n"
+    head = f"{HEAD}def run(data: torch.Tensor, n: int):\n    data = data.cuda()\n{start}    for i in range(n):\n"
     return f"{head}{indented}    return {result}\nout = run(torch.arange(8.0).reshape(4, 2), {turns})\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from transferlint.cli import FAILED
+from transferlint.cli import FAILED, output
 
 
 @click.command("debug", short_help="Show what a stage of the analysis made of a file.")
@@ -22,9 +22,9 @@ def COMMAND(stage: str, file: str) -> int:
         shown = workers.deep(lambda: _program(file) if stage == "program" else _facts(file))
     except SourceError as error:
         place = f"{file}:{error.line}" if error.line else file
-        click.echo(f"transferlint: {place}: {error.message}", err=True)
+        output.complain(f"{place}: {error.message}")
         return FAILED
-    click.echo(shown)
+    output.show(shown.split("\n"))
     return 0
 
 

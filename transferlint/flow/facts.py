@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, overrides
-from transferlint.flow.operands import operands, tree
+from transferlint.flow.operands import tree, users
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe
 from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
+from transferlint.flow.writes import FileWrites
 from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
@@ -39,8 +42,10 @@ class FunctionFacts:
         self.calls: dict[Reg, str] = placed.calls
         self._wrapped = {(one.transfer.register, one.transfer.kind): one for one in placed.passed}
         self.role = placed.role
-        self._users: list[list[Reg]] | None = None
+        self._users = users(placed.function)
         self._claims: dict[str, frozenset[Reg]] = {}
+        self._transfers_at: dict[Reg, list[Transfer]] | None = None
+        self.kept: dict[Any, Any] = {}  # see `once.py`
 
     def warmth(self, reg: Reg) -> Warmth:
         """How often a register runs."""
@@ -91,17 +96,29 @@ class FunctionFacts:
             return (Evidence(inner.site(reg), f"made here, in `{inner.function.qualname}`"),)
         return self.file.project.evidence(key, index, reg) if self.file.project is not None else ()
 
+    def transfers_at(self, reg: Reg) -> list[Transfer]:
+        """The transfers that a register makes."""
+        if self._transfers_at is None:
+            self._transfers_at = {}
+            for transfer in self.transfers:
+                self._transfers_at.setdefault(transfer.register, []).append(transfer)
+        return self._transfers_at.get(reg, [])
+
+    def around(self, reg: Reg) -> set[Reg]:
+        """All registers whose expressions a register is a part of, itself included."""
+        found, pending = {reg}, [reg]
+        while pending:
+            more = [user for user in self._users[pending.pop()] if user not in found]
+            found.update(more)
+            pending += more
+        return found
+
     def region(self, reg: Reg) -> int:
         """The region a register stands in."""
-        return self.file.heat.region_of(self.index, reg)
+        return self.function.lookup.regions[reg]
 
     def users(self, reg: Reg) -> list[Reg]:
         """The registers computed directly from this one."""
-        if self._users is None:
-            self._users = [[] for _ in self.code]
-            for user, instruction in enumerate(self.code):
-                for operand in operands(instruction):
-                    self._users[operand].append(user)
         return self._users[reg]
 
     def loops(self, reg: Reg) -> list[int]:
@@ -124,7 +141,19 @@ class FunctionFacts:
 
     def stores(self, slot: Slot) -> list[Reg]:
         """Where a variable is bound, in program order."""
-        return [r for r, i in enumerate(self.code) if isinstance(i, p.Store) and i.slot == slot]
+        return self.function.lookup.about(p.Store, slot)
+
+    def loads(self, slot: Slot) -> list[Reg]:
+        """Where a variable is read, in program order."""
+        return self.function.lookup.about(p.Load, slot)
+
+    def of(self, *kinds: type) -> list[Reg]:
+        """The registers of these kinds of instructions, in program order."""
+        return self.function.lookup.of(*kinds)
+
+    def attributes(self, name: str, kind: type = p.Attr) -> list[Reg]:
+        """Where an attribute of this name is read, or (`SetAttr`) bound, in program order."""
+        return self.function.lookup.named(kind, name)
 
     def expression(self, reg: Reg) -> Iterator[Reg]:
         """A register and all that its expression was computed from, outermost first."""
@@ -215,10 +244,45 @@ class FileFacts:
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
+        self.writes = FileWrites(self)
+        self.cut: set[str] = set()  # the functions in which something was not followed to its end
+        self._words: frozenset[str] | None = None
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All words of the text."""
+        if self._words is None:
+            self._words = frozenset(re.findall(r"\w+", self.text))
+        return self._words
 
     def elsewhere(self, path: str) -> FilePlacement | None:
         """The placement of another file of the project."""
         return self.project.placement(path) if self.project is not None else None
+
+    @functools.cached_property
+    def rebound(self) -> frozenset[str]:
+        """The names that a function declares `global` or `nonlocal` and binds."""
+        return frozenset(i.name for f in self.program.functions for i in f.code if isinstance(i, p.StoreOuter))
+
+    @functools.cached_property
+    def attribute_stores(self) -> dict[str, list[tuple[FunctionFacts, p.SetAttr]]]:
+        """Every `object.name = value` of the file by its name, with the function it stands in."""
+        found: dict[str, list[tuple[FunctionFacts, p.SetAttr]]] = {}
+        for function in self.functions:
+            for made in function.code:
+                if isinstance(made, p.SetAttr):
+                    found.setdefault(made.name, []).append((function, made))
+        return found
+
+    @functools.cached_property
+    def makes(self) -> dict[int, list[tuple[Function, p.Make]]]:
+        """By the index of a function or class, where it is made and in which function."""
+        found: dict[int, list[tuple[Function, p.Make]]] = {}
+        for function in self.program.functions:
+            for made in function.code:
+                if isinstance(made, p.Make):
+                    found.setdefault(made.function, []).append((function, made))
+        return found
 
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""

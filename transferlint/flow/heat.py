@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +29,7 @@ _RARELY = "all that calls it runs rarely"
 _Outside = tuple[Warmth, Any]
 _Around = tuple[Warmth, "_Outside | None"]
 
+_BODY = -1  # in place of a region
 
 class HeatMap:
     """The heat of every place of a file.
@@ -61,7 +61,6 @@ class HeatMap:
             for reg, name in sorted(one.lent):
                 self._edge(one.function.index, reg, name, self._lent)
         self._regions: dict[tuple[int, int], _Around] = {}
-        self._starts: dict[int, list[int]] = {}
         self._seldom = Seldom(file)
         self._passing = passing_hooks(file)
         self._unused: dict[tuple[int, Reg, bool], bool] = {}
@@ -91,8 +90,12 @@ class HeatMap:
         """The heat of a function's body."""
         function = self._file.program.functions[index]
         if function.kind == "lambda" and index in self._made:
-            owner, reg = self._made[index]
-            return max(self.at(owner.index, reg), self._bases[index], key=rank)
+            known = self._regions.get((index, _BODY))
+            if known is None:
+                owner, reg = self._made[index]
+                known = max(self.at(owner.index, reg), self._bases[index], key=rank), None
+                self._regions[index, _BODY] = known
+            return known[0]
         return self._bases[index]
 
     def at(self, function: int, reg: Reg) -> Warmth:
@@ -101,14 +104,7 @@ class HeatMap:
 
     def region_of(self, function: int, reg: Reg) -> int:
         """The region that a register stands in."""
-        blocks = self._file.program.functions[function].blocks
-        starts = self._starts.get(function)
-        if starts is None:
-            starts = self._starts[function] = [b.start for b in blocks]
-        at = bisect_right(starts, reg) - 1
-        while blocks[at].end <= reg and at > 0:
-            at -= 1
-        return blocks[at].region
+        return self._file.program.functions[function].lookup.regions[reg]
 
     def in_region(self, function: int, region: int) -> Warmth:
         """The heat of a region of a function."""

@@ -4,6 +4,7 @@ with it."""
 from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.knowledge import roles
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.syntax import program as p
@@ -14,6 +15,7 @@ _PUTS = ("put", "put_nowait")
 _HOLDING = (p.Sequence, p.Mapping, p.Binary, p.Choice, p.Collect)
 
 
+@once
 def host_only_use(function: FunctionFacts, reg: Reg) -> str:
     """What only the host does with the value of a register, where it goes straight there, by way of one variable at
     most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` writes it away"; "" where it does
@@ -21,6 +23,7 @@ def host_only_use(function: FunctionFacts, reg: Reg) -> str:
     return _use(function, reg, len(function.loops(reg)), False)
 
 
+@once
 def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element: bool = False) -> str:
     """`host_only_use` of one register; `depth`: how many loops are around the value, `followed`: it was kept in a
     variable, `element`: the register holds one of its elements."""
@@ -40,7 +43,7 @@ def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element:
         elif isinstance(made, _HOLDING) or (element and isinstance(made, p.Format)):
             found = _use(function, user, depth, followed, element)
         elif isinstance(made, p.Store) and not followed:
-            loads = (r for r, i in enumerate(function.code) if isinstance(i, p.Load) and i.slot == made.slot)
+            loads = function.loads(made.slot)
             found = next(filter(None, (_use(function, load, depth, True, element) for load in loads)), "")
         if found:
             return found

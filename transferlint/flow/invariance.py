@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transferlint.flow.once import once
 from transferlint.flow.sharing import path
 from transferlint.flow.writes import Writes
 from transferlint.knowledge.api import Effect
@@ -25,15 +26,15 @@ class Invariance:
 
     def __init__(self, function: FunctionFacts, region: int) -> None:
         self._function = function
-        blocks = [b for b in function.function.blocks if _within(function, b.region, region)]
-        self._writes = Writes(function, [reg for b in blocks for reg in range(b.start, b.end)])
+        inside = (function.function.blocks[number] for number in function.function.lookup.blocks(region))
+        self.writes = Writes(function, [reg for b in inside for reg in range(b.start, b.end)])
 
     def holds(self, reg: Reg, makes: bool = False) -> bool:
         """True where the expression has the same value in every turn of the loop and reading it changes nothing.
         `makes`: calls that make a tensor from constants count too."""
         at = path(self._function, reg)
         if at is not None:
-            return not self._writes.changed(at) and self._indices(reg, makes)
+            return not self.writes.changed(at) and self._indices(reg, makes)
         made = self._function.code[reg]
         if isinstance(made, p.Const):
             return True
@@ -79,7 +80,7 @@ class Invariance:
         return False
 
 
-def _within(function: FunctionFacts, region: int, ancestor: int) -> bool:
-    while region > 0 and region != ancestor:
-        region = function.function.regions[region].parent
-    return region == ancestor
+@once
+def invariance(function: FunctionFacts, region: int) -> Invariance:
+    """What a loop of a function leaves alone."""
+    return Invariance(function, region)

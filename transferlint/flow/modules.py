@@ -44,12 +44,17 @@ class ModuleIndex:
         self._claims: dict[str, list[str]] = {}
         # What stands at a path without its ending; a package beats the module beside it, as in Python.
         self._at: dict[str, str] = {}
+        # All beginnings of names and of paths: a search ends where there is nothing further in.
+        self._beginnings: set[str] = set()
+        self._folders: set[str] = set()
         self._links = links or {}
         for path in sorted(self._absolutes, key=self._rank):
             stem = _stem(self._absolutes[path])
             if stem not in self._at:
                 self._at[stem] = path
                 self._claims.setdefault(self.name(path), []).append(path)
+                _add_beginnings(self.name(path), ".", self._beginnings)
+                _add_beginnings(stem, os.sep, self._folders)
 
     def name(self, path: str) -> str:
         """The canonical dotted name of a file: "pkg.sub.module", "pkg" for its `__init__.py`."""
@@ -76,12 +81,23 @@ class ModuleIndex:
         beside = self._find_in(folders[:1], parts, asking)
         if beside is not None:
             return beside
-        for length in range(len(parts), 0, -1):
-            claims = self._claims.get(".".join(parts[:length]))
-            if claims:
-                chosen = claims[0] if len(claims) == 1 else self._nearest(claims, asking)
-                return None if chosen is None else (self._links.get(chosen, chosen), ".".join(parts[length:]))
+        claims, length = self._longest(parts)
+        if claims:
+            chosen = claims[0] if len(claims) == 1 else self._nearest(claims, asking)
+            return None if chosen is None else (self._links.get(chosen, chosen), ".".join(parts[length:]))
         return self._find_in(folders[1:], parts, asking)
+
+    def _longest(self, parts: list[str]) -> tuple[list[str], int]:
+        """The files that claim the longest beginning of a name that anybody claims, and how many parts that has."""
+        found: tuple[list[str], int] = [], 0
+        name = ""
+        for length, part in enumerate(parts, start=1):
+            name = f"{name}.{part}" if length > 1 else part
+            if name not in self._beginnings:
+                break
+            if name in self._claims:
+                found = self._claims[name], length
+        return found
 
     def absolute(self, path: str, module: str) -> str:
         """The absolute name of what a file calls `module`: "..x.y" in pkg/sub/a.py is "pkg.x.y".
@@ -101,12 +117,18 @@ class ModuleIndex:
 
     def _find_in(self, folders: Iterable[str], parts: list[str], asking: str) -> tuple[str, str] | None:
         """As `find`, with each of these folders in turn in the place of the import root; never `asking` itself."""
-        for folder in folders:
-            for length in range(len(parts), 0, -1):
-                found = self._at.get(os.path.join(folder, *parts[:length])) if folder else None
-                found = self._links.get(found, found) if found is not None else None
-                if found is not None and found != asking:
-                    return found, ".".join(parts[length:])
+        for folder in filter(None, folders):
+            chosen, stem = None, folder
+            for length, part in enumerate(parts, start=1):
+                stem = os.path.join(stem, part)
+                if stem not in self._folders:
+                    break
+                at = self._at.get(stem)
+                at = self._links.get(at, at) if at is not None else None
+                if at is not None and at != asking:
+                    chosen = at, length
+            if chosen is not None:
+                return chosen[0], ".".join(parts[chosen[1] :])
         return None
 
     def _script_folders(self, asking: str) -> tuple[str, ...]:
@@ -188,3 +210,10 @@ def _stem(whole: str) -> str:
 def _dotted(stem: str, root: str) -> str:
     """A dot in a folder's name becomes a dash, so that nothing that can be imported has such a name."""
     return os.path.relpath(stem, root).replace(".", "-").replace(os.sep, ".")
+
+
+def _add_beginnings(name: str, separator: str, known: set[str]) -> None:
+    """Add a name and all that it is within, unless that is done."""
+    while name and name not in known:
+        known.add(name)
+        name = name.rpartition(separator)[0]

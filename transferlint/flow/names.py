@@ -106,7 +106,8 @@ class Names:
         own = name.removeprefix("builtins.")
         if not self.stars or hasattr(builtins, own.partition(".")[0]):
             return name
-        found = {self.project.resolve(f"{module}.{own}", self.program.path) for module in self.stars} - {""}
+        stars = self.project.stars(self)
+        found = {self.project.resolve(f"{module}.{own}", self.program.path) for module in stars} - {""}
         return found.pop() if len(found) == 1 else name
 
     def bound(self, function: int, slot: int) -> str:
@@ -155,6 +156,10 @@ def classes(names: Names) -> dict[int, ClassInfo]:
         for instruction in function.code:
             if isinstance(instruction, Make):
                 makes[instruction.function] = (function, instruction)
+    members: dict[int, list[Function]] = {}
+    for function in program.functions:
+        if function.kind == "function":
+            members.setdefault(function.parent, []).append(function)
     for function in program.functions:
         if function.kind != "class" or function.index not in makes:
             continue
@@ -162,13 +167,12 @@ def classes(names: Names) -> dict[int, ClassInfo]:
         bases = tuple(name for base in made.bases if (name := names.resolved(names.dotted(outer, base))))
         key = program.path
         methods = {
-            f.name: ident(key, f.index)
-            for f in program.functions
-            if f.parent == function.index and f.kind == "function" and not _writes_property(f)
+            f.name: ident(key, f.index) for f in members.get(function.index, ()) if not _writes_property(f)
         }
         found[function.index] = ClassInfo(key, function.index, function.name, methods, bases, False, False)
+    settled: set[int] = set()
     for info in found.values():
-        _settle(info, names, found, set())
+        _settle(info, names, found, settled)
     return found
 
 
@@ -185,12 +189,14 @@ def overrides(files: Iterable[FilePlacement]) -> Overriding:
     """What overrides the methods of these files' classes, in order."""
     found: Overriding = {}
     for file in files:
+        members: dict[int, list[Function]] = {}
+        for function in file.program.functions:
+            if function.kind == "function":
+                members.setdefault(function.parent, []).append(function)
         for info in file.classes.values():
             above = _above(file, info)
             family = frozenset({ident(file.key, info.index), *above})
-            for method in file.program.functions:
-                if method.parent != info.index or method.kind != "function":
-                    continue
+            for method in members.get(info.index, ()):
                 own = ident(file.key, method.index)
                 known = {parent.methods.get(method.name, own) for parent in above.values()}
                 for base in known - {own}:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from transferlint.flow.once import once
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Instruction, Reg
+from transferlint.syntax.program import Function, Instruction, Reg
 
 _READ: dict[type, Callable[[Any], tuple[Reg | None, ...]]] = {
     p.Store: lambda i: (i.value,),
@@ -44,6 +45,16 @@ def operands(instruction: Instruction) -> tuple[Reg, ...]:
     """The registers an instruction takes, in order; none for constants, loads and imports."""
     read = _READ.get(type(instruction))
     return tuple(r for r in read(instruction) if r is not None) if read is not None else ()
+
+
+@once
+def users(function: Function) -> list[list[Reg]]:
+    """By register, the registers computed directly from it."""
+    found: list[list[Reg]] = [[] for _ in function.code]
+    for user, instruction in enumerate(function.code):
+        for operand in operands(instruction):
+            found[operand].append(user)
+    return found
 
 
 def tree(code: list[Instruction], reg: Reg) -> Iterator[Reg]:

@@ -82,7 +82,9 @@ class FilePlacement:
         self.names = Names(program, project)
         self.targets = Targets(program)
         self.classes: dict[int, ClassInfo] = classes(self.names)
-        self.roles: list[Role] = [role_of(self, f, options) for f in program.functions]
+        self.roles: list[Role] = []
+        for function in program.functions:
+            self.roles.append(role_of(self, function, options))
         self.placed: dict[int, Placed] = {}
         self.attributes: dict[int, dict[str, Value]] = {index: {} for index in self.classes}
         self.default_places = 0
@@ -295,8 +297,24 @@ class FilePlacement:
         self.place(0)
         return self._bound.get(0, {}).get(slot)
 
-    def attribute(self, info: ClassInfo, name: str, depth: int = 0) -> Value | None:
-        """What methods of the class, or of its bases in the file, store in `self.name`."""
+    def attribute(self, info: ClassInfo, name: str) -> Value | None:
+        """What methods of the class, or of its nearest bases, store in `self.name`."""
+        value: Value | None = None
+        level, seen = [info], {(info.key, info.index)}
+        for _ in range(_BASES + 1):
+            following: list[ClassInfo] = []
+            for one in level:
+                value = join(value, self._own_attribute(one, name))
+                for base in one.bases:
+                    parent = self.info_of(base)
+                    if parent is not None and (parent.key, parent.index) not in seen:
+                        seen.add((parent.key, parent.index))
+                        following.append(parent)
+            level = following
+        return value
+
+    def _own_attribute(self, info: ClassInfo, name: str) -> Value | None:
+        """What methods of the class itself store there."""
         owner = self.located(ident(info.key, info.index))
         if owner is None:
             return None
@@ -311,10 +329,6 @@ class FilePlacement:
         text = body.annotations.get(slot, "") if slot is not None else body.declared.get(name, "")
         if text and (value is None or value.is_a(UNKNOWN | HOST_VALUE) or _unfilled(value)):
             value = self._declared(owner[0], body, text) or value
-        for base in info.bases:
-            parent = self.info_of(base)
-            if parent is not None and (parent.key, parent.index) != (info.key, info.index) and depth < _BASES:
-                value = join(value, self.attribute(parent, name, depth + 1))
         return value
 
     @staticmethod

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
-from transferlint.flow.names import ClassInfo, overrides, split
+from transferlint.flow.names import ClassInfo, Names, overrides, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
@@ -22,13 +22,12 @@ from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Program
 
-_HOPS = 8  # re-exports that are followed
-
 
 class Project:
     """The programs of a project by path, the index of its modules, and (for words) what says at which offsets the lines
     of a file begin. `entered` are the files whose calls count (None: all); of the others only that is placed which
-    these need. `depth` counts functions being placed."""
+    these need. `depth` counts functions being placed. `own` has the options of files for which `options` do not
+    hold."""
 
     def __init__(
         self,
@@ -37,17 +36,20 @@ class Project:
         options: AnalysisOptions,
         lines: Callable[[str], Sequence[int]] | None = None,
         entered: Iterable[str] | None = None,
+        own: Mapping[str, AnalysisOptions] | None = None,
     ) -> None:
         self.programs = programs
         self.lines = lines
         self.entered = sorted(programs if entered is None else entered)
         self.index = index
         self.options = options
+        self._own = own or {}
         self.recursion = Recursion()
         self._placements: dict[str, FilePlacement] = {}
         self._making: set[str] = set()
         self._names: dict[tuple[str, str], str] = {}
         self._linked: dict[str, tuple[FilePlacement, list[Placed], HeatMap]] = {}
+        self._stars: dict[str, list[str]] = {}
         self._found: dict[tuple[str, str], tuple[str, str] | None] = {}
 
     def linked(self, key: str) -> tuple[FilePlacement, list[Placed], HeatMap]:
@@ -162,7 +164,7 @@ class Project:
         if known is not None or key in self._making or key not in self.programs:
             return known
         self._making.add(key)
-        known = self._placements[key] = FilePlacement(self.programs[key], self.options, self)
+        known = self._placements[key] = FilePlacement(self.programs[key], self._own.get(key, self.options), self)
         self._making.discard(key)
         return known
 
@@ -176,34 +178,47 @@ class Project:
         """The ident of the function or class that a dotted name stands for, "" where it is none of the project's."""
         known = self._names.get((name, asking))
         if known is None:
-            known = self._names[name, asking] = self._resolve(name, asking, _HOPS)
+            known = self._names[name, asking] = self._resolve(name, asking, set())
         return known
 
-    def _resolve(self, name: str, asking: str, hops: int) -> str:
+    def _resolve(self, name: str, asking: str, seen: set[tuple[str, str]], most: int | None = None) -> str:
+        """`resolve`, by way of re-exports. `seen` are the places that were looked at (a file, and what was sought
+        there): what is sought never has more than `most` parts, as many as before the last import, and all but its
+        first are an end of what it was at the beginning, so that there are finitely many."""
         found = self._module(name, asking)
         owner = self.placement(found[0]) if found is not None else None
-        if found is None or owner is None or not found[1] or hops == 0:
+        if found is None or owner is None or not found[1] or (found[0], found[1]) in seen:
             return ""
+        parts = found[1].count(".") + 1
+        if most is not None and parts > most:
+            return ""  # a module that is there in part only
+        seen.add((found[0], found[1]))
         first, _, rest = found[1].partition(".")
         slot = owner.program.functions[0].slots.get(first)
         bound = owner.names.bound(0, slot) if slot is not None else ""
         if not bound:
-            return self._star(owner, found[1], hops)
+            return self._star(owner, found[1], seen)
         if "#" not in bound:
-            return self._resolve(f"{bound}.{rest}" if rest else bound, owner.key, hops - 1)
+            return self._resolve(f"{bound}.{rest}" if rest else bound, owner.key, seen, parts)
         if not rest:
             return bound
         info = self.class_info(bound)
         return info.methods.get(rest, "") if info is not None else ""
 
-    def _star(self, owner: FilePlacement, rest: str, hops: int) -> str:
+    def _star(self, owner: FilePlacement, rest: str, seen: set[tuple[str, str]]) -> str:
         """A name that `from module import *` may have brought: where exactly one such module has it."""
-        hits = set()
-        for made in owner.names.stars:
-            hit = self._resolve(f"{made}.{rest}", owner.key, hops - 1)
-            if hit:
-                hits.add(hit)
+        parts = rest.count(".") + 1
+        hits = {self._resolve(f"{made}.{rest}", owner.key, seen, parts) for made in self.stars(owner.names)} - {""}
         return hits.pop() if len(hits) == 1 else ""
+
+    def stars(self, names: Names) -> list[str]:
+        """The modules of the project that a file imports all of."""
+        path = names.program.path
+        known = self._stars.get(path)
+        if known is None:
+            found = ((made, self._module(made, path)) for made in dict.fromkeys(names.stars))
+            known = self._stars[path] = [made for made, place in found if place is not None and not place[1]]
+        return known
 
     def variable(self, name: str, asking: str) -> Value | None:
         """What a module binds to a variable; None where the name is a module, function, class or nothing known."""

@@ -59,7 +59,7 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(cold="its result is kept after the first call")
     if _is_test(file.program.path, options.test_paths):
         return Role(cold=TESTING)
-    if _spec(knowledge.OFFLINE_PATHS).match_file(file.program.path):
+    if _matches(knowledge.OFFLINE_PATHS, file.program.path):
         return Role(cold="export, conversion or preparation of data")
     if _for_host(file, function):
         return Role(host_side=True)
@@ -71,7 +71,7 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     if info is not None and info.data and is_method and not info.module:
         return Role(cold="runs in the data pipeline, on the host", host_side=True)
     if not is_method and function.parent > 0:
-        parent = role_of(file, file.program.functions[function.parent], options)
+        parent = file.roles[function.parent]  # what stands in a function comes after it
         if parent.hot or parent.skip or parent.host_side or parent.cold.startswith("test"):
             return parent
     module = info is not None and info.module and is_method
@@ -158,7 +158,12 @@ def _on_device(function: Function) -> bool:
 
 
 def _is_test(path: str, globs: tuple[str, ...] | None) -> bool:
-    return _spec(knowledge.TEST_PATHS if globs is None else globs).match_file(path)
+    return _matches(knowledge.TEST_PATHS if globs is None else globs, path)
+
+
+@functools.lru_cache(maxsize=64)
+def _matches(globs: tuple[str, ...], path: str) -> bool:
+    return _spec(globs).match_file(path)
 
 
 @functools.lru_cache(maxsize=8)

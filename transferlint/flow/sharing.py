@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from transferlint.flow.names import find
+from transferlint.flow.once import once
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -36,7 +37,8 @@ _HANDING_ON = frozenset(f"builtins.{n}" for n in ("list", "tuple", "iter", "zip"
 _GETTERS = frozenset({"items", "get", "pop", "keys", "setdefault"})
 
 SAME, VIEW, HELD = "same", "view", "held"
-_LONGEST = 6
+LONGEST = 6
+_MOST = 4000  # paths that are told apart; beyond, a variable counts as a whole
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -163,22 +165,64 @@ def edges(function: FunctionFacts) -> Iterator[Edge]:
             yield Edge(target, Share(share.path, HELD) if held else share)
 
 
-def spread(written: dict[Path, bool], between: list[Edge]) -> set[Path]:
-    """All paths whose memory a write reaches. `written` maps a path to whether the write goes to what it holds (True)
-    or to itself; `between` is the sharing."""
-    seen: set[tuple[Path, bool]] = set()
-    work = list(written.items())
-    while work:
-        at, deep = work.pop()
-        if (at, deep) in seen or len(at) > _LONGEST:
-            continue
-        seen.add((at, deep))
-        for edge in between:
-            other = edge.share.path
-            if edge.share.how != HELD or deep:
-                work.extend((q, deep) for q in _moved(at, edge.path, other))
-            work.extend((q, deep or edge.share.how == HELD) for q in _moved(at, other, edge.path))
-    return {q for q, _ in seen}
+class Sharing:
+    """All sharing that the code of a function and of those around it sets up, by the variables that it is about."""
+
+    def __init__(self, function: FunctionFacts) -> None:
+        self._by: list[dict[object, list[Edge]]] = []
+        at = function
+        while True:
+            self._by.append(_by_variable(at))
+            parent = at.function.parent
+            if parent < 0:
+                break
+            at = function.file.functions[parent]
+
+    def about(self, variable: object) -> Iterator[Edge]:
+        """The edges of which one end begins with a variable."""
+        for known in self._by:
+            yield from known.get(variable, ())
+
+    def spread(self, written: dict[Path, bool], same: bool = False) -> set[Path]:
+        """All paths whose memory a write reaches. `written` maps a path to whether the write goes to what it holds
+        (True) or to itself; `same`: only by other names of the very object."""
+        seen: set[tuple[Path, bool]] = set()
+        work = list(written.items())
+        while work:
+            at, deep = work.pop()
+            if (at, deep) in seen or len(at) > LONGEST:
+                continue
+            seen.add((at, deep))
+            if len(seen) > _MOST:
+                return self._connected(at[0] for at in written)
+            for edge in self.about(at[0]):
+                other, how = edge.share.path, edge.share.how
+                if same and how != SAME:
+                    continue
+                if how != HELD or deep:
+                    work.extend((q, deep) for q in _moved(at, edge.path, other))
+                work.extend((q, deep or how == HELD) for q in _moved(at, other, edge.path))
+        return {q for q, _ in seen}
+
+    def _connected(self, variables: Iterable[object]) -> set[Path]:
+        """All variables that may share anything with some."""
+        pending = list(variables)
+        found = set(pending)
+        while pending:
+            for edge in self.about(pending.pop()):
+                more = {edge.path[0], edge.share.path[0]} - found
+                found |= more
+                pending += more
+        return {(variable,) for variable in found}
+
+
+@once
+def _by_variable(function: FunctionFacts) -> dict[object, list[Edge]]:
+    found: dict[object, list[Edge]] = {}
+    for edge in dict.fromkeys(edges(function)):
+        for variable in {edge.path[0], edge.share.path[0]}:
+            found.setdefault(variable, []).append(edge)
+    return found
 
 
 def _moved(at: Path, source: Path, target: Path) -> Iterator[Path]:
@@ -188,7 +232,17 @@ def _moved(at: Path, source: Path, target: Path) -> Iterator[Path]:
         yield target
 
 
-def overlap(a: Path, b: Path) -> bool:
-    """True where one path lies within the other."""
-    short = min(len(a), len(b))
-    return a[:short] == b[:short]
+class Paths:
+    """Some paths, and whether others lie within them or around them."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._paths = frozenset(paths)
+        self._above = {path[:length] for path in self._paths for length in range(1, len(path))}
+
+    def overlap(self, at: Path) -> bool:
+        """True where a path lies within one of these, or one of these within it."""
+        return at in self._above or self.cover(at) or at in self._paths
+
+    def cover(self, at: Path) -> bool:
+        """True where a path lies further within one of these."""
+        return any(at[:length] in self._paths for length in range(1, len(at)))

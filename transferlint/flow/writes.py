@@ -6,11 +6,13 @@ known to read."""
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+import heapq
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from transferlint.flow.names import find, split
-from transferlint.flow.sharing import SAME, Path, edges, overlap, shares, spread
+from transferlint.flow.sharing import LONGEST, SAME, Path, Paths, Sharing, shares
 from transferlint.flow.values import (
     CONTAINER,
     DEVICE_NAME,
@@ -29,7 +31,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 if TYPE_CHECKING:
-    from transferlint.flow.facts import FunctionFacts
+    from transferlint.flow.facts import FileFacts, FunctionFacts
 
 _LIST_METHODS = frozenset(
     "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft"
@@ -41,41 +43,35 @@ _WRITERS = frozenset(
     " random.shuffle builtins.setattr builtins.delattr numpy.add.at numpy.subtract.at numpy.multiply.at".split()
 )
 _READERS = ("torch.", "numpy.", "math.", "tqdm.", "einops.", "copy.", "logging.", "time.")
+_ROUNDS = 8
 _PLAIN = HOST_VALUE | DEVICE_NAME | DTYPE | NAME
-_DEEPEST = 8
 
 
 class Writes:
     """What the registers `regs` of a function write. `changed` and `reaches` are the questions to ask."""
 
-    def __init__(self, function: FunctionFacts, regs: Iterable[Reg], inside: tuple[int, ...] = ()) -> None:
+    def __init__(self, function: FunctionFacts, regs: Iterable[Reg], known: Mapping[int, Writes] | None = None) -> None:
         self._function = function
-        self._inside = (*inside, function.index)
+        self._known = function.file.writes if known is None else known
         self._memory: dict[Path, bool] = {}
         self._items: set[Path] = set()  # containers whose elements come and go
         self._bound: set[Path] = set()
         self._objects: set[Path] = set()  # objects whose attributes a method of theirs may set
         for reg in regs:
             self._note(reg)
-        between = list(edges(function))
-        parent = function.function.parent
-        while parent >= 0:
-            outer = function.file.functions[parent]
-            between += edges(outer)
-            parent = outer.function.parent
-        self._reached = spread(self._memory, between)
-        self.paths = self._reached | self._bound
-        self.paths |= spread(dict.fromkeys(self._items, False), [e for e in between if e.share.how == SAME])
+        between = Sharing(function)
+        self._reached = between.spread(self._memory)
+        self.paths = self._reached | self._bound | between.spread(dict.fromkeys(self._items, False), same=True)
+        self._written, self._reachable = Paths(self.paths), Paths(self._reached)
+        self._methods = Paths(self._objects)
 
     def changed(self, at: Path) -> bool:
         """True where the memory, the binding or the elements of a path may be written."""
-        if any(overlap(at, q) for q in self.paths):
-            return True
-        return any(len(q) < len(at) and at[: len(q)] == q for q in self._objects)
+        return self._written.overlap(at) or self._methods.cover(at)
 
     def reaches(self, at: Path) -> bool:
         """True where the memory of a path may be written, bindings left aside."""
-        return any(overlap(at, q) for q in self._reached)
+        return self._reachable.overlap(at)
 
     def _note(self, reg: Reg) -> None:
         made = self._function.code[reg]
@@ -171,11 +167,10 @@ class Writes:
     def _local(self, made: p.Call, index: int) -> None:
         """What a function of the file writes, in the caller's words."""
         function = self._function
-        if index in self._inside or len(self._inside) > _DEEPEST:
+        inner = self._known.get(index)
+        if inner is None:
             return
-        callee = function.file.functions[index]
-        inner = Writes(callee, range(len(callee.code)), self._inside)
-        given = self._arguments(made, callee)
+        given = self._arguments(made, function.file.functions[index])
         for at in inner.paths | inner._objects:
             owner = at[0]
             if not isinstance(owner, tuple) or owner[0] != index:
@@ -184,7 +179,7 @@ class Writes:
                     self._memory[at] = True
             elif owner[1] in given and (len(at) > 1 or at not in inner._bound or at in inner._reached):
                 for share in shares(function, given[owner[1]]):
-                    self._memory[share.path + at[1:]] = True
+                    self._memory[(share.path + at[1:])[:LONGEST]] = True
 
     def _arguments(self, made: p.Call, callee: FunctionFacts) -> dict[int, Reg]:
         """The caller's registers by the callee's parameter slots."""
@@ -206,3 +201,74 @@ class Writes:
             if key in names:
                 found[names[key]] = reg
         return found
+
+    def same(self, other: Writes) -> bool:
+        """Whether two say the same."""
+        mine, others = ((one.paths, one._reached, one._bound, one._objects, one._memory) for one in (self, other))
+        return mine == others
+
+
+class FileWrites(Mapping[int, Writes]):
+    """What the functions of a file write, each worked out when somebody calls it, with all that it calls: until nothing
+    is added where they call one another."""
+
+    def __init__(self, file: FileFacts) -> None:
+        self._file = file
+        self._found: dict[int, Writes] = {}
+
+    def __getitem__(self, index: int) -> Writes:
+        if index not in self._found:
+            self._find(index)
+        return self._found[index]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self._file.functions)))
+
+    def __len__(self) -> int:
+        return len(self._file.functions)
+
+    def _find(self, index: int) -> None:
+        order = self._callees_first(index)
+        callers: dict[int, set[int]] = {}
+        for one in order:
+            for called in self._calls(one):
+                callers.setdefault(called, set()).add(one)
+        found: dict[int, Writes] = {}
+        place = {one: number for number, one in enumerate(order)}
+        turns = dict.fromkeys(order, 0)
+        pending, waiting = list(range(len(order))), set(order)
+        while pending:
+            one = order[heapq.heappop(pending)]
+            waiting.discard(one)
+            turns[one] += 1
+            function = self._file.functions[one]
+            made = Writes(function, range(len(function.code)), ChainMap(found, self._found))
+            known = found.get(one)
+            found[one] = made
+            if known is not None and made.same(known):
+                continue
+            for caller in callers.get(one, ()):
+                if caller not in waiting and turns[caller] < _ROUNDS and caller in found:
+                    waiting.add(caller)
+                    heapq.heappush(pending, place[caller])
+        self._found.update(found)
+
+    def _callees_first(self, index: int) -> list[int]:
+        """A function and what it calls, as far as that is not known, each after what it calls where that can be."""
+        order: list[int] = []
+        seen, pending = {index}, [(index, iter(self._calls(index)))]
+        while pending:
+            at, rest = pending[-1]
+            following = next((one for one in rest if one not in seen and one not in self._found), None)
+            if following is None:
+                order.append(at)
+                pending.pop()
+            else:
+                seen.add(following)
+                pending.append((following, iter(self._calls(following))))
+        return order
+
+    def _calls(self, index: int) -> list[int]:
+        """The functions of the file that a function calls, in order."""
+        names = map(split, self._file.functions[index].calls.values())
+        return sorted({place[1] for place in names if place is not None and place[0] == self._file.path})

@@ -20,6 +20,8 @@ class Positions(abc.ABC):
     def __init__(self, text: str, lines: Sequence[int] = ()) -> None:
         self.source = text
         self._lines = lines
+        self._found: list[tuple[int, int]] = []
+        self._ends: list[int] | None = None
 
     @abc.abstractmethod
     def of(self, node: Any) -> tuple[int, int]:
@@ -41,6 +43,27 @@ class Positions(abc.ABC):
         starts = self.line_starts()
         line = bisect.bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
+
+    def line_start(self, offset: int) -> int:
+        """The offset at which the line of an offset begins."""
+        starts = self.line_starts()
+        return starts[bisect.bisect_right(starts, offset) - 1]
+
+    @abc.abstractmethod
+    def comments(self) -> list[tuple[int, int]]:
+        """The offsets of all comments, in order."""
+
+    def commented(self, start: int, end: int) -> bool:
+        """True where a comment stands between two offsets, or in part."""
+        return self.comment(start, end) is not None
+
+    def comment(self, start: int, end: int) -> tuple[int, int] | None:
+        """The first comment of which a part stands between two offsets."""
+        if self._ends is None:
+            self._found = self.comments()
+            self._ends = [stop for _, stop in self._found]
+        at = bisect.bisect_right(self._ends, start)
+        return self._found[at] if at < len(self._found) and self._found[at][0] < end else None
 
     def line_starts(self) -> Sequence[int]:
         """The offsets at which the lines of the text begin."""

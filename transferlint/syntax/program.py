@@ -21,6 +21,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, Union
 
+from transferlint.syntax.lookup import Lookup
+
 Reg = int
 Slot = int
 
@@ -396,6 +398,20 @@ class Function:
     nodes: list[Any] = dataclasses.field(default_factory=list)
     blocks: list[Block] = dataclasses.field(default_factory=list)
     regions: list[Region] = dataclasses.field(default_factory=list)
+
+    _lookup: Lookup | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def lookup(self) -> Lookup:
+        """Where the finished code does what; worked out once."""
+        if self._lookup is None:
+            self._lookup = Lookup(self)
+        return self._lookup
+
+    @property
+    def kept(self) -> dict[Any, Any]:
+        """What is worked out of the finished code once, by who works it out."""
+        return self.lookup.kept
 
     def ancestors(self, region: int) -> Iterator[Region]:
         """The region and what encloses it, innermost first, without the body."""

@@ -7,9 +7,9 @@ Limits, so that no input can take the process down or stall it:
 - More than `MAX_BRACKETS` nested brackets are refused, as CPython refuses them (Parser/tokenizer.h, MAXLEVEL).
 - More than `MAX_LINKS` operators, attributes or calls within each other in one expression are refused, counted without
   regard to precedence; CPython's compiler gives up at 3,000 that really nest (Python/symtable.c,
-  COMPILER_STACK_FRAME_SCALE), and the parser's time grows with their
-  square. `MAX_ELIFS` only bounds its stack; beyond `MAX_STRINGS` literals side by side it gives up by itself, with a
-  message that says nothing.
+  COMPILER_STACK_FRAME_SCALE), and the parser's time grows with their third power: a chain of 1,000 calls (2,000 links)
+  takes it seconds. `MAX_EFFORT` bounds what all statements together take. `MAX_ELIFS` only bounds the parser's stack;
+  beyond `MAX_STRINGS` literals side by side it gives up by itself, with a message that says nothing.
 - More than `MAX_PATTERN_BRACKETS` in a `case` pattern are refused: the parser's time doubles with each.
 - More than `MAX_TOKENS` operators, brackets, separators and strings are refused: a table of a million numbers on one
   line takes the parser a minute and gigabytes. A module of 25,000 lines has half of that.
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000
 MAX_BRACKETS = 200
-MAX_LINKS = 5_000
+MAX_LINKS = 2_500
+MAX_EFFORT = 40_000_000_000
 MAX_STRINGS = 2_900
 MAX_ELIFS = 20_000
 MAX_PATTERN_BRACKETS = 8
@@ -170,6 +171,7 @@ def _refuse_too_deep(path: str, text: str) -> None:
         (depth.strings, MAX_STRINGS, "string literals side by side"),
         (depth.elifs, MAX_ELIFS, "elif branches"),
         (depth.pattern_brackets, MAX_PATTERN_BRACKETS, "nested brackets in a case pattern"),
+        (depth.effort, MAX_EFFORT, "long expressions (the third powers of what each has)"),
         (depth.tokens, MAX_TOKENS, "operators, brackets, separators and strings"),
     ):
         if found > most:

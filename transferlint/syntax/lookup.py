@@ -1,0 +1,63 @@
+"""Where the code of a function does what: found in one pass, instead of one for each question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transferlint.syntax.program import Function, Reg, Slot
+
+
+class Lookup:
+    """The registers of a function by what stands there, each list in program order; nobody may change them.
+
+    `regions[r]` is the region that register r stands in, `under[n]` the regions directly in region n, `within[n]` the
+    blocks of region n itself. `kept` is for whoever works out more of a function once.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._kinds: dict[type, list[Reg]] = {}
+        self._slots: dict[tuple[type, Slot], list[Reg]] = {}
+        self._names: dict[tuple[type, str], list[Reg]] = {}
+        for reg, made in enumerate(function.code):
+            kind = type(made)
+            self._kinds.setdefault(kind, []).append(reg)
+            slot, name = getattr(made, "slot", None), getattr(made, "name", None)
+            if slot is not None:
+                self._slots.setdefault((kind, slot), []).append(reg)
+            elif name is not None:
+                self._names.setdefault((kind, name), []).append(reg)
+        self.kept: dict[Any, Any] = {}
+        self.regions = [0] * len(function.code)
+        self.within: list[list[int]] = [[] for _ in function.regions]
+        for number, block in enumerate(function.blocks):
+            self.regions[block.start : block.end] = [block.region] * (block.end - block.start)
+            self.within[block.region].append(number)
+        self.under: list[list[int]] = [[] for _ in function.regions]
+        for number, region in enumerate(function.regions):
+            if 0 <= region.parent != number:
+                self.under[region.parent].append(number)
+
+    def of(self, *kinds: type) -> list[Reg]:
+        """The registers of these kinds of instructions."""
+        if len(kinds) == 1:
+            return self._kinds.get(kinds[0], [])
+        return sorted(reg for kind in kinds for reg in self._kinds.get(kind, ()))
+
+    def about(self, kind: type, slot: Slot) -> list[Reg]:
+        """The loads, stores or deletions (`kind`) of a variable."""
+        return self._slots.get((kind, slot), [])
+
+    def named(self, kind: type, name: str) -> list[Reg]:
+        """The reads (`Attr`) or assignments (`SetAttr`) of attributes of a name, or those of outer names."""
+        return self._names.get((kind, name), [])
+
+    def blocks(self, region: int) -> list[int]:
+        """The blocks within a region and those it encloses, in program order."""
+        found: list[int] = []
+        pending = [region]
+        while pending:
+            at = pending.pop()
+            found += self.within[at]
+            pending += self.under[at]
+        return sorted(found)
