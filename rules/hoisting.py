@@ -55,9 +55,8 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     if _guarded(function, reg, region):
         return None
     moved = _moved(function, reg, line_start, indent)
-    if moved is not None and not altered(function, reg):
-        safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
-        return Fix("move it before the loop", safety, moved)
+    if moved is not None and not altered(function, reg) and not _proven(function, reg, region):
+        return Fix("move it before the loop", Safety.UNSAFE, moved)  # the name is bound where the loop never turns, too
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
     used = f"{name}.clone()" if altered(function, reg) else name

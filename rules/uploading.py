@@ -54,7 +54,7 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if api(function, made.function) != "torch.tensor" or not _fits(function, made, value):
         safety = Safety.UNSAFE
-    maker, content = _maker(function, shape, value, any(key == "dtype" for key, _ in made.keywords))
+    maker, content = _maker(function, shape, value, any(_typed(function, key, r) for key, r in made.keywords))
     text = function.file.text
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     after = re.match(r"\s*,[ \t]*[\r\n]", text[end:])
@@ -62,6 +62,11 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         content = content.replace(f"{shape}, ", f"{shape},{newline(function)}{text[line:start]}", 1)
     edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + maker), Edit(start, end, content))
     return Fix(_TITLE, safety, edits)
+
+
+def _typed(function: FunctionFacts, key: str, reg: Reg) -> bool:
+    """True for a dtype that is named: with `dtype=None` the number would say which one it is."""
+    return key == "dtype" and api(function, reg).startswith("torch.")
 
 
 def _maker(function: FunctionFacts, shape: str, value: Reg, typed: bool) -> tuple[str, str]:
