@@ -15,7 +15,6 @@ There is no fix at all with `*` or `**` in the move, `copy`, `memory_format`, `o
 
 from __future__ import annotations
 
-import ast
 import re
 
 from transferlint.flow.facts import FunctionFacts
@@ -27,6 +26,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
+from .arguments import added
 from .bindings import api
 
 _RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
@@ -58,20 +58,14 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if given is None:
         return None
     end, outer_end = function.span(made)[1], function.span(transfer.register)[1]
-    text = function.file.text
-    inner = text[: end - 1].rstrip()
-    if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", text[end:outer_end]) or text[end - 1] != ")":
+    if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", function.file.text[end:outer_end]):
         return None  # brackets of its own around the creation
-    if function.file.spans.commented(len(inner) - 1, outer_end):
-        return None
-    comma = "" if inner.endswith(("(", ",")) else ","
-    lead = "" if inner.endswith("(") else " "
-    added = f"{comma}{lead}{given}"
     if given == _CUDA and _in_text(function, made):
         return None
-    if not parses(f"{text[function.span(made)[0] : len(inner)]}{added})"):
+    edit = added(function, made, given)
+    if edit is None or function.file.spans.commented(end, outer_end):
         return None
-    edits = (Edit(len(inner), end - 1, added), Edit(end, outer_end, ""))
+    edits = (edit, Edit(end, outer_end, ""))
     safe = exact(function, create) and named(function, transfer.register, made)
     return Fix("make it on the device", Safety.SAFE if safe else Safety.UNSAFE, edits)
 
@@ -105,28 +99,18 @@ def _in_text(function: FunctionFacts, reg: Reg) -> bool:
     )
 
 
-def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
-    """`device=...` added to the arguments of a function of torch that makes a tensor; None where it cannot take it or
-    says one already."""
+def added_device(function: FunctionFacts, reg: Reg, device: str, *more: str) -> Edit | None:
+    """`device=...`, and `more`, added to the arguments of a function of torch that makes a tensor; None where it cannot
+    take it or says one already."""
     create = function.code[reg]
     if not isinstance(create, p.Call) or create.stars:
         return None
     name = function.file.placement.names.dotted(function.function, create.function)
     if not _creator(function, create) and (name not in _INDICES or any(key == "device" for key, _ in create.keywords)):
         return None
-    text = function.file.text
-    end = function.span(reg)[1]
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
-        return None
-    comma = "" if inner.endswith(("(", ",")) else ","
-    lead = "" if inner.endswith("(") else " "
-    added = f"{comma}{lead}device={device}"
     if device == '"cuda"' and _in_text(function, reg):
         return None
-    if not parses(f"{text[function.span(reg)[0] : len(inner)]}{added})"):
-        return None
-    return Edit(len(inner), end - 1, added)
+    return added(function, reg, f"device={device}", *more)
 
 
 def exact(function: FunctionFacts, create: p.Call) -> bool:
@@ -165,12 +149,6 @@ def binds(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     return any(isinstance(i, p.Store | p.StoreOuter | p.Yield | p.Await) for i in function.code[made:moved])
 
 
-def parses(text: str) -> bool:
-    try:
-        ast.parse(f"({text})", mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _whole(function: FunctionFacts, create: p.Call) -> bool:
@@ -244,7 +222,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         dtype = rest.pop(0)
     if given or any(not quiet(function, r) for r in rest) or len(rest) > 1:
         return None
-    if device is None or not _place(function, device):
+    if device is None or not names_place(function, device):
         return None
     text = f"device={outer(function, device)}"
     if dtype is None:
@@ -254,7 +232,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
     return f"{text}, dtype={outer(function, dtype)}"
 
 
-def _place(function: FunctionFacts, reg: Reg) -> bool:
+def names_place(function: FunctionFacts, reg: Reg) -> bool:
     """True for what is at least likely to name a place: a tensor or a dtype cannot be given as `device=`."""
     value, made = function.values[reg], function.code[reg]
     if value.kinds & TENSOR or value.kinds == DTYPE:

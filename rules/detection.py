@@ -181,7 +181,7 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
     kept = set(map(id, fixed))
     left = [transfer for transfer in group if id(transfer) not in kept]
     title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
-    return Fix(title, best, tuple(sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text))))
+    return Fix(title, best, in_order(edits))
 
 
 def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix: Fix) -> Fix:
@@ -202,12 +202,26 @@ def _clashes(edit: Edit, placed: list[tuple[int, int, str]]) -> bool:
 
 
 def _clash(a: Edit, b: Edit) -> bool:
-    """Whether two edits cannot both be made: they touch the same text, or insert other than one line at one place."""
+    """Whether two edits cannot both be made: they touch the same text, or insert other than lines at one place."""
     if a == b:
-        return a.start == a.end and not a.text.endswith(("\n", "\r")) and not a.text.startswith(("\n", "\r"))
+        return a.start == a.end and not _is_line(a)
     if a.start == a.end and b.start == b.end:
-        return a.start == b.start
+        return a.start == b.start and not (_is_line(a) and _is_line(b))
     return a.start < b.end and b.start < a.end
+
+
+def _is_line(edit: Edit) -> bool:
+    return edit.start == edit.end and edit.text.endswith(("\n", "\r"))
+
+
+def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by place, each once; lines that are put before the same line are one edit."""
+    made: list[Edit] = []
+    for edit in sorted(set(edits), key=lambda edit: (edit.start, edit.end, edit.text)):
+        if made and _is_line(made[-1]) and _is_line(edit) and made[-1].start == edit.start:
+            edit = Edit(edit.start, edit.end, made.pop().text + edit.text)
+        made.append(edit)
+    return tuple(made)
 
 
 def _at(function: FunctionFacts, transfers: list[Transfer]) -> str:

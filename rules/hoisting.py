@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.transfers import MOVE
+from transferlint.flow.values import DEVICE_NAME, DTYPE
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -26,8 +27,12 @@ from transferlint.syntax.program import Reg
 from . import proven
 from .altering import altered
 from .bindings import api, settled
+from .chains import captured
 from .kind_tables import MAKERS
 from .memory import RESULT, WORLD, Memory
+from .rewriting import switched
+
+_NAMELESS = "value"  # what nothing gives a name: somebody has to find one
 
 
 def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
@@ -45,19 +50,65 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
         return None  # `x = 1; for ...` cannot be, but `async for` and the like keep their keyword in front
     begin, end = function.span(reg)
     expression = text[begin:end]
-    if "\n" in expression or "\r" in expression:
+    if "\n" in expression or "\r" in expression or switched(function, reg, region):
         return None
+    if _guarded(function, reg, region):
+        return None
+    moved = _moved(function, reg, line_start, indent)
+    if moved is not None and not altered(function, reg) and not _proven(function, reg, region):
+        return Fix("move it before the loop", Safety.UNSAFE, moved)  # the name is bound where the loop never turns, too
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
     used = f"{name}.clone()" if altered(function, reg) else name
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
+    if name.startswith(_NAMELESS):
+        safety = min(safety, Safety.DISPLAY)
     return Fix("move it before the loop", safety, edits)
+
+
+def _guarded(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True where a condition in the loop asks for something that the expression reads: `if x is not None: x.to(d)`."""
+    read = {one.slot for r in function.expression(reg) if isinstance(one := function.code[r], p.Load)}
+    at = function.region(reg)
+    while at not in (region, 0):
+        one = function.function.regions[at]
+        if one.kind in ("then", "else") and one.test is not None:
+            asked = (function.code[r] for r in function.expression(one.test))
+            if any(isinstance(made, p.Load) and made.slot in read for made in asked):
+                return True
+        at = one.parent
+    return False
+
+
+def _moved(function: FunctionFacts, reg: Reg, line_start: int, indent: str) -> tuple[Edit, ...] | None:
+    """The whole assignment of a variable that nothing else binds, moved with its line; None where it is no such."""
+    users = function.users(reg)
+    store = function.code[users[0]] if len(users) == 1 else None
+    if not isinstance(store, p.Store) or len(function.stores(store.slot)) != 1 or captured(function, store.slot):
+        return None
+    name = function.function.slot_names[store.slot]
+    text = function.file.text
+    begin, end = function.span(reg)
+    first = max(text.rfind("\n", 0, begin), text.rfind("\r", 0, begin)) + 1
+    rest = re.compile(r"[ \t]*(\r\n|\n|\r)").match(text, end)
+    if text[first:begin].strip() != f"{name} =" or rest is None:
+        return None
+    loads = [r for r, made in enumerate(function.code) if isinstance(made, p.Load) and made.slot == store.slot]
+    if any(r < reg for r in loads):
+        return None
+    above = text[:first].rstrip(" \t\r\n")
+    below = re.compile(r"(?:[ \t]*[\r\n])*([ \t]*)").match(text, rest.end())
+    own = len(text[first:begin]) - len(text[first:begin].lstrip())
+    if above.endswith(":") and (below is None or len(below[1]) < own):
+        return None  # the suite would be empty
+    line = f"{indent}{name} = {text[begin:end]}{rest[1]}"
+    return Edit(line_start, line_start, line), Edit(first, rest.end(), "")
 
 
 def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
     """A name nobody uses in the file: `tensor_on_device` for `tensor.to(device)`."""
-    base = "value"
+    base = _NAMELESS
     for at in function.expression(reg):
         made = function.code[at]
         if (
@@ -67,6 +118,8 @@ def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
         ):
             base = made.name
             break
+        if isinstance(made, p.Load | p.Outer | p.Attr) and function.values[at].is_a(DEVICE_NAME | DTYPE):
+            continue
         if isinstance(made, p.Load):
             base = function.function.slot_names[made.slot]
             break

@@ -6,6 +6,7 @@ import bisect
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.invariance import invariance
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -113,6 +114,22 @@ def within(function: FunctionFacts, reg: Reg, region: int) -> bool:
         return False
     start, end = function.file.spans.of(node)
     return start <= function.span(reg)[0] < end
+
+
+def switched(function: FunctionFacts, reg: Reg, region: int, any_test: bool = False) -> bool:
+    """True where a register may never be computed in a loop although that turns: a condition that the loop does not
+    change, or (`any_test`) any condition, stands between them. What is made before the loop would be made in vain."""
+    loop = invariance(function, region)
+    at = function.region(reg)
+    while at not in (region, 0):
+        one = function.function.regions[at]
+        asked = one.kind in ("then", "else") and one.test is not None
+        if one.kind in ("case", "handler") or (asked and any_test and not one.implied):
+            return True
+        if asked and one.test is not None and loop.holds(one.test):
+            return True
+        at = one.parent
+    return False
 
 
 def remove(function: FunctionFacts, reg: Reg) -> Edit | None:

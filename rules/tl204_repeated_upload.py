@@ -125,6 +125,8 @@ def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
         if first.register > far
         and function.region(first.register) in around
         and function.loops(first.register) == loops
+        # A result that is dropped is the mistake: once it is assigned, this move has nothing to do.
+        and not any(isinstance(function.code[user], p.Discard) for user in function.users(first.register))
         if names(function, first.register)
     ]
     # What changed since the last of them changed since all others.

@@ -187,8 +187,8 @@ def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer
     _, start, end = _outer(function, transfer.subject)
     if values == list(range(values[0], values[0] + len(values))) and (values[0] >= 0 or values == [-1]):
         last = "" if values == [-1] else str(values[-1] + 1)
-        edits = [Edit(start, end, f"{values[0]}:{last}")]
-        if altered(function, transfer.register):
+        edits = [Edit(start, end, f"{values[0] or ''}:{last}")]
+        if altered(function, transfer.register) and not _in_place(function, transfer.register):
             stop = function.span(transfer.register)[1]
             edits.append(Edit(stop, stop, ".clone()"))
         return Fix("take a slice", Safety.UNSAFE, tuple(edits))
@@ -198,7 +198,16 @@ def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer
         return None
     text = function.file.text
     rows = ", ".join(f"{text[whole[0] : start]}{n}{text[end : whole[1]]}" for n in values)
-    return Fix("stack the rows", Safety.UNSAFE, (*imports, Edit(*whole, f"{torch}.stack([{rows}], dim={at})")))
+    return Fix("stack the rows", Safety.DISPLAY, (*imports, Edit(*whole, f"{torch}.stack([{rows}], dim={at})")))
+
+
+def _in_place(function: FunctionFacts, reg: Reg) -> bool:
+    """True for the part that an augmented assignment reads and sets: a slice is set through just as well."""
+    made = function.code[reg]
+    if isinstance(made, p.SetItem):
+        return True
+    users = (function.code[user] for user in function.users(reg))
+    return all(isinstance(one, p.Binary) and one.inplace and one.left == reg for one in users)
 
 
 def _outer(function: FunctionFacts, reg: Reg) -> tuple[str, int, int]:
@@ -276,15 +285,6 @@ class Swap(torch.nn.Module):
     def forward(self, images: torch.Tensor):
         return images.flip(1) / 255
 """,
-            fixed="""\
-import torch
-
-
-class Swap(torch.nn.Module):
-    def forward(self, images: torch.Tensor):
-        return torch.stack([images[:, 2], images[:, 1], images[:, 0]], dim=1) / 255
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

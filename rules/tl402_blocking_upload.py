@@ -44,11 +44,12 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import COPY_INTO, MOVE, Transfer
 from transferlint.flow.values import CONTAINER, DATA, DTYPE, FRESH, HOST, ON_DEVICE, PINNED, PLAIN, TENSOR, UNKNOWN
-from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
+from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .arguments import added
 from .batch_movers import movers, unasked
 from .detection import brief, clusters, hot, others
 from .loaders import batch_of
@@ -180,13 +181,9 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or any(k == "non_blocking" for k, _ in made.keywords):
         return None
-    text = function.file.text
-    end = function.span(transfer.register)[1]
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
+    edit = added(function, transfer.register, "non_blocking=True")
+    if edit is None:
         return None
-    separator = "" if inner.endswith("(") else " " if inner.endswith(",") else ", "
-    edit = Edit(len(inner), end - 1, f"{separator}non_blocking=True")
     return Fix("add non_blocking=True", Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE, (edit,))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
+from transferlint.layout import laid_out
 from transferlint.model import Edit, Finding, Fix, Safety
 
 Check = Callable[[str], "list[Finding]"]
@@ -38,12 +39,15 @@ class _Round:
     refused: tuple[tuple[Finding, str], ...]
 
 
-def fix_text(path: str, text: str, check: Check, unsafe: bool, limit: int = 50) -> FixOutcome:
+def fix_text(
+    path: str, text: str, check: Check, unsafe: bool, limit: int = 50, line_length: int = 0
+) -> FixOutcome:
     """Apply the allowed fixes of what `check` finds, and of what it finds then, until nothing changes.
 
     `text` is decoded and without a byte order mark, its line ends as in the file; `check` maps such a text to the
     findings that count (selected and not suppressed), of which those at `path` are fixed. `unsafe` allows fixes that a
-    person should look at; fixes that are only shown are never applied. At most `limit` rounds.
+    person should look at; fixes that are only shown are never applied. At most `limit` rounds. Lines that several fixes
+    together make longer than `line_length` are wrapped (0: they are not).
     """
     fixed: list[Finding] = []
     refused: list[str] = []
@@ -61,7 +65,7 @@ def fix_text(path: str, text: str, check: Check, unsafe: bool, limit: int = 50) 
         candidates = open_fixes()
         if not candidates:
             break
-        made = _one_round(text, candidates, strict)
+        made = _one_round(text, candidates, strict, line_length)
         for finding, reason in made.refused:
             barred.add(_key(finding))
             refused.append(_refusal(finding, reason))
@@ -102,23 +106,28 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join(pieces) + text[position:]
 
 
-def _one_round(text: str, candidates: Sequence[Finding], strict: bool) -> _Round:
+def _one_round(text: str, candidates: Sequence[Finding], strict: bool, line_length: int) -> _Round:
     """Apply as many candidates as fit together. Where one of them breaks the text, find out which."""
     chosen, refused = _choose(text, candidates)
     if not chosen:
         return _Round(text, (), tuple(refused))
-    made = apply_edits(text, _edits(chosen))
+
+    def applied(findings: Sequence[Finding]) -> str:
+        edits = _edits(findings)
+        return apply_edits(text, laid_out(text, edits, line_length) if line_length and len(findings) > 1 else edits)
+
+    made = applied(chosen)
     if _problem(made, strict) == "":
         return _Round(made, tuple(chosen), tuple(refused))
     kept: list[Finding] = []
     made = text
     for finding in chosen:
-        tried = apply_edits(text, _edits([*kept, finding]))
+        tried = applied([*kept, finding])
         if _problem(tried, strict) == "":
             kept.append(finding)
             made = tried
-        elif problem := _problem(apply_edits(text, _edits([finding])), strict):
-            refused.append((finding, f"the result is not Python ({problem})"))
+        elif problem := _problem(applied([finding]), strict):
+            refused.append((finding, f"the text it makes is not valid Python, {problem}"))
     return _Round(made, tuple(kept), tuple(refused))
 
 
@@ -163,7 +172,7 @@ def _problem(text: str, strict: bool) -> str:
     try:
         libcst.parse_module(text)
     except libcst.ParserSyntaxError as error:
-        return f"line {error.raw_line}: {error.message.splitlines()[0]}"
+        return f"at line {error.raw_line} of it"
     except RecursionError:
         return "nested too deeply"
     return _refusal_of_compiler(text) if strict else ""
@@ -179,7 +188,7 @@ def _refusal_of_compiler(text: str) -> str:
             warnings.simplefilter("ignore")
             compile(text, "text", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return f"line {error.lineno}: {error.msg}"
+        return f"at line {error.lineno} of it: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
         return " ".join(str(error).split()) or type(error).__name__
     return ""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from transferlint import selection
 from transferlint.detecting import detected
 from transferlint.discovery import Target, Trouble
+from transferlint.line_length import line_length
 from transferlint.model import Finding, Site
 from transferlint.plan import UNPARSABLE, Checked, Outcome, Plan, internal
 from transferlint.screen import worth_analysing
@@ -131,7 +132,8 @@ def finished(
     elif any(finding.fix for finding in checked.findings):
         from transferlint import fixes
 
-        fixed = fixes.fix_text(source.path, source.text, check, plan.unsafe)
+        width = line_length(source.path, source.text)
+        fixed = fixes.fix_text(source.path, source.text, check, plan.unsafe, line_length=width)
         notes = (*checked.notes, *(f"{source.path}: {line}" for line in fixed.refused))
         made = dataclasses.replace(outcome, findings=fixed.remaining, fixed=fixed.fixed, text=fixed.text, notes=notes)
     else:

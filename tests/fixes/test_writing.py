@@ -78,10 +78,10 @@ def test_a_file_that_changed_meanwhile_keeps_what_was_saved(tree, monkeypatch, c
     edited = BAD + "# saved by an editor\n"
     real = fixes.fix_text
 
-    def fix_text(path, *rest):
+    def fix_text(path, *rest, **named):
         if path == "b.py":
             (tree / "b.py").write_text(edited)
-        return real(path, *rest)
+        return real(path, *rest, **named)
 
     monkeypatch.setattr(fixes, "fix_text", fix_text)
     result = run(context=context)
@@ -123,9 +123,9 @@ def test_nothing_is_written_on_the_word_of_a_file_that_changed(tree, monkeypatch
     (tree / "b.py").write_text("import torch\n" + USER)
     real = fixes.fix_text
 
-    def fix_text(path, *rest):
+    def fix_text(path, *rest, **named):
         (tree / "made.py").write_text("import torch\n\n\ndef make():\n    return torch.zeros(3)\n")
-        return real(path, *rest)
+        return real(path, *rest, **named)
 
     monkeypatch.setattr(fixes, "fix_text", fix_text)
     result = run()
