@@ -72,12 +72,12 @@ def _guarded(function: FunctionFacts, reg: Reg, region: int) -> bool:
     read = {one.slot for r in function.expression(reg) if isinstance(one := function.code[r], p.Load)}
     at = function.region(reg)
     while at not in (region, 0):
-        one = function.function.regions[at]
-        if one.kind in ("then", "else") and one.test is not None:
-            asked = (function.code[r] for r in function.expression(one.test))
+        around = function.function.regions[at]
+        if around.kind in ("then", "else") and around.test is not None:
+            asked = (function.code[r] for r in function.expression(around.test))
             if any(isinstance(made, p.Load) and made.slot in read for made in asked):
                 return True
-        at = one.parent
+        at = around.parent
     return False
 
 

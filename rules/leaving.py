@@ -39,7 +39,7 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
             return _whole(function, group)
         if (fix := ahead(function, transfer)) is not None:
             return together(function, group, [ahead(function, one) for one in group])
-        fix = fix or padded(function, transfer) or restacked(function, transfer) or for_host(function, transfer)
+        fix = padded(function, transfer) or restacked(function, transfer) or for_host(function, transfer)
         if fix is not None:
             return remaining(function, group, transfer, fix)
     edits: set[Edit] = set()

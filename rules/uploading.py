@@ -65,8 +65,10 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def _typed(function: FunctionFacts, key: str, reg: Reg) -> bool:
-    """True for a dtype that is named: with `dtype=None` the number would say which one it is."""
-    return key == "dtype" and api(function, reg).startswith("torch.")
+    """True for a dtype that is named, or that of a tensor: with `dtype=None` the number would say which one it is."""
+    made = function.code[reg]
+    owned = isinstance(made, p.Attr) and made.name == "dtype" and function.values[made.object].is_a(TENSOR)
+    return key == "dtype" and (owned or api(function, reg).startswith("torch."))
 
 
 def _maker(function: FunctionFacts, shape: str, value: Reg, typed: bool) -> tuple[str, str]:

@@ -13,7 +13,10 @@ from transferlint.nearest import Nearest
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings
 
-HOT = "import torch\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n    return x\n"
+HOT = (
+    "import torch\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n"
+    "    return x\n"
+)
 
 
 class Silent:
@@ -145,7 +148,9 @@ def test_each_folder_s_baseline_knows_its_own_findings(root, capsys):
 
 
 KNOWN = "[knowledge]\nreads = ['mine.read']\n"
-READS = "import torch\nfrom mine import read\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        read(x.cuda())\n"
+READS = (
+    "import torch\nfrom mine import read\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        read(x.cuda())\n"
+)
 
 
 def test_knowledge_counts_in_the_files_below_it(root):

@@ -19,7 +19,10 @@ from transferlint.engine import Result
 from transferlint.model import Finding
 from transferlint.settings import Settings
 
-BAD = "import torch\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n    return x\n"
+BAD = (
+    "import torch\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n"
+    "    return x\n"
+)
 GOOD = BAD.replace("zeros(3).to(x.device)", "zeros(3, device=x.device)")
 NAMES = ("a.py", "b.py", "c.py")
 

@@ -169,7 +169,8 @@ def test_settings_and_rules_of_such_a_name(tmp_path: Path, monkeypatch, capsys, 
 
 def test_a_diff_with_escapes_says_that_it_does_not_apply(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    body = "def f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)  # \x1b[31m\n    return x\n"
+    body = "def f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)  # \x1b[31m\n"
+    body += "    return x\n"
     Path("a.py").write_text("import torch\n\n\n" + body)
     assert main(["check", "--diff", "a.py"]) == 1
     out, err = capsys.readouterr()
