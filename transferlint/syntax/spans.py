@@ -16,6 +16,8 @@ from transferlint.syntax.deep import with_deep_stack
 from transferlint.syntax.positions import Positions
 
 COMMENT = re.compile(r"#[^\r\n]*")
+_BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
+_CLAUSES = (cst.CompFor, cst.CompIf)  # LibCST counts the blanks before them as their own
 
 
 class Spans(Positions):
@@ -31,9 +33,14 @@ class Spans(Positions):
         self._record: _Recorder | None = None
 
     def of(self, node: Any) -> tuple[int, int]:
-        """The offsets of a node: of an expression without its own parentheses, of a statement without the blank
-        lines and comments before it and without what follows its last token."""
-        return self._recorded().inner[id(node)]
+        """The offsets of a node: of an expression without its own parentheses, of a statement or clause without the
+        blanks and comments before it and without what follows its last token."""
+        span = self._recorded().inner[id(node)]
+        return self._behind_blanks(*span) if type(node) in _CLAUSES else span
+
+    def _behind_blanks(self, start: int, end: int) -> tuple[int, int]:
+        match = _BLANK.match(self.source, start)
+        return (match.end() if match else start), end
 
     def outer(self, node: Any) -> tuple[int, int]:
         """The offsets of a node with its own parentheses."""
