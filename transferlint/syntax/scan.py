@@ -110,8 +110,8 @@ class Scan:
         start = at
         at = self._expression(at, limit, level)
         self.fields[number] = (start, at, level)
-        while at < limit and text[at] not in ":}":
-            at += 1  # `=` and `!r`, with blanks
+        while at < limit and text[at] not in ":}":  # `=` and `!r`, with blanks
+            at = self._comment(at, limit) if text[at] == "#" else at + 1
         if at < limit and text[at] == ":":
             at += 1
             while at < limit and text[at] != "}":
@@ -141,9 +141,7 @@ class Scan:
                 at = self._string(at, level + 1)
                 continue
             elif sign == "#":
-                end = min(self._line_end(at), limit)
-                self.comments.append((at, end))
-                at = end
+                at = self._comment(at, limit)
                 continue
             elif sign in "!=<>" and text.startswith("=", at + 1):
                 at += 2
@@ -154,7 +152,10 @@ class Scan:
             at = match.end() if match else at + 1
         return at
 
-    def _line_end(self, at: int) -> int:
-        while at < len(self.text) and self.text[at] not in "\r\n":
-            at += 1
-        return at
+    def _comment(self, at: int, limit: int) -> int:
+        """The end of the comment that begins here."""
+        end = at
+        while end < limit and self.text[end] not in "\r\n":
+            end += 1
+        self.comments.append((at, end))
+        return end

@@ -48,7 +48,7 @@ def if_(b: Builder, node: ast.If) -> None:
 def _elif(b: Builder, node: ast.If) -> ast.If | None:
     if len(node.orelse) == 1:
         other = node.orelse[0]
-        if type(other) is ast.If and b.places.text.startswith("elif", b.places.start(other)):
+        if type(other) is ast.If and parts.is_elif(b.places, other):
             return other
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from transferlint.syntax.from_ast import fields
 from transferlint.syntax.from_ast.builder import Builder
 from transferlint.syntax.program import (
     Attr,
@@ -227,18 +228,9 @@ def constant(b: Builder, node: ast.Constant) -> Reg:
 
 
 def formatted(b: Builder, node: Any) -> Reg:
-    values: list[Reg] = []
-    _formatted(b, node.values, values)
-    return b.emit(Format(tuple(values)), node)
-
-
-def _formatted(b: Builder, parts: list[Any], values: list[Reg]) -> None:
-    """The expressions of an f-string, each followed by those of its format spec."""
-    for part in parts:
-        if type(part) is not ast.Constant:
-            values.append(b.expressions[type(part.value)](b, part.value))
-            if part.format_spec is not None:
-                _formatted(b, part.format_spec.values, values)
+    table = b.expressions
+    values = tuple(table[type(value)](b, value) for value in fields.expressions(b.places, node))
+    return b.emit(Format(values), node)
 
 
 def unknown(b: Builder, node: Any) -> Reg:

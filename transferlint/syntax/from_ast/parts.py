@@ -18,6 +18,7 @@ _CLOSING = re.compile(r"(?:[\s\\)]|\#[^\r\n]*)*")
 _UP_TO_CLAUSE = re.compile(r"(?:[\s\\);:,]|\#[^\r\n]*)*")
 _WITH = re.compile(rf"(?:async{_BLANK}+)?with{_BLANK}*")
 _COLON = re.compile(rf"{_BLANK}*:")
+_BLANKS = re.compile(f"{_BLANK}*")
 
 
 def defined_name(places: Places, node: Any) -> Span:
@@ -64,8 +65,17 @@ def clause(places: Places, node: tuple[ast.expr, ast.expr]) -> Span:
 def finally_(places: Places, node: Any) -> Span:
     """The `finally` clause of a `try`."""
     before = node.orelse or (node.handlers[-1].body if node.handlers else node.body)
-    start = _skipped(_UP_TO_CLAUSE, places, places.raw(before[-1])[1])
-    return start, places.of(node.finalbody[-1])[1]
+    return following_clause(places, before[-1]), places.of(node.finalbody[-1])[1]
+
+
+def following_clause(places: Places, before: ast.stmt) -> int:
+    """Where the `else` or `finally` begins that follows a suite which ends with this statement."""
+    return _skipped(_UP_TO_CLAUSE, places, places.raw(before)[1])
+
+
+def is_elif(places: Places, node: ast.If) -> bool:
+    """Whether an `if` that stands alone in an `else` was written as `elif`."""
+    return places.text.startswith("elif", places.start(node))
 
 
 def case(places: Places, node: tuple[ast.AST, ast.match_case]) -> Span:
@@ -92,11 +102,30 @@ def end_of_items(places: Places, node: ast.With | ast.AsyncWith) -> int:
 
 def end_of_bases(places: Places, node: ast.ClassDef) -> int:
     """The offset of the closing parenthesis of a class with bases or keywords."""
+    return places.pairs[places.text.index("(", _end_of_name(places, node))]
+
+
+def _end_of_name(places: Places, node: Any) -> int:
+    """Where the name of a function or class ends, with its type parameters."""
     parameters = getattr(node, "type_params", ())
-    at = defined_name(places, node)[1]
     if parameters:
-        at = places.text.index("]", places.raw(parameters[-1])[1])
-    return places.pairs[places.text.index("(", at)]
+        return places.text.index("]", places.raw(parameters[-1])[1]) + 1
+    return defined_name(places, node)[1]
+
+
+def end_of_header(places: Places, node: Any) -> int:
+    """The end of the last thing that a compound statement, but for `match`, has before its colon."""
+    if getattr(node, "returns", None) is not None:
+        return places.raw(node.returns)[1]
+    if hasattr(node, "decorator_list"):
+        at = _end_of_name(places, node)
+        start = _skipped(_BLANKS, places, at)
+        return places.pairs[start] if places.text.startswith("(", start) else at
+    if hasattr(node, "items"):
+        last = node.items[-1]
+        return places.raw(last.optional_vars or last.context_expr)[1]
+    part = getattr(node, "iter", None) or getattr(node, "test", None)
+    return places.raw(part)[1] if part is not None else places.start(node)
 
 
 def _group(pattern: re.Pattern[str], places: Places, at: int, group: int = 1) -> Span:

@@ -44,6 +44,7 @@ class Places:
         self.text = text
         self.pairs = scan.pairs
         self.comments = scan.comments
+        self.fields = scan.fields
         self.lines: list[int] = [0, *(match.end() for match in NEWLINE.finditer(text))]
         self.closers: set[int] = set()
         self._starts = [0, *self.lines]  # by line numbers from 1
@@ -67,6 +68,12 @@ class Places:
         if line in self._wide:
             column = self._wide[line][column]
         return self._starts[line] + column
+
+    def line(self, offset: int) -> tuple[int, int]:
+        """The line number and column of `ast` that an offset has."""
+        number = bisect.bisect_right(self.lines, offset)
+        start = self.lines[number - 1]
+        return number, len(self.text[start:offset].encode("utf-8", "surrogatepass"))
 
     def start(self, node: Any) -> int:
         """Where `ast` says that a node begins."""
