@@ -8,12 +8,14 @@ read is read by that one.
 from __future__ import annotations
 
 import array
+import functools
+from collections.abc import Callable
 
 from transferlint.syntax import portable, suppressions
 from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Program
 from transferlint.syntax.source import Source, SourceError, parse, parse_ast
-from transferlint.syntax.suppressions import Suppression
+from transferlint.syntax.suppressions import Lines, Suppression
 
 EITHER, AST, LIBCST = "", "ast", "libcst"
 
@@ -26,11 +28,11 @@ def read(source: Source, front_end: str = EITHER) -> Parts:
     """What is kept of a source. Raises SourceError where the front end, or each of both, cannot read it."""
     if front_end != LIBCST:
         try:
-            return _by_ast(source)
+            return by_ast(source)[0]
         except SourceError:
             if front_end == AST:
                 raise
-    return _by_libcst(source)
+    return by_libcst(source)[0]
 
 
 def refusal(source: Source) -> str:
@@ -38,11 +40,13 @@ def refusal(source: Source) -> str:
     try:
         parse(source)
     except SourceError as error:
-        return f"line {error.line}: {error.message}" if error.line else error.message
+        place = f" line {error.line}" if error.line else " it"
+        return f"LibCST, which makes all changes, cannot read{place} ({error.message})"
     return ""
 
 
-def _by_ast(source: Source) -> Parts:
+def by_ast(source: Source) -> tuple[Parts, Callable[[], Lines]]:
+    """What Python's own parser makes of a source, and how to get the lines of its statements. Raises SourceError."""
     from transferlint.syntax import lower_ast
     from transferlint.syntax.from_ast import statement_lines
     from transferlint.syntax.from_ast.fields import Misplaced
@@ -58,13 +62,13 @@ def _by_ast(source: Source) -> Parts:
         raise SourceError(source.path, places.line(error.args[0])[0], "a formatted string cannot be read") from None
     parentheses = lower_ast.freeze(program, places)
     positions = portable.FrozenSpans(source.text, places.lines)
-    comments = suppressions.find(
-        source.text, scan.comments, lambda: statement_lines.lines(tree, places, positions)
-    )
-    return program, tuple(comments), *_arrays(positions, scan.comments), parentheses
+    lines = functools.partial(statement_lines.lines, tree, places, positions)
+    comments = suppressions.find(source.text, scan.comments, lines)
+    return (program, tuple(comments), *_arrays(positions, scan.comments), parentheses), lines
 
 
-def _by_libcst(source: Source) -> Parts:
+def by_libcst(source: Source) -> tuple[Parts, Callable[[], Lines]]:
+    """The same by LibCST."""
     from transferlint.syntax import lower, spans, statement_lines
 
     tree = parse(source)
@@ -72,9 +76,10 @@ def _by_libcst(source: Source) -> Parts:
     program = lower.lower(tree, source.path)
     parentheses = portable.parenthesised(program, positions)
     marks = positions.comments()
-    comments = suppressions.find(source.text, marks, lambda: statement_lines.lines(tree, positions))
+    lines = functools.partial(statement_lines.lines, tree, positions)
+    comments = suppressions.find(source.text, marks, lines)
     portable.freeze(program, positions)
-    return program, tuple(comments), *_arrays(positions, marks), parentheses
+    return (program, tuple(comments), *_arrays(positions, marks), parentheses), lines
 
 
 def _arrays(positions: Positions, comments: list[tuple[int, int]]) -> tuple[array.array[int], array.array[int]]:
