@@ -9,7 +9,7 @@ from typing import Any
 from transferlint.syntax.from_ast.places import Places, Span
 
 _BLANK = r"(?:[\s\\]|\#[^\r\n]*)"
-_NAME = r"[\w\u0080-\U0010ffff]"
+_NAME = r"[^\x00-/:-@\[-^`{-\x7f]"  # nothing of ASCII but letters, digits and "_"
 _WORD = re.compile(f"{_NAME}+")
 _DEFINED = re.compile(rf"(?:async{_BLANK}+)?(?:def|class){_BLANK}+({_NAME}+)")
 _AS = re.compile(rf"(?:[\s\\)]|\#[^\r\n]*)*as{_BLANK}+({_NAME}+)")
