@@ -1,8 +1,8 @@
 """Whether both front ends give the same: `python benchmarks/equal.py TREE...` (or `make equal TREE=...`).
 
-Every `*.py` below the trees is read by Python's own parser and by LibCST's. What the analysis gets of either must be the
-same, instruction by instruction and offset by offset, and so must be the lines that a suppression comment on each line
-would cover. Then `check` runs over each tree with one front end and with the other (`--programs-only` leaves that out):
+Every `*.py` below the trees is read by Python's own parser and by LibCST's. What the analysis gets of either must be
+the same, instruction by instruction and offset by offset, and so must be the lines that a suppression comment on each
+line would cover. Then `check` runs over each tree with one front end and with the other (`--programs-only` leaves that out):
 the findings must be the same. Printed: what differs, and how much was compared. Exit code 1 where something differs.
 
 What only one of the parsers reads cannot be compared, and is counted.
@@ -75,9 +75,9 @@ def _of_functions(function: Function, twin: Function) -> Iterator[str]:
             both = isinstance(one, list) and isinstance(two, list)
             yield f"{function.qualname}, {field.name}: {_first(one, two) if both else f'{one}, {two}'}"
     for constant, its_twin in zip(function.code, twin.code, strict=False):
-        if isinstance(constant, Const) and isinstance(its_twin, Const):  # 1, 1.0 and True are equal
-            if type(constant.value) is not type(its_twin.value):
-                yield f"{function.qualname}, code: {constant}, {its_twin}"
+        both = isinstance(constant, Const) and isinstance(its_twin, Const)
+        if both and type(constant.value) is not type(its_twin.value):  # 1, 1.0 and True are equal
+            yield f"{function.qualname}, code: {constant}, {its_twin}"
 
 
 def _first(one: Sequence[Any], two: Sequence[Any]) -> str:

@@ -53,7 +53,8 @@ def _clause(b: Builder, clause: cst.CompFor, iterable: Reg, headers: list[int]) 
     if headers:
         b.link((header,), headers[-1])
     headers.append(header)
-    b.function.regions[region].target_slots = tuple(b.slot(identifier(name.value)) for name in targets.names(clause.target))
+    bound = [identifier(name.value) for name in targets.names(clause.target)]
+    b.function.regions[region].target_slots = tuple(b.slot(name) for name in bound)
     targets.assign(b, clause.target, element)
     for condition in clause.ifs:
         _filter(b, condition, header)

@@ -19,7 +19,6 @@ from transferlint.syntax.from_ast.functions import lambda_, without_docstring
 from transferlint.syntax.from_ast.places import INEXACT, Part, Places
 from transferlint.syntax.from_ast.statements import STATEMENTS, nothing
 from transferlint.syntax.program import Function, Program
-from transferlint.syntax.scan import Scan
 
 _EXPRESSIONS = Table({**EXPRESSIONS, **COMPREHENSIONS, ast.Lambda: lambda_}, unknown)
 _STATEMENTS = Table(STATEMENTS, nothing)

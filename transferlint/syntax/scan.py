@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import sys
 
-# Strings end at the latest at the end of the text, so that nothing backtracks. One with the prefix of a formatted string
-# (or behind a word that ends like one: `if"x":`) is left to `Scan`.
+# Strings end at the latest at the end of the text, so that nothing backtracks. One with the prefix of a formatted
+# string (or behind a word that ends like one: `if"x":`) is left to `Scan`.
 _STRING = r"""(?:'''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*(?:''')?|\"\"\"[^\\"]*(?:(?:\\.|"(?!""))[^\\"]*)*(?:\"\"\")?
     |'[^\\'\r\n]*(?:\\(?:\r\n|.)[^\\'\r\n]*)*'?|"[^\\"\r\n]*(?:\\(?:\r\n|.)[^\\"\r\n]*)*"?)"""
 _FLAGS = re.X | re.S

@@ -94,9 +94,7 @@ def _all(given: ast.arguments) -> Iterator[tuple[ast.arg, str, ast.expr | None]]
 def _defaults(b: Builder, given: ast.arguments) -> tuple[tuple[str, Reg], ...]:
     """The default values, computed where the function is made."""
     table = b.expressions
-    return tuple(
-        (one.arg, table[type(default)](b, default)) for one, _, default in _all(given) if default is not None
-    )
+    return tuple((one.arg, table[type(default)](b, default)) for one, _, default in _all(given) if default is not None)
 
 
 def _parameters(inner: Builder, given: ast.arguments) -> None:

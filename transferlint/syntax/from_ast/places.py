@@ -131,9 +131,8 @@ class Places:
         """For what stands alone between parentheses that belong to it: itself with them. To be asked for when all
         `closers` are known."""
         if self._wraps is None:
-            self._wraps = {
-                self.within(start, end): (start, end + 1) for start, end in self.pairs.items() if end not in self.closers
-            }
+            own = [(start, end) for start, end in self.pairs.items() if end not in self.closers]
+            self._wraps = {self.within(start, end): (start, end + 1) for start, end in own}
         return self._wraps
 
     def within(self, start: int, end: int) -> Span:

@@ -12,7 +12,8 @@ from transferlint.syntax.from_ast.places import Places
 from transferlint.syntax.positions import Positions
 from transferlint.syntax.suppressions import Entry, Lines
 
-_BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BLOCKS = (*_DEFINITIONS, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)
 _SAME_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*;(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
 _UP_TO_COLON = re.compile(r"(?:[^:\#]|\#[^\r\n]*)*:")
 
