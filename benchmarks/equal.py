@@ -2,8 +2,9 @@
 
 Every `*.py` below the trees is read by Python's own parser and by LibCST's. What the analysis gets of either must be
 the same, instruction by instruction and offset by offset, and so must be the lines that a suppression comment on each
-line would cover. Then `check` runs over each tree with one front end and with the other (`--programs-only` leaves that out):
-the findings must be the same. Printed: what differs, and how much was compared. Exit code 1 where something differs.
+line would cover. Then `check` runs over each tree with one front end and with the other (`--programs-only` leaves that
+out): the findings must be the same. Printed: what differs, and how much was compared. Exit code 1 where something
+differs.
 
 What only one of the parsers reads cannot be compared, and is counted.
 """

@@ -30,7 +30,8 @@ LAYOUTS = (
     "with (a,):\n pass\nwith (a for b in c):\n pass\n",
     "def f():\n with (yield):\n  pass\n with (a := b):\n  pass\n with (a) as c, (d) as e:\n  pass\n (yield)\n",
     "class A(B): x = (1)\nclass C(  B, k=(m)  ): x = (1);\nclass D(): pass\nclass E(*(a), **(b)): pass\n",
-    "(a).b = (c) = d\n(x) += 1\ndel (a), (b.c), [d, e]\ndel (x, y)\nx[(a, b)], x[(a), (b)], x[a, ], x[(1):(2), ::3]\nx[ a :  , : # :\n ]\n",
+    "(a).b = (c) = d\n(x) += 1\ndel (a), (b.c), [d, e]\ndel (x, y)\nx[(a, b)], x[(a), (b)], x[a, ], x[(1):(2), ::3]\n",
+    "x[ a :  , : # :\n ]\n",
     "if (a and b) and c or d: pass\nx = not ((a)) + (-(b)) if (c) else (lambda x=(1): (x))\n",
     # where clauses and names stand
     "if a: x = 1; y = 2;\nelif b: pass\nelse: pass;  # c\n\nif a:\n  pass\nelse:\n  if b: pass\n# end",
