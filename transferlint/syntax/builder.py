@@ -130,7 +130,7 @@ class Builder:
         that always leaves are lowered into a block nothing leads to."""
         region = self.region
         table = self.statements
-        line = table.line
+        line: Any = table.line
         left = ""
         self.guard = None
         for statement in statements:

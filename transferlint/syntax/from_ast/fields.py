@@ -46,7 +46,7 @@ def _mended(places: Places, node: ast.JoinedStr, found: list[ast.expr]) -> list[
     return [_at(places, value, field) for value, field in zip(found, own, strict=True)]
 
 
-def _at(places: Places, value: ast.expr, field: tuple[int, int, int]) -> ast.expr:
+def _at(places: Places, value: ast.expr, field: tuple[int, ...]) -> ast.expr:
     start, end, _ = field
     text = places.text[start:end]
     if text.isascii() and "\n" not in text and "\r" not in text and _stands_at(places, value, start, end):

@@ -26,7 +26,11 @@ def lines(tree: ast.Module, places: Places, positions: Positions) -> Lines:
 class _Walk:
     def __init__(self, places: Places, positions: Positions) -> None:
         self.places = places
-        self.line = lambda offset: positions.position(offset)[0]
+        self.positions = positions
+
+    def line(self, offset: int) -> int:
+        """The number of the line that an offset is on."""
+        return self.positions.position(offset)[0]
 
     def suite(self, body: list[ast.stmt]) -> Iterator[Entry]:
         """The entries of statements that follow each other, and of all that stands within them."""
