@@ -31,10 +31,6 @@ class Positions(abc.ABC):
     def outer(self, node: Any) -> tuple[int, int]:
         """The offsets of an expression with its own parentheses."""
 
-    @abc.abstractmethod
-    def comments(self) -> list[tuple[int, int]]:
-        """The offsets of all comments, in order."""
-
     def text(self, node: Any) -> str:
         """The text at `of(node)`."""
         start, end = self.of(node)
