@@ -91,16 +91,15 @@ def test_layouts(equal: Any, text: str, newline: str) -> None:
     assert equal.differences(source(text.replace("\n", newline))) == []
 
 
-@given(suite(STATEMENTS), st.sampled_from(["\n", "\r\n", "\r"]))
+@given(text=suite(STATEMENTS), newline=st.sampled_from(["\n", "\r\n", "\r"]))
 @settings(max_examples=150, deadline=None)
-def test_generated_sources(source_text: str, newline: str) -> None:
-    found = importlib.import_module("benchmarks.equal").differences(source(source_text.replace("\n", newline)))
-    assert found == []
+def test_generated_sources(equal: Any, text: str, newline: str) -> None:
+    assert equal.differences(source(text.replace("\n", newline))) == []
 
 
-@given(st.data())
+@given(data=st.data())
 @settings(max_examples=200, deadline=None)
-def test_mutated_sources(data: st.DataObject) -> None:
+def test_mutated_sources(equal: Any, data: st.DataObject) -> None:
     """Whatever is put into or taken out of a source: where both can read it, both give the same."""
     text = data.draw(st.sampled_from(LAYOUTS))
     for _ in range(data.draw(st.integers(1, 4))):
@@ -108,14 +107,7 @@ def test_mutated_sources(data: st.DataObject) -> None:
         taken = data.draw(st.integers(0, 2))
         put = data.draw(st.sampled_from(PUT))
         text = text[:at] + put + text[at + taken :]
-    assert importlib.import_module("benchmarks.equal").differences(source(text)) in ([], "", "ast", "libcst")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def importable() -> Any:
-    sys.path.insert(0, str(ROOT))
-    yield
-    sys.path.remove(str(ROOT))
+    assert equal.differences(source(text)) in ([], "", "ast", "libcst")
 
 
 @pytest.mark.parametrize("text", ONLY_BY_AST)
