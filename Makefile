@@ -7,13 +7,14 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test lint docs equal clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
 	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
 	@echo "make docs   write docs/rules/ from the rule files"
+	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -59,6 +60,9 @@ test: $(VENV)/.dev $(VENV)/.torch
 	@$(MAKE) --no-print-directory lint
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest -n auto -q
+
+equal: $(VENV)/.base
+	@$(BIN)/python benchmarks/equal.py $(or $(TREE),examples tests/fixtures)
 
 docs: $(VENV)/.base
 	@echo "==> docs/rules/, from the rule files"

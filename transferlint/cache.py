@@ -25,7 +25,7 @@ from typing import Any
 
 from transferlint.gitignore import repository
 from transferlint.syntax import portable
-from transferlint.syntax.program import Program
+from transferlint.syntax.front_end import Parts
 from transferlint.syntax.suppressions import Suppression
 
 VARIABLE = "TRANSFERLINT_CACHE_DIR"
@@ -33,8 +33,6 @@ _DIGEST = 16  # bytes
 _KEPT = 30 * 24 * 3600  # seconds
 _LOOKED_AFTER = ".pruned"
 _STAMP = re.compile(r"[0-9a-f]{20}")
-
-Parts = tuple[Program, tuple[Suppression, ...], "array.array[int]", "array.array[int]", "array.array[int]"]
 
 
 def folder(environment: Mapping[str, str]) -> str:
@@ -132,10 +130,11 @@ def _stamp() -> str:
     """Changes whenever what makes entries does: Python, or a file of the front end."""
     made_by = [sys.version]
     syntax = os.path.join(os.path.dirname(os.path.abspath(__file__)), "syntax")
-    for file in sorted(os.scandir(syntax), key=lambda one: one.name):
-        if file.name.endswith(".py"):
-            about = file.stat()
-            made_by.append(f"{file.name} {about.st_size} {about.st_mtime_ns}")
+    for folder, _, names in sorted(os.walk(syntax)):
+        for name in sorted(names):
+            if name.endswith(".py"):
+                about = os.stat(os.path.join(folder, name))
+                made_by.append(f"{name} {about.st_size} {about.st_mtime_ns}")
     return hashlib.sha256("\n".join(made_by).encode()).hexdigest()[:20]
 
 

@@ -55,16 +55,13 @@ def check_text(
     path: str, text: str, plan: Plan, ignored: tuple[str, ...] = (), project: Project | None = None
 ) -> Checked:
     """The findings of a text that are not suppressed and sure enough. Raises SourceError where it is not Python."""
-    from transferlint.syntax.source import Source, SourceError, parse
+    from transferlint.syntax import front_end
+    from transferlint.syntax.portable import FrozenSpans
+    from transferlint.syntax.source import Source, SourceError
 
-    tree = parse(Source(path, text, "utf-8", False))
     try:
-        from transferlint.syntax import lower, spans, suppressions
-
-        program = lower.lower(tree, path)
-        positions = spans.Spans(tree, text)
-        facts = facts_of(path, text, program, positions, plan, project)
-        comments = suppressions.find(text, tree, positions)
+        program, comments, *offsets = front_end.read(Source(path, text, "utf-8", False), plan.front_end)
+        facts = facts_of(path, text, program, FrozenSpans(text, *offsets), plan, project)
     except SourceError:
         raise
     except Exception as error:
@@ -111,6 +108,11 @@ def finished(
     )
     if not (plan.changes and checked.findings):
         return outcome
+    from transferlint.syntax import front_end
+
+    uneditable = front_end.refusal(source) if plan.silence is not None or any(f.fix for f in checked.findings) else ""
+    if uneditable:
+        return dataclasses.replace(outcome, notes=(*outcome.notes, f"{source.path}: nothing is changed: {uneditable}"))
 
     def check(text: str) -> list[Finding]:
         if text == source.text:

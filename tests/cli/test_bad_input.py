@@ -227,3 +227,31 @@ def test_folders_without_python_files(run, folder):
         "\n"
     )
     assert run("check", "--show-files", "books").err == ran.err
+
+
+ODD_TARGET = b"import torch\n(x): int = bad\n"  # LibCST cannot read it
+
+
+def test_what_libcst_cannot_read_is_checked(checked):
+    lines, ran = checked(ODD_TARGET)
+    assert lines == ["odd.py:2:12 TST101 bad is slow [fix: --fix]"]
+    assert "odd.py" not in ran.err
+
+
+@pytest.mark.parametrize("option", ["--fix", "--add-ignore"])
+def test_what_libcst_cannot_read_is_not_changed(run, folder, option):
+    (folder / "odd.py").write_bytes(ODD_TARGET)
+    ran = run("check", "odd.py", "-f", "concise", "-q", option)
+    assert ran.out.splitlines() == ["odd.py:2:12 TST101 bad is slow [fix: --fix]"]
+    (said,) = [line for line in ran.err.splitlines() if "odd.py" in line]
+    assert "nothing is changed" in said
+    assert "LibCST" in said
+    assert (folder / "odd.py").read_bytes() == ODD_TARGET
+
+
+def test_a_front_end_that_is_named_reads_alone(checked):
+    assert checked(ODD_TARGET, "--front-end", "ast")[0] == ["odd.py:2:12 TST101 bad is slow [fix: --fix]"]
+    assert checked(ODD_TARGET, "--front-end", "libcst")[0] == ["odd.py:2:1 TL001 syntax error: invalid syntax"]
+    deep = b"import torch\nif a: pass\n" + b"elif a: pass\n" * 6500 + b"x = bad\n"
+    (line,) = checked(deep, "--front-end", "ast")[0]
+    assert "TL001 nests too deeply" in line

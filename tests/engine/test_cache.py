@@ -66,7 +66,8 @@ def test_the_second_run_says_the_same(where):
 
 def test_what_is_kept_is_not_parsed_again(where, monkeypatch):
     first = run(where)
-    monkeypatch.setattr("transferlint.syntax.source.parse", lambda source: pytest.fail("parsed"))
+    for name in ("by_ast", "by_libcst"):
+        monkeypatch.setattr(f"transferlint.syntax.front_end.{name}", lambda source: pytest.fail("parsed"))
     assert run(where) == first
 
 

@@ -29,17 +29,17 @@ def COMMAND(stage: str, file: str) -> int:
 
 
 def _program(path: str) -> str:
-    from transferlint.syntax import dump, lower, source
+    from transferlint.syntax import dump, front_end, source
 
-    return dump.dump(lower.lower(source.parse(source.read(path)), path))
+    return dump.dump(front_end.read(source.read(path))[0])
 
 
 def _facts(path: str) -> str:
     from transferlint.flow import facts
     from transferlint.flow.options import AnalysisOptions
-    from transferlint.syntax import lower, source, spans
+    from transferlint.syntax import front_end, source
+    from transferlint.syntax.portable import FrozenSpans
 
     read = source.read(path)
-    tree = source.parse(read)
-    program = lower.lower(tree, path)
-    return facts.dump(facts.analyse(path, read.text, program, spans.Spans(tree, read.text), AnalysisOptions()))
+    program, _, *offsets = front_end.read(read)
+    return facts.dump(facts.analyse(path, read.text, program, FrozenSpans(read.text, *offsets), AnalysisOptions()))

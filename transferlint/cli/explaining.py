@@ -146,11 +146,12 @@ class Unreadable(Exception):
 def look(path: str, data: bytes, scopes: Scopes) -> tuple[FileFacts, tuple[Suppression, ...]]:
     """The facts of a file as `check` has them, within its project unless the settings say otherwise, and its
     suppressions. Raises SourceError where it is not Python, Unreadable where something else goes wrong."""
+    from transferlint.syntax.front_end import read
     from transferlint.syntax.portable import FrozenSpans
-    from transferlint.syntax.source import decode, parse
+    from transferlint.syntax.source import decode
 
     plan = scopes.plans[scopes.of(path)]
-    workers.deep(lambda: parse(decode(path, data)))  # for its SourceError: the steps make a finding of it
+    workers.deep(lambda: read(decode(path, data)))  # for its SourceError: the steps make a finding of it
     with collector.paused():
         prepared = workers.deep(lambda: steps.prepare_bytes(path, data, plan))
         source, program = prepared.source, prepared.program

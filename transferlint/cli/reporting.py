@@ -65,6 +65,7 @@ class CheckOptions:
     color: bool | None
     quiet: bool
     quiet_sites: bool = False
+    front_end: str | None = None
 
 
 def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
@@ -110,12 +111,12 @@ def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str)
     known = baseline.read(settings.baseline) if settings.baseline and not options.write_baseline else None
     silence = (options.reason or "") if options.add_ignore else None
     plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
-    return dataclasses.replace(plan, quiet=options.quiet_sites)
+    return dataclasses.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "")
 
 
 def _cache(options: CheckOptions, environment: Mapping[str, str]) -> str:
     """The folder of kept programs, "" for none."""
-    if options.no_cache:
+    if options.no_cache or options.front_end:  # what is kept may come from either front end
         return ""
     where = cache.folder(environment)
     paths = [options.stdin_filename or "." if path == "-" else path for path in options.paths or (".",)]

@@ -19,8 +19,8 @@ from transferlint.flow.words import device_evidence, heat_words
 from transferlint.flow.writes import FileWrites
 from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
 from transferlint.syntax import program as p
+from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
-from transferlint.syntax.spans import Spans
 
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
@@ -224,7 +224,7 @@ class FileFacts:
         path: str,
         text: str,
         program: Program,
-        spans: Spans,
+        spans: Positions,
         options: AnalysisOptions,
         project: Project | None = None,
     ) -> None:
@@ -293,7 +293,7 @@ def analyse(
     path: str,
     text: str,
     program: Program,
-    spans: Spans,
+    spans: Positions,
     options: AnalysisOptions,
     project: Project | None = None,
 ) -> FileFacts:

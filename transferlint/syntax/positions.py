@@ -27,6 +27,10 @@ class Positions(abc.ABC):
     def of(self, node: Any) -> tuple[int, int]:
         """The offsets of a node."""
 
+    @abc.abstractmethod
+    def outer(self, node: Any) -> tuple[int, int]:
+        """The offsets of an expression with its own parentheses."""
+
     def text(self, node: Any) -> str:
         """The text at `of(node)`."""
         start, end = self.of(node)

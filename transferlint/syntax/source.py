@@ -40,7 +40,20 @@ MAX_STRINGS = 2_900
 MAX_ELIFS = 20_000
 MAX_PATTERN_BRACKETS = 8
 MAX_TOKENS = 300_000
+FEW_LINKS = 1_000  # that any thread's stack holds
 PARSER_STACK_BYTES = 64 * 1024 * 1024  # three times what the parser was seen to need at all limits at once
+
+_LINKS = ("links", MAX_LINKS, "operators, attributes or calls in one expression")
+_TOKENS = ("tokens", MAX_TOKENS, "operators, brackets, separators and strings")
+_LIMITS = (
+    ("brackets", MAX_BRACKETS, "nested brackets (Python refuses them too)"),
+    _LINKS,
+    ("strings", MAX_STRINGS, "string literals side by side"),
+    ("elifs", MAX_ELIFS, "elif branches"),
+    ("pattern_brackets", MAX_PATTERN_BRACKETS, "nested brackets in a case pattern"),
+    ("effort", MAX_EFFORT, "long expressions (the third powers of what each has)"),
+    _TOKENS,
+)
 
 # PEP 263, 'Defining the Encoding': the comment that declares one, in the first two lines.
 COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -163,17 +176,35 @@ def parse(source: Source) -> cst.Module:
         raise SourceError(source.path, None, f"the parser failed: {_one_line(str(error))}") from None
 
 
+def parse_ast(source: Source) -> ast.Module:
+    """The tree of a source that Python's own parser makes. Raises SourceError as `parse` does.
+
+    That parser bounds its own recursion, but for what leans to the left (Python/ast.c, Python-ast.c): such chains get a
+    stack that holds the longest which is allowed, and longer ones are refused as for the other parser.
+    """
+    text = source.text
+    links = nesting.most_links(text, FEW_LINKS)
+    if links > MAX_LINKS or nesting.most_tokens(text) > MAX_TOKENS:
+        _refuse(source.path, text, nesting.measure(text), (_LINKS, _TOKENS))
+    try:
+        with collector.paused(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd escapes and comparisons
+            return ast.parse(text) if links <= FEW_LINKS else with_stack(lambda: ast.parse(text), PARSER_STACK_BYTES)
+    except SyntaxError as error:
+        _raise_syntax_error(source, error.lineno or 1, f"parser error: {error.msg}")
+    except (RecursionError, MemoryError):
+        raise SourceError(source.path, None, "nests too deeply for the parser") from None
+    except ValueError as error:  # characters that UTF-8 lacks
+        raise SourceError(source.path, None, f"the parser failed: {_one_line(str(error))}") from None
+
+
 def _refuse_too_deep(path: str, text: str) -> None:
-    depth = nesting.measure(text)
-    for (found, at), most, what in (
-        (depth.brackets, MAX_BRACKETS, "nested brackets (Python refuses them too)"),
-        (depth.links, MAX_LINKS, "operators, attributes or calls in one expression"),
-        (depth.strings, MAX_STRINGS, "string literals side by side"),
-        (depth.elifs, MAX_ELIFS, "elif branches"),
-        (depth.pattern_brackets, MAX_PATTERN_BRACKETS, "nested brackets in a case pattern"),
-        (depth.effort, MAX_EFFORT, "long expressions (the third powers of what each has)"),
-        (depth.tokens, MAX_TOKENS, "operators, brackets, separators and strings"),
-    ):
+    _refuse(path, text, nesting.measure(text), _LIMITS)
+
+
+def _refuse(path: str, text: str, depth: nesting.Depth, limits: tuple[tuple[str, int, str], ...]) -> None:
+    for name, most, what in limits:
+        found, at = getattr(depth, name)
         if found > most:
             line = len(NEWLINE.findall(text, 0, at)) + 1
             raise SourceError(path, line, f"too many {what}: {found:,}, at most {most:,}")
