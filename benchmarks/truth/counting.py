@@ -61,7 +61,7 @@ class Counting:
 
         if not self._counter.start():
             raise SystemExit("another tool holds sys.monitoring")
-        self._leave = dispatch.enter(self._see())
+        self._leave = dispatch.watch(self._tell())
 
     def stop(self) -> None:
         """Count no more."""
@@ -123,14 +123,14 @@ class Counting:
         self._last[key] = content
         return same
 
-    def _see(self) -> Callable[[Any, Any, Any], Any]:
+    def _tell(self) -> Callable[[Any, Any, Any], object]:
         import torch
 
         tensor, within = torch.Tensor, self.within
 
-        def see(func: Any, args: Any, kwargs: Any) -> Any:
+        def tell(_: Any, args: Any, kwargs: Any) -> None:
             on_device = _touches(tensor, args, kwargs)
-            frame: Any = sys._getframe(2)
+            frame: Any = sys._getframe(3)
             while frame is not None:
                 path = within(frame.f_code.co_filename)
                 if path:
@@ -138,9 +138,8 @@ class Counting:
                     row[0 if on_device else 1] += 1
                     break
                 frame = frame.f_back
-            return func(*args, **kwargs) if kwargs else func(*args)
 
-        return see
+        return tell
 
     def result(self) -> dict[str, Any]:
         """Everything, as JSON takes it: `sections`, and by path the rows of each section."""

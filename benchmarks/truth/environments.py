@@ -47,6 +47,11 @@ def site_packages(environment: Path) -> Path:
     return next((environment / "lib").glob("python3.*/site-packages"))
 
 
+def places(python: Path) -> list[Path]:
+    """Where the packages of an environment lie: its own folder, and the one it shares."""
+    return [site_packages(one) for one in (python.parent.parent, folder() / "base")]
+
+
 def ensure(name: str, package: Package) -> Path:
     """The interpreter of a package's environment, made where needed. Raises NotInstalled."""
     shared = site_packages(base().parent.parent)

@@ -151,8 +151,8 @@ class Run:
         try:
             yield
         except Exception as error:
-            lines = str(error).strip().splitlines()
-            outcome.outcome, outcome.why = "failed", f"{type(error).__name__}: {lines[-1] if lines else ''}"[:300]
+            lines = str(error).strip().splitlines()  # the first says what, in torch the last how to search for it
+            outcome.outcome, outcome.why = "failed", f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
             _say_where(name, error)
         finally:
             outcome.seconds = round(time.monotonic() - started, 1)

@@ -73,7 +73,7 @@ def _package(asked: Described, only: Sequence[str]) -> None:
     if only:
         return
     header = _header(asked, python, outcomes, found, round(time.monotonic() - started - installed, 1))
-    table = merged(header, found, environments.site_packages(python.parent.parent))
+    table = merged(header, found, environments.places(python))
     path = tables.write(asked.name, table)
     lines = sum(file.length for file in table.files.values())
     crossed = len({(file.path, one.site[0]) for file in table.files.values() for one in file.crossings})
@@ -139,7 +139,7 @@ def _header(asked: Described, python: Path, outcomes: list[Any], found: dict[str
     }
 
 
-def merged(header: dict[str, Any], found: dict[str, Any], site: Path) -> tables.Table:
+def merged(header: dict[str, Any], found: dict[str, Any], places: Sequence[Path]) -> tables.Table:
     """One table from what the processes of the workloads counted. Steps that began by themselves do not count in a
     case that marks its own."""
     keys: dict[tuple[str, ...], int] = {}
@@ -158,17 +158,15 @@ def merged(header: dict[str, Any], found: dict[str, Any], site: Path) -> tables.
             steps[keys[key]] += section["steps"] if key[3] != OUTSIDE else 0
         for path, rows in one["files"].items():
             if path not in files:
-                files[path] = _file(site, path)
+                files[path] = _file(places, path)
             _add(files[path], rows, numbers)
     sections = [tables.Section(*key, steps[number]) for key, number in keys.items()]
     return tables.Table(header, sections, files)
 
 
-def _file(site: Path, path: str) -> tables.File:
-    try:
-        content = (site / path).read_bytes()
-    except OSError:  # made while it ran
-        content = b""
+def _file(places: Sequence[Path], path: str) -> tables.File:
+    found = next((place / path for place in places if (place / path).is_file()), None)
+    content = b"" if found is None else found.read_bytes()  # none where it was made while it ran
     return tables.File(path, hashlib.sha256(content).hexdigest(), content.count(b"\n"))
 
 
