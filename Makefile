@@ -7,13 +7,15 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test lint docs truth truth-report clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
 	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
 	@echo "make docs   write docs/rules/ from the rule files"
+	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
+	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -63,6 +65,13 @@ test: $(VENV)/.dev $(VENV)/.torch
 docs: $(VENV)/.base
 	@echo "==> docs/rules/, from the rule files"
 	@$(BIN)/python docs/generate.py
+
+# Each package is installed into an environment of its own below TRUTH_ENV (several GB with torch), by Python 3.12.
+truth: $(VENV)/.base
+	@$(BIN)/python benchmarks/truth/mill.py $(PACKAGES)
+
+truth-report: $(VENV)/.base
+	@$(BIN)/python benchmarks/truth/report.py $(PACKAGES)
 
 clean:
 	rm -rf $(VENV) $(CACHES) build *.egg-info

@@ -130,7 +130,7 @@ class Counting:
 
         def tell(_: Any, args: Any, kwargs: Any) -> None:
             on_device = _touches(tensor, args, kwargs)
-            frame: Any = sys._getframe(3)
+            frame: Any = sys._getframe(1)
             while frame is not None:
                 path = within(frame.f_code.co_filename)
                 if path:
@@ -198,5 +198,3 @@ def _touches(tensor: type, args: Any, kwargs: Any) -> bool:
 def _top(frame: Frame) -> str:
     inside = frame.path.rpartition(_HERE)[2] if _HERE in frame.path else os.path.basename(frame.path)
     return inside.partition(os.sep)[0].removesuffix(".py")
-
-

@@ -30,7 +30,9 @@ from truth.described import Described
 from truth.marks import BY_ITSELF, OUTSIDE
 
 _ROOT = Path(__file__).parents[2]
-_ASK = "import json,platform;from importlib import metadata as m;print(json.dumps([platform.python_version(),m.version('torch'),m.version(%r)]))"
+_ASK = """import json, platform, sys
+from importlib import metadata
+print(json.dumps([platform.python_version(), metadata.version("torch"), metadata.version(sys.argv[1])]))"""
 
 
 def main() -> int:
@@ -122,9 +124,11 @@ def _run(asked: Described, workload: str, python: Path, out: Path) -> str:
     return f"failed: {lines[-1][:300] if lines else f'exit code {code}'}"
 
 
-def _header(asked: Described, python: Path, outcomes: list[Any], found: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _header(
+    asked: Described, python: Path, outcomes: list[Any], found: dict[str, Any], seconds: float
+) -> dict[str, Any]:
     requirement = asked.package.requirement.partition("==")[0].partition("[")[0]
-    told = subprocess.run([str(python), "-c", _ASK % requirement], capture_output=True, text=True, check=True)
+    told = subprocess.run([str(python), "-c", _ASK, requirement], capture_output=True, text=True, check=True)
     version, torch, package = json.loads(told.stdout)
     return {
         "package": asked.name,

@@ -20,6 +20,7 @@ from typing import Any
 
 DATA = Path(__file__).with_name("data")
 VERSION = 1
+_KINDS = ("if", "none", "for")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _packed(file: File) -> dict[str, Any]:
         "operators": _columns((*key, *row) for key, row in file.operators.items()),
         "calls": _columns((*key, *row) for key, row in calls.items()),
         "branches": _columns(
-            (one.section, places.setdefault(one.site, len(places)), ("if", "none", "for").index(one.kind), one.yes, one.no)
+            (one.section, places.setdefault(one.site, len(places)), _KINDS.index(one.kind), one.yes, one.no)
             for one in file.branches
         ),
         "crossings": _columns(
@@ -181,8 +182,7 @@ def _unpacked(row: Mapping[str, Any]) -> File:
     file.lines = {(section, line): (count, steps) for section, line, count, steps in _rows(row["lines"])}
     file.operators = {(section, line): (device, host) for section, line, device, host in _rows(row["operators"])}
     file.calls = {(one[0], one[1], names[one[2]]): (one[3], one[4]) for one in _rows(row["calls"])}
-    kinds = ("if", "none", "for")
-    file.branches = [Branch(one[0], places[one[1]], kinds[one[2]], *one[3:]) for one in _rows(row["branches"])]
+    file.branches = [Branch(one[0], places[one[1]], _KINDS[one[2]], *one[3:]) for one in _rows(row["branches"])]
     for section, place, *rest in _rows(row["crossings"]):
         function, direction, operation, backward, via = (texts[number] for number in rest[:5])
         file.crossings.append(

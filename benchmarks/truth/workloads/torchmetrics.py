@@ -16,6 +16,7 @@ import torchmetrics.regression as regression
 import torchmetrics.retrieval as retrieval
 import torchmetrics.segmentation as segmentation
 import torchmetrics.text as text
+
 from truth import Package, case, step, workload
 
 PACKAGE = Package("torchmetrics==1.8.2", seconds=400)
@@ -78,6 +79,11 @@ def _boxes():
 
 def _segments():
     return torch.randint(0, 2, (2, 3, 16, 16), device=DEVICE), torch.randint(0, 2, (2, 3, 16, 16), device=DEVICE)
+
+
+def _panels():
+    """Category and instance of each pixel."""
+    return torch.stack([torch.randint(0, 2, (1, 8, 8)), torch.randint(0, 3, (1, 8, 8))], -1).to(DEVICE)
 
 
 def _each(cases, forward=()):
@@ -147,7 +153,11 @@ def ranking():
             ("multiclass hinge", lambda: c.MulticlassHingeLoss(5), _multiclass),
             ("coverage error", lambda: c.MultilabelCoverageError(4), _multilabel),
             ("ranking loss", lambda: c.MultilabelRankingLoss(4), _multilabel),
-            ("group fairness", lambda: c.BinaryFairness(2), lambda: (*_binary(), torch.randint(0, 2, (N,), device=DEVICE))),
+            (
+                "group fairness",
+                lambda: c.BinaryFairness(2),
+                lambda: (*_binary(), torch.randint(0, 2, (N,), device=DEVICE)),
+            ),
         ]
     )
 
@@ -253,8 +263,7 @@ def retrieving_and_detecting():
             ("iou", d.IntersectionOverUnion, _boxes),
             ("giou", d.GeneralizedIntersectionOverUnion, _boxes),
             ("diou", d.DistanceIntersectionOverUnion, _boxes),
-            ("panoptic quality", lambda: d.PanopticQuality(things={0, 1}, stuffs={6, 7}), lambda: tuple(
-                torch.stack([torch.randint(0, 2, (1, 8, 8)), torch.randint(0, 3, (1, 8, 8))], -1).to(DEVICE) for _ in "ab")),
+            ("panoptic quality", lambda: d.PanopticQuality(things={0, 1}, stuffs={6, 7}), lambda: (_panels(), _panels())),
             ("dice", lambda: s.DiceScore(num_classes=3), _segments),
             ("miou", lambda: s.MeanIoU(num_classes=3), _segments),
             ("hausdorff", lambda: s.HausdorffDistance(num_classes=3), _segments),
@@ -280,7 +289,9 @@ def composing():
     w = torchmetrics.wrappers
     with case("collection"):
         c = classification
-        together = torchmetrics.MetricCollection([c.MulticlassAccuracy(5), c.MulticlassF1Score(5), c.MulticlassPrecision(5)])
+        together = torchmetrics.MetricCollection(
+            [c.MulticlassAccuracy(5), c.MulticlassF1Score(5), c.MulticlassPrecision(5)]
+        )
         together.to(DEVICE)
         for _ in range(2):
             for _ in range(7):

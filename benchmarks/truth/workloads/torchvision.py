@@ -13,6 +13,7 @@ import torchvision.transforms as transforms
 import torchvision.transforms.v2 as v2
 from PIL import Image
 from torchvision import models, ops, tv_tensors
+
 from truth import Package, case, step, steps, workload
 
 PACKAGE = Package("torchvision==0.28.0", seconds=600)
@@ -189,7 +190,12 @@ def transforming():
         ]
     )  # fmt: skip
     with case("images on the host"):
-        more = [transforms.RandAugment(), transforms.AutoAugment(), transforms.TrivialAugmentWide(), transforms.AugMix()]
+        more = [
+            transforms.RandAugment(),
+            transforms.AutoAugment(),
+            transforms.TrivialAugmentWide(),
+            transforms.AugMix(),
+        ]
         for _ in range(10):
             picture = _picture()
             with step("sample"):
@@ -254,10 +260,14 @@ def loading():
             for _ in range(5):
                 batch = torch.rand(4, 3, 16, 16, device=DEVICE)
                 with step("log"):
-                    torchvision.utils.save_image(torchvision.utils.make_grid(batch, normalize=True), f"{folder}/grid.png")
+                    torchvision.utils.save_image(
+                        torchvision.utils.make_grid(batch, normalize=True), f"{folder}/grid.png"
+                    )
                     picture = (batch[0] * 255).byte()
                     torchvision.utils.draw_bounding_boxes(picture, torch.tensor([[1, 1, 9, 9]], device=DEVICE))
-                    torchvision.utils.draw_segmentation_masks(picture, torch.ones(16, 16, dtype=torch.bool, device=DEVICE))
+                    torchvision.utils.draw_segmentation_masks(
+                        picture, torch.ones(16, 16, dtype=torch.bool, device=DEVICE)
+                    )
         with case("features"):
             from torchvision.models.feature_extraction import create_feature_extractor
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 import vector_quantize_pytorch as vq
+
 from truth import Package, case, step, workload
 
 PACKAGE = Package("vector-quantize-pytorch==1.32.0", seconds=400)
@@ -76,7 +77,12 @@ def residual():
     base = {"dim": 32, "codebook_size": 64, "num_quantizers": 4}
     _train("plain", lambda: vq.ResidualVQ(**base))
     _train("dropout", lambda: vq.ResidualVQ(**base, quantize_dropout=True, quantize_dropout_cutoff_index=1))
-    _train("shared", lambda: vq.ResidualVQ(**base, shared_codebook=True, stochastic_sample_codes=True, kmeans_init=True, kmeans_iters=2))
+    _train(
+        "shared",
+        lambda: vq.ResidualVQ(
+            **base, shared_codebook=True, stochastic_sample_codes=True, kmeans_init=True, kmeans_iters=2
+        ),
+    )
     _train("beam", lambda: vq.ResidualVQ(**base, beam_size=2))
     _train("grouped", lambda: vq.GroupedResidualVQ(dim=32, num_quantizers=2, groups=2, codebook_size=32))
     _train("finite", lambda: vq.ResidualFSQ(dim=32, levels=[8, 5, 5, 3], num_quantizers=3))
@@ -90,8 +96,20 @@ def scalars():
     _train("finite", lambda: vq.FSQ(levels=[8, 5, 5, 3], dim=32))
     _train("finite symmetric", lambda: vq.FSQ(levels=[8, 5, 5], dim=32, preserve_symmetry=True))
     _train("lookup free", lambda: vq.LFQ(dim=32, codebook_size=64, entropy_loss_weight=0.1, diversity_gamma=1.0))
-    _train("lookup free spherical", lambda: vq.LFQ(dim=32, codebook_size=64, spherical=True, soft_clamp_input_value=10.0))
+    _train(
+        "lookup free spherical", lambda: vq.LFQ(dim=32, codebook_size=64, spherical=True, soft_clamp_input_value=10.0)
+    )
     _train("simple", lambda: vq.SimVQ(dim=32, codebook_size=64, rotation_trick=True))
-    _train("binary", lambda: vq.BinaryMapper(bits=5))
-    _train("latent", lambda: vq.LatentQuantize(levels=[5, 5, 8], dim=32), shape=(2, 16, 32))
-    _train("random projection", lambda: vq.RandomProjectionQuantizer(dim=32, num_codebooks=2, codebook_dim=8, codebook_size=32), evaluate=False)
+    _train("latent", lambda: vq.LatentQuantize(levels=[5, 5, 8], dim=32), shape=(2, 32, 4, 32))
+    with case("binary"):
+        mapper = vq.BinaryMapper(bits=5).to(DEVICE)
+        for _ in range(8):
+            logits = torch.randn(2, 16, 5, device=DEVICE, requires_grad=True)
+            with step("train"):
+                codes, loss = mapper(logits)
+                (codes.sum() + loss.sum()).backward()
+    with case("random projection"):
+        quantizer = vq.RandomProjectionQuantizer(dim=32, num_codebooks=2, codebook_dim=8, codebook_size=32).to(DEVICE)
+        for _ in range(8):
+            with step("eval"):
+                quantizer(torch.randn(2, 16, 32, device=DEVICE))
