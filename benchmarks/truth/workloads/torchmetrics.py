@@ -81,6 +81,10 @@ def _segments():
     return torch.randint(0, 2, (2, 3, 16, 16), device=DEVICE), torch.randint(0, 2, (2, 3, 16, 16), device=DEVICE)
 
 
+def _panoptic():
+    return detection.PanopticQuality(things={0, 1}, stuffs={6, 7})
+
+
 def _panels():
     """Category and instance of each pixel."""
     return torch.stack([torch.randint(0, 2, (1, 8, 8)), torch.randint(0, 3, (1, 8, 8))], -1).to(DEVICE)
@@ -263,7 +267,7 @@ def retrieving_and_detecting():
             ("iou", d.IntersectionOverUnion, _boxes),
             ("giou", d.GeneralizedIntersectionOverUnion, _boxes),
             ("diou", d.DistanceIntersectionOverUnion, _boxes),
-            ("panoptic quality", lambda: d.PanopticQuality(things={0, 1}, stuffs={6, 7}), lambda: (_panels(), _panels())),
+            ("panoptic quality", _panoptic, lambda: (_panels(), _panels())),
             ("dice", lambda: s.DiceScore(num_classes=3), _segments),
             ("miou", lambda: s.MeanIoU(num_classes=3), _segments),
             ("hausdorff", lambda: s.HausdorffDistance(num_classes=3), _segments),

@@ -116,12 +116,12 @@ def segmenting_and_videos():
             for _ in range(4):
                 with step("train"):
                     model(torch.rand(2, 3, 48, 48, device=DEVICE))["out"].sum().backward()
-    for name, size in (("r3d_18", 24), ("mc3_18", 24), ("s3d", 64)):
+    for name in ("r3d_18", "mc3_18"):
         with case(name):
             model = models.get_model(name, weights=None, num_classes=4).to(DEVICE).eval()
             for _ in range(3):
                 with step("eval"), torch.no_grad():
-                    model(torch.rand(1, 3, 16 if name == "s3d" else 4, size, size, device=DEVICE))
+                    model(torch.rand(1, 3, 4, 24, 24, device=DEVICE))
     with case("swin3d"):
         model = models.video.SwinTransformer3d([2, 4, 4], 12, [1, 1], [2, 2], [2, 2, 2], num_classes=4).to(DEVICE)
         for _ in range(4):
