@@ -18,13 +18,11 @@ AGAIN = "and again here"
 
 @dataclasses.dataclass(frozen=True)
 class Spot:
-    """Lines [first, last] of a file, and what is said of them. `direction` is "h2d", "d2h", "none", or "" where it is
-    not said; `evidence`: a finding only names the line."""
+    """A place, (line, column, end line, end column), and what is said of it. `direction` is "h2d", "d2h", "none", or ""
+    where it is not said; `evidence`: a finding only names the place."""
 
     path: str
-    first: int
-    last: int
-    column: int
+    site: tuple[int, int, int, int]
     direction: str
     code: str = ""
     kind: str = ""
@@ -37,9 +35,7 @@ class Fact:
     """A transfer that the analysis knows of: see `rules/every_transfer.py` for the fields."""
 
     path: str
-    first: int
-    last: int
-    column: int
+    site: tuple[int, int, int, int]
     said: dict[str, Any]
     function: str
 
@@ -68,7 +64,7 @@ def analyse(root: Path, files: Sequence[str]) -> Analysed:
         for one in said.get("quiet") or ()
     ]
     facts = [
-        Fact(one["path"], one["line"], one["end_line"], one["column"], json.loads(one["message"]), one["context"])
+        Fact(os.path.normpath(one["path"]), _site(one), json.loads(one["message"]), one["context"])
         for one in every["findings"]
         if one["code"] == "TRUTH001"
     ]
@@ -104,4 +100,8 @@ def _check(root: Path, files: Sequence[str], *options: str) -> dict[str, Any]:
 
 def _spot(one: dict[str, Any], code: str, message: str, evidence: bool = False) -> Spot:
     path = os.path.normpath(one["path"])
-    return Spot(path, one["line"], one["end_line"], one["column"], "", code, "", message, evidence)
+    return Spot(path, _site(one), "", code, "", message, evidence)
+
+
+def _site(one: dict[str, Any]) -> tuple[int, int, int, int]:
+    return one["line"], one["column"], one["end_line"], one["end_column"]

@@ -86,18 +86,20 @@ class _File:
     def _known(self, line: int, way: str, crossed: Crossed) -> tuple[str, str]:
         site = crossed.site
         lines = range(line, max(line, site[2]) + 1)
-        if any(one.first <= line <= one.last or one.first in lines for one in self._findings):
+        if any(one.site[0] <= line <= one.site[2] or one.site[0] in lines for one in self._findings):
             return "reported", ""
         wrong = ""
         for one in self._quiet:
-            if one.first <= line <= one.last and _same_way(one.direction, way):
+            if one.site[0] <= line <= one.site[2] and _same_way(one.direction, way):
                 if one.kind in _CONTRADICTED or (one.kind == "new data" and crossed.repeated):
                     wrong = wrong or _reason(one)
                 else:
                     return "explained", ""
         if wrong:
             return "explained wrongly", wrong
-        facts = [one for one in self._facts if one.first <= line <= one.last and _same_way(one.said["direction"], way)]
+        facts = [
+            one for one in self._facts if one.site[0] <= line <= one.site[2] and _same_way(one.said["direction"], way)
+        ]
         if facts:
             return "known, not told", _untold(facts[0])
         return "not found", self._unknown(crossed)
@@ -118,28 +120,31 @@ class _File:
                 continue  # the analysis does not hold that it crosses
             if fact.said["direction"] == "d2d" or (way == UPLOADS and fact.said["quiet"] == "nothing crosses"):
                 continue
-            state = self._state(fact.first, fact.last, way)
+            state = self._state(fact.site, way)
             made.counts[f"fact {state}"] += 1
             if state == "refuted":
                 why = f"{fact.said['kind']} of a value said to be {fact.said['place']}"
-                made.disagreements.append(Disagreement("fact refuted", why, self.path, fact.first))
+                made.disagreements.append(Disagreement("fact refuted", why, self.path, fact.site[0]))
 
     def findings(self, made: Compared) -> None:
         """Findings by verdict."""
         for one in self._findings:
             if one.evidence:
                 continue
-            states = {self._state(one.first, one.last, way) for way in (READS, UPLOADS)}
+            states = {self._state(one.site, way) for way in (READS, UPLOADS)}
             state = next(name for name in ("confirmed", "refuted", "on the host", "not reached") if name in states)
             made.counts[f"finding {state}"] += 1
             if state == "refuted":
-                made.disagreements.append(Disagreement("finding refuted", one.code, self.path, one.first))
+                made.disagreements.append(Disagreement("finding refuted", one.code, self.path, one.site[0]))
 
-    def _state(self, first: int, last: int, way: str) -> str:
+    def _state(self, site: structure.Site, way: str) -> str:
         """What became of a transfer at some lines: "confirmed", "refuted", "on the host" (the workload's values were
         there) or "not reached"."""
+        first, _, last, _ = site
         if any((line, way) in self.truth.crossed for line in range(first, last + 1)):
             return "confirmed"
+        if any(self.truth.never(structure.place(test), truth) for test, truth in self.shape.conditions(site)):
+            return "not reached"
         begin = self.shape.statements.get(first, first)
         lines = [self._line(line) for line in {*range(first, last + 1), begin}]
         if not any(line.executions for line in lines):
@@ -167,9 +172,9 @@ class _File:
         """Hot as the analysis says, against the share of steps in which a line with a transfer ran."""
         seen: set[tuple[int, bool]] = set()
         for fact in self._facts:
-            begin = self.shape.statements.get(fact.first, fact.first)
-            frequency = max((self._line(line).frequency or 0.0 for line in (fact.first, begin)), default=0.0)
-            if self._line(begin).frequency is None and self._line(fact.first).frequency is None:
+            begin = self.shape.statements.get(fact.site[0], fact.site[0])
+            frequency = max((self._line(line).frequency or 0.0 for line in (fact.site[0], begin)), default=0.0)
+            if self._line(begin).frequency is None and self._line(fact.site[0]).frequency is None:
                 continue
             said = bool(fact.said["hot"])
             if (begin, said) in seen:

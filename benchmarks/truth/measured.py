@@ -49,11 +49,17 @@ class Crossed:
 
 @dataclasses.dataclass
 class Measured:
-    """What is true of the lines of a file. `functions` maps each line that ran to the first line of the innermost
-    function it stands in, as far as calls tell; `on_device` are the functions (by first line) that worked there."""
+    """What is true of the lines of a file. `arms` are the places of conditions, with how often each was true and
+    false."""
 
     lines: dict[int, Line]
     crossed: dict[tuple[int, str], Crossed]
+    arms: dict[tuple[int, int, int, int], tuple[int, int]]
+
+    def never(self, site: tuple[int, int, int, int], answer: bool) -> bool:
+        """Whether the expression at a place was asked whether it is true and never gave this answer."""
+        found = self.arms.get(site)
+        return found is not None and found[0 if answer else 1] == 0
 
 
 def way(crossing: Crossing) -> str:
@@ -82,7 +88,16 @@ def of_file(table: Table, file: File, functions: dict[int, int]) -> Measured:
             total = sum(steps[one] for one in in_steps)
             hits = sum(min(ran[line].get(one, 0), steps[one]) for one in in_steps) if line in ran else 0
             lines[line].frequency = hits / total if total else 0.0
-    return Measured(dict(lines), _crossed(table, file, steps))
+    return Measured(dict(lines), _crossed(table, file, steps), _arms(file))
+
+
+def _arms(file: File) -> dict[tuple[int, int, int, int], tuple[int, int]]:
+    arms: dict[tuple[int, int, int, int], tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for one in file.branches:
+        if one.kind == "if":
+            yes, no = arms[one.site]
+            arms[one.site] = yes + one.yes, no + one.no
+    return dict(arms)
 
 
 def _crossed(table: Table, file: File, steps: list[int]) -> dict[tuple[int, str], Crossed]:

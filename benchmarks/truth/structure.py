@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Iterator
+
+Site = tuple[int, int, int, int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,7 +18,7 @@ class Structure:
     statements: dict[int, int]
     tree: ast.Module
 
-    def expression(self, site: tuple[int, int, int, int]) -> ast.AST | None:
+    def expression(self, site: Site) -> ast.AST | None:
         """The largest expression that spans a place; columns are 1-based."""
         line, column, end_line, end_column = site
         for node in ast.walk(self.tree):
@@ -23,6 +26,28 @@ class Structure:
             if tuple(where) == (line, column - 1, end_line, end_column - 1):
                 return node
         return None
+
+    @functools.cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def conditions(self, site: Site) -> Iterator[tuple[ast.expr, bool]]:
+        """What must have been true, or false, for an expression at a place to run within its statement: the tests of
+        conditional expressions, and the operands before it of `and` and `or`."""
+        node = self.expression(site)
+        while node is not None and not isinstance(node, ast.stmt):
+            above = self._parents.get(node)
+            if isinstance(above, ast.IfExp) and node is not above.test:
+                yield above.test, node is above.body
+            if isinstance(above, ast.BoolOp):
+                before = above.values[: above.values.index(node)] if node in above.values else []  # type: ignore[arg-type]
+                yield from ((one, isinstance(above.op, ast.And)) for one in before)
+            node = above
+
+
+def place(node: ast.expr) -> Site:
+    """Where an expression stands; columns are 1-based, the end column is the one after."""
+    return node.lineno, node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
 
 
 def read(text: str) -> Structure:
