@@ -38,7 +38,7 @@ class Package:
     """How a package is installed: a requirement with its version, and further requirements. `imports` are the
     top-level modules whose lines are counted, by default the requirement's own name. `alone` installs without
     dependencies (`extra` then names them), where the package's own would replace torch. `kept_out`: of those that no
-    part of the analysis is fitted to. `seconds` is the time limit of a workload."""
+    part of the analysis is fitted to. `seconds` of the processor is the limit of a workload."""
 
     requirement: str
     extra: tuple[str, ...] = ()

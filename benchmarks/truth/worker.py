@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import json
 import os
+import resource
 import sys
 import threading
 from pathlib import Path
@@ -38,6 +39,7 @@ def main() -> None:
     """Run the workload that `sys.argv` names."""
     package, workload, out = sys.argv[1:4]
     about = json.loads(os.environ["TRUTH_PACKAGE"])
+    resource.setrlimit(resource.RLIMIT_CPU, (about["seconds"], about["seconds"] + 5))
     import torch
 
     from runtime_check import session, simulate

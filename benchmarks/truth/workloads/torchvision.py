@@ -80,7 +80,7 @@ def _target(kind):
     return target
 
 
-def _detect(name, kind="", classes=4, turns=4, **options):
+def _detect(name, kind="", classes=4, turns=3, **options):
     with case(name):
         model = models.get_model(name, weights=None, weights_backbone=None, num_classes=classes, **options).to(DEVICE)
         optimizer = torch.optim.SGD(model.parameters(), 1e-4)
@@ -105,7 +105,7 @@ def detecting():
     _detect("fcos_resnet50_fpn", **small)
     _detect("maskrcnn_resnet50_fpn", "mask", **small)
     _detect("keypointrcnn_resnet50_fpn", "keypoint", 2, num_keypoints=4, **small)
-    _detect("ssdlite320_mobilenet_v3_large", turns=3)
+    _detect("ssdlite320_mobilenet_v3_large")
 
 
 @workload
