@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime_check.simulate import generators, places, syncs
+from runtime_check.simulate import generators, places, syncs, wider
 from runtime_check.simulate.declarations import Declaration
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import C, Tensor, aten, torch
@@ -136,7 +136,7 @@ def below_modes(run: Kernel) -> Kernel:
 def _convert(
     operator: Any, facts: Signature, forge: Forge, check: Callable[..., None], before: Callable[..., Any] | None
 ) -> Kernel:
-    call, device, kinds, kind_of = operator._op, forge.device, facts.kinds, facts.kind_of
+    call, device, kinds, kind_of = wider.form(facts.name) or operator._op, forge.device, facts.kinds, facts.kind_of
     host_one = _host_one(forge, facts.name in TAKE_NUMBERS)
     restore = _restore(facts, forge) if facts.resizes else None
     give = _give(facts, forge)
