@@ -8,6 +8,7 @@ CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs equal clean
+.PHONY: help demo test lint docs truth truth-report clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
@@ -15,6 +16,8 @@ help:
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
 	@echo "make docs   write docs/rules/ from the rule files"
 	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
+	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
+	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -67,6 +70,13 @@ equal: $(VENV)/.base
 docs: $(VENV)/.base
 	@echo "==> docs/rules/, from the rule files"
 	@$(BIN)/python docs/generate.py
+
+# Each package is installed into an environment of its own below TRUTH_ENV (several GB with torch), by Python 3.12.
+truth: $(VENV)/.base
+	@$(BIN)/python benchmarks/truth/mill.py $(PACKAGES)
+
+truth-report: $(VENV)/.base
+	@$(BIN)/python benchmarks/truth/report.py $(PACKAGES)
 
 clean:
 	rm -rf $(VENV) $(CACHES) build *.egg-info

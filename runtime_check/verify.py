@@ -45,6 +45,7 @@ class Options:
     baseline: str | None
     folder: str
     html: bool
+    lines: bool
     color: bool | None
     quiet: bool
 
@@ -121,7 +122,7 @@ def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Ch
         started = datetime.datetime.now(datetime.timezone.utc).isoformat()
         asked = Plan(
             options.program, options.module, str(folder), options.level, sites, options.steps, options.warmup, rank,
-            ranks, str(root), started,
+            ranks, str(root), started, options.lines,
         )  # fmt: skip
         plan.write(folder, f"plan-{rank}", asked)
     except OSError as error:

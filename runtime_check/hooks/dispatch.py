@@ -60,6 +60,16 @@ def install(observer: Observer, ends: Ends) -> Callable[[], None]:
     return enter(see)
 
 
+def watch(tell: Callable[[Any, Any, Any], object]) -> Callable[[], None]:
+    """Have `tell(operator, args, kwargs)` called before each operator that is dispatched; gives what undoes it."""
+
+    def see(func: Any, args: Any, kwargs: Any) -> Any:
+        tell(func, args, kwargs)
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+    return enter(see)
+
+
 def enter(see: See) -> Callable[[], None]:
     """Have `see(operator, args, kwargs)` called for what this thread dispatches, and those that start later; it calls
     the operator and gives its result. What is returned leaves the mode, wherever it then is on the stack of modes,

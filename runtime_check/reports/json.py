@@ -28,6 +28,7 @@ def render(shown: Shown) -> str:
         "links": [_plain(one) for one in run.links],
         "sites": [_plain(one) for one in run.sites],
         "profiles": [_plain(one) for one in run.profiles],
+        "lines": [_plain(one) for one in run.counted],
         "notes": list(judgement.notes),
         "failures": list(shown.failures),
         "problems": list(shown.problems),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runtime_check.reports import lines
 from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
 from runtime_check.verdicts import Missed, Verdict, VerdictKind
@@ -41,6 +42,7 @@ def _rows(shown: Shown) -> Iterator[Row]:
     for missed in shown.misses:
         yield from _missed(shown, missed)
     yield from _briefly(shown)
+    yield from lines.table(shown, lines.functions(shown))
     for note in shown.judgement.notes:
         yield [("dim", "   = "), ("label", "note"), ("", f": {note}")]
     yield from _failures(shown)

@@ -5,13 +5,16 @@ sparse, quantized and nested tensors on CUDA, is refused in its words."""
 
 from __future__ import annotations
 
+import functools
+import importlib.machinery
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from runtime_check.simulate import declarations
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.forge import Forge
-from runtime_check.simulate.internals import FOLDER, C, has_kernel, operator
+from runtime_check.simulate.internals import FOLDER, C, has_kernel, operator, torch
 from runtime_check.simulate.kernels import Maker
 
 NOT_THERE = ("SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
@@ -19,8 +22,10 @@ COMPOSED = ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
 
 
 def install(changes: Changes, forge: Forge, report: Callable[[str, int], None], kept: set[str]) -> None:
-    """Replace every CUDA kernel but those of the operators in `kept`, which are ours already."""
+    """Replace every CUDA kernel but those of the operators in `kept`, which are ours already; and then those that
+    libraries bring which are loaded later."""
     maker = Maker(forge, declarations.read(FOLDER), report)
+<<<<<<< HEAD
     for name in C._dispatch_get_all_op_names():
         namespace, _, rest = name.partition("::")
         for key in NOT_THERE:
@@ -31,8 +36,49 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None], 
         changes.kernel(name, _kernel(maker, name, namespace, rest))
         if name == "aten::_fused_rms_norm":
             from runtime_check.simulate import composites
+=======
+>>>>>>> mill1
 
-            changes.kernel(name, composites.kernel(operator(rest), rest, forge), "AutogradCUDA")
+    def replace() -> None:
+        for name in C._dispatch_get_all_op_names():
+            namespace, _, rest = name.partition("::")
+            if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name):
+                continue
+            kept.add(name)
+            changes.kernel(name, _kernel(maker, name, namespace, rest))
+            if name == "aten::_fused_rms_norm":
+                from runtime_check.simulate import composites
+
+                changes.kernel(name, composites.kernel(operator(rest), rest, forge), "AutogradCUDA")
+
+    replace()
+    after_loading(changes, replace)
+
+
+def after_loading(changes: Changes, replace: Callable[[], None]) -> None:
+    """Call it whenever a library may have registered operators: an extension module was imported, or torch was asked
+    to load one (both end in dlopen, in which the registrations of TORCH_LIBRARY run)."""
+    count = len(C._dispatch_get_all_op_names())
+
+    def loaded(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def load(*args: Any, **kwargs: Any) -> Any:
+            nonlocal count
+            found = original(*args, **kwargs)
+            now = len(C._dispatch_get_all_op_names())
+            if now != count:
+                count = now
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", message="(?s).*previously registered kernel")
+                    replace()
+            return found
+
+        return load
+
+    loader = importlib.machinery.ExtensionFileLoader
+    changes.attribute(loader, "create_module", loaded(loader.create_module))
+    operators = type(torch.ops)
+    changes.attribute(operators, "load_library", loaded(operators.load_library))
 
 
 def _registered(name: str, key: str) -> bool:
