@@ -1,0 +1,144 @@
+"""`python -m fuzz [--seconds N] [--seed S] [--only FAMILY ...] [--keep FOLDER]`: rounds of every family in turn.
+
+A round is `FAMILY:SEED:NUMBER`; `--round` makes one again. Exit code 1 where something failed: the smallest case is
+written to a folder, which is named, with what to type to see it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+from fuzz import reducing
+from fuzz.families import FAMILIES, Family
+from fuzz.judging import Case, Fault
+from transferlint import workers
+
+_HANGS = 240.0  # seconds of the processor in one round, beyond which it does not end
+
+
+class Fuzzing:
+    """A run: which families, from which seed, and what failed so far."""
+
+    def __init__(self, families: dict[str, Family], seed: int, keep: Path, told: bool) -> None:
+        self._families = families
+        self._seed = seed
+        self._keep = keep
+        self._told = told
+        self.rounds = dict.fromkeys(families, 0)
+        self.failed: dict[str, str] = {}  # by kind: how to see it again
+        self.current: tuple[str, Case, float] | None = None
+
+    def run(self, seconds: float) -> None:
+        """Rounds of each family in turn, each family with its share of the processor's time."""
+        start = time.process_time()
+        spent = dict.fromkeys(self._families, 0.0)
+        while time.process_time() - start < seconds:
+            name = min(spent, key=lambda one: spent[one])
+            began = time.process_time()
+            self.round(name, self._seed, self.rounds[name])
+            self.rounds[name] += 1
+            spent[name] += time.process_time() - began
+
+    def round(self, name: str, seed: int, number: int) -> None:
+        family = self._families[name]
+        label = f"{name}:{seed}:{number}"
+        case = family.make(random.Random(label))
+        self.current = label, case, time.process_time()
+        for fault in self._faults(family, case, self._told):
+            if fault.kind not in self.failed:
+                self.failed[fault.kind] = label
+                self._write(label, family, case, fault)
+        self.current = None
+
+    def _faults(self, family: Family, case: Case, told: bool = False) -> list[Fault]:
+        try:
+            return family.judge(case, told)
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{type(error).__name__} in {Path(last.filename).name}, {last.name}"
+            return [Fault(where, traceback.format_exc())]
+
+    def _write(self, label: str, family: Family, case: Case, fault: Fault) -> None:
+        """Make the case as small as can be, keep it, and say so."""
+        print(f"\n{label}: {fault.kind}\n{fault.seen}", flush=True)
+
+        def fails(tried: Case) -> bool:
+            self.current = label, tried, time.process_time()
+            return any(one.kind == fault.kind for one in self._faults(family, tried))
+
+        small = reducing.reduced(case, fails)
+        seen = next((one.seen for one in self._faults(family, small) if one.kind == fault.kind), fault.seen)
+        folder = kept(self._keep, label, small, f"{label}: {fault.kind}\n{seen}\n")
+        print(f"smallest case in {folder}; again: python -m fuzz --round {label}\n{seen}", flush=True)
+        for name, text in small.files.items():
+            print(f"--- {name} {' '.join(small.options)}\n{text}", flush=True)
+
+
+def kept(keep: Path, label: str, case: Case, about: str) -> Path:
+    """Write a case to a folder of its own."""
+    folder = keep / label.replace(":", "-")
+    for name, text in case.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode(errors="surrogateescape"))
+    (folder / "about.txt").write_text(f"{about}options: {' '.join(case.options)}\n", encoding="utf-8")
+    return folder
+
+
+def watched(fuzzing: Fuzzing, work: threading.Thread) -> None:
+    """Wait for the rounds; where one does not end, keep it and leave."""
+    while work.is_alive():
+        work.join(1.0)
+        current = fuzzing.current
+        if current is not None and time.process_time() - current[2] > _HANGS:
+            label, case, _ = current
+            folder = kept(fuzzing._keep, label, case, f"{label}: does not end\n")
+            print(f"\n{label}: does not end; the case is in {folder}", flush=True)
+            os._exit(1)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of the processor")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--only", nargs="+", choices=tuple(FAMILIES), default=list(FAMILIES))
+    parser.add_argument("--round", help="this one alone")
+    parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="where failures are written")
+    given = parser.parse_args()
+    keep = given.keep.resolve()
+    names = [given.round.partition(":")[0]] if given.round else given.only
+    families = {name: FAMILIES[name]() for name in names}
+    fuzzing = Fuzzing(families, given.seed, keep, told=True)
+    print(f"SEED={given.round or given.seed}", flush=True)
+
+    def work() -> None:
+        if given.round:
+            name, seed, number = given.round.split(":")
+            fuzzing.round(name, int(seed), int(number))
+        else:
+            fuzzing.run(given.seconds)
+
+    thread = threading.Thread(target=lambda: workers.deep(work), daemon=True)
+    thread.start()
+    watched(fuzzing, thread)
+    for family in families.values():
+        print("\n".join(family.told()))
+        family.close()
+    print(", ".join(f"{count} {name}" for name, count in fuzzing.rounds.items()) + ": ", end="")
+    print(f"{len(fuzzing.failed)} kinds of failure" if fuzzing.failed else "nothing failed", flush=True)
+    for kind, label in fuzzing.failed.items():
+        print(f"  {kind}: python -m fuzz --round {label}")
+    return 1 if fuzzing.failed else 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    os._exit(status)  # the simulated device has threads that outlive the interpreter
