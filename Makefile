@@ -7,11 +7,12 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test fuzz lint docs clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
 	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
+	@echo "make fuzz   generated programs through check, fix and the simulated accelerator: SECONDS=60 [SEED=1]"
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
 	@echo "make docs   write docs/rules/ from the rule files"
 	@echo "make clean  remove $(VENV) and caches"
@@ -59,6 +60,9 @@ test: $(VENV)/.dev $(VENV)/.torch
 	@$(MAKE) --no-print-directory lint
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest -n auto -q
+
+fuzz: $(VENV)/.dev $(VENV)/.torch
+	@PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND))
 
 docs: $(VENV)/.base
 	@echo "==> docs/rules/, from the rule files"

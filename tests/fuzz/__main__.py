@@ -1,4 +1,4 @@
-"""`python -m fuzz [--seconds N] [--seed S] [--only FAMILY ...] [--keep FOLDER]`: rounds of every family in turn.
+"""`python -m fuzz [--seconds N | --rounds N] [--seed S] [--only FAMILY ...] [--keep FOLDER]`: rounds of every family.
 
 A round is `FAMILY:SEED:NUMBER`; `--round` makes one again. Exit code 1 where something failed: the smallest case is
 written to a folder, which is named, with what to type to see it again.
@@ -13,27 +13,34 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 
 from fuzz import reducing
-from fuzz.families import FAMILIES, Family
+from fuzz.families import FAMILIES, Family, Unavailable
 from fuzz.judging import Case, Fault
-from transferlint import workers
 
+_UNAVAILABLE = 3
 _HANGS = 240.0  # seconds of the processor in one round, beyond which it does not end
 
 
 class Fuzzing:
     """A run: which families, from which seed, and what failed so far."""
 
-    def __init__(self, families: dict[str, Family], seed: int, keep: Path, told: bool) -> None:
+    def __init__(self, families: Mapping[str, Family], seed: int, keep: Path) -> None:
         self._families = families
         self._seed = seed
-        self._keep = keep
-        self._told = told
+        self.keep = keep
         self.rounds = dict.fromkeys(families, 0)
         self.failed: dict[str, str] = {}  # by kind: how to see it again
         self.current: tuple[str, Case, float] | None = None
+
+    def repeat(self, count: int) -> None:
+        """So many rounds of each family."""
+        for name in self._families:
+            for number in range(count):
+                self.round(name, self._seed, number)
+                self.rounds[name] += 1
 
     def run(self, seconds: float) -> None:
         """Rounds of each family in turn, each family with its share of the processor's time."""
@@ -51,7 +58,7 @@ class Fuzzing:
         label = f"{name}:{seed}:{number}"
         case = family.make(random.Random(label))
         self.current = label, case, time.process_time()
-        for fault in self._faults(family, case, self._told):
+        for fault in self._faults(family, case, told=True):
             if fault.kind not in self.failed:
                 self.failed[fault.kind] = label
                 self._write(label, family, case, fault)
@@ -75,8 +82,8 @@ class Fuzzing:
 
         small = reducing.reduced(case, fails)
         seen = next((one.seen for one in self._faults(family, small) if one.kind == fault.kind), fault.seen)
-        folder = kept(self._keep, label, small, f"{label}: {fault.kind}\n{seen}\n")
-        print(f"smallest case in {folder}; again: python -m fuzz --round {label}\n{seen}", flush=True)
+        folder = kept(self.keep, label, small, f"{label}: {fault.kind}\n{seen}\n")
+        print(f"smallest case in {folder}; again: make fuzz ROUND={label}\n{seen}", flush=True)
         for name, text in small.files.items():
             print(f"--- {name} {' '.join(small.options)}\n{text}", flush=True)
 
@@ -92,14 +99,14 @@ def kept(keep: Path, label: str, case: Case, about: str) -> Path:
     return folder
 
 
-def watched(fuzzing: Fuzzing, work: threading.Thread) -> None:
-    """Wait for the rounds; where one does not end, keep it and leave."""
-    while work.is_alive():
-        work.join(1.0)
+def watch(fuzzing: Fuzzing) -> None:
+    """Where a round does not end, keep its case and leave; for a thread of its own."""
+    while True:
+        time.sleep(1.0)
         current = fuzzing.current
         if current is not None and time.process_time() - current[2] > _HANGS:
             label, case, _ = current
-            folder = kept(fuzzing._keep, label, case, f"{label}: does not end\n")
+            folder = kept(fuzzing.keep, label, case, f"{label}: does not end\n")
             print(f"\n{label}: does not end; the case is in {folder}", flush=True)
             os._exit(1)
 
@@ -107,6 +114,7 @@ def watched(fuzzing: Fuzzing, work: threading.Thread) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0, help="of the processor")
+    parser.add_argument("--rounds", type=int, help="so many of each family, however long they take")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--only", nargs="+", choices=tuple(FAMILIES), default=list(FAMILIES))
     parser.add_argument("--round", help="this one alone")
@@ -114,27 +122,29 @@ def main() -> int:
     given = parser.parse_args()
     keep = given.keep.resolve()
     names = [given.round.partition(":")[0]] if given.round else given.only
-    families = {name: FAMILIES[name]() for name in names}
-    fuzzing = Fuzzing(families, given.seed, keep, told=True)
+    try:
+        families = {name: FAMILIES[name]() for name in names}
+    except Unavailable as error:
+        print(f"cannot be run here: {error}")
+        return _UNAVAILABLE
+    fuzzing = Fuzzing(families, given.seed, keep)
     print(f"SEED={given.round or given.seed}", flush=True)
 
-    def work() -> None:
-        if given.round:
-            name, seed, number = given.round.split(":")
-            fuzzing.round(name, int(seed), int(number))
-        else:
-            fuzzing.run(given.seconds)
-
-    thread = threading.Thread(target=lambda: workers.deep(work), daemon=True)
-    thread.start()
-    watched(fuzzing, thread)
+    threading.Thread(target=watch, args=(fuzzing,), daemon=True).start()
+    if given.round:
+        name, seed, number = given.round.split(":")
+        fuzzing.round(name, int(seed), int(number))
+    elif given.rounds:
+        fuzzing.repeat(given.rounds)
+    else:
+        fuzzing.run(given.seconds)
     for family in families.values():
         print("\n".join(family.told()))
         family.close()
     print(", ".join(f"{count} {name}" for name, count in fuzzing.rounds.items()) + ": ", end="")
     print(f"{len(fuzzing.failed)} kinds of failure" if fuzzing.failed else "nothing failed", flush=True)
     for kind, label in fuzzing.failed.items():
-        print(f"  {kind}: python -m fuzz --round {label}")
+        print(f"  {kind}: make fuzz ROUND={label}")
     return 1 if fuzzing.failed else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
 import shutil
 import tempfile
@@ -10,6 +11,11 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzz.judging import Case, Fault
+from transferlint import workers
+
+
+class Unavailable(Exception):
+    """A family that cannot be run here; one line says why."""
 
 
 class Family(Protocol):
@@ -29,9 +35,11 @@ class Family(Protocol):
 
 
 class _Plain:
-    """A family with a scratch folder that counts nothing."""
+    """A family with a scratch folder that counts nothing, judged with a stack as deep as `check` has."""
 
-    def __init__(self, make: Callable[[random.Random], Case], judge: Callable[[Path], Callable[[Case], list[Fault]]]) -> None:
+    def __init__(
+        self, make: Callable[[random.Random], Case], judge: Callable[[Path], Callable[[Case], list[Fault]]]
+    ) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
         self._make = make
         self._judge = judge(self._folder)
@@ -40,7 +48,7 @@ class _Plain:
         return self._make(chance)
 
     def judge(self, case: Case, told: bool) -> list[Fault]:
-        return self._judge(case)
+        return workers.deep(lambda: self._judge(case))
 
     def told(self) -> Iterable[str]:
         return ()
@@ -60,7 +68,9 @@ def _mutants() -> Family:
     from fuzz.mutants import mutant
     from fuzz.properties import Texts, growth
 
-    return _Plain(lambda chance: Case({"program.py": mutant(chance)}, growth(chance)), lambda folder: Texts(folder).judge)
+    return _Plain(
+        lambda chance: Case({"program.py": mutant(chance)}, growth(chance)), lambda folder: Texts(folder).judge
+    )
 
 
 def _projects() -> Family:
@@ -79,8 +89,12 @@ class _Tensors:
     """Tensor programs on the simulated accelerator."""
 
     def __init__(self) -> None:
-        from fuzz.truth import Truth, scratch
+        if importlib.util.find_spec("torch") is None:
+            raise Unavailable("torch is not installed")
+        from fuzz.truth import Truth, scratch, unmet
 
+        if why := unmet():
+            raise Unavailable(why)
         self._folder = scratch()
         self._truth = Truth(self._folder)
 

@@ -119,7 +119,14 @@ def simplest(kind: str) -> str:
     return f"torch.ones({', '.join(filter(None, given))})"
 
 
-_PLAIN = {"num": "1.5", "int": "2", "bool": "True", "arr": "np.ones(4, dtype=np.float32)", "dev": "device", "text": "'t'"}
+_PLAIN = {
+    "num": "1.5",
+    "int": "2",
+    "bool": "True",
+    "arr": "np.ones(4, dtype=np.float32)",
+    "dev": "device",
+    "text": "'t'",
+}
 _SHAPES = {"0": "()", "1": "4", "2": "3, 4"}
 _DTYPES = {"f": "", "i": "dtype=torch.long", "b": "dtype=torch.bool"}
 

@@ -95,14 +95,25 @@ def _wrap(chance: random.Random, text: str) -> str:
     at = chance.randrange(len(lines))
     part = lines[at : at + chance.choice((1, 1, 2, 4, 9))]
     indent = part[0][: len(part[0]) - len(part[0].lstrip())]
-    heads = ("if True:", "for again in range(3):", "while flag:", "with torch.no_grad():", "if step % 100 == 0:", "def f():")
-    return "\n".join([*lines[:at], indent + chance.choice(heads), *("    " + one for one in part), *lines[at + len(part) :]])
+    heads = (
+        "if True:",
+        "for again in range(3):",
+        "while flag:",
+        "with torch.no_grad():",
+        "if step % 100 == 0:",
+        "def f():",
+    )
+    return "\n".join(
+        [*lines[:at], indent + chance.choice(heads), *("    " + one for one in part), *lines[at + len(part) :]]
+    )
 
 
 def _comment(chance: random.Random, text: str) -> str:
     lines = text.split("\n")
     at = chance.randrange(len(lines))
-    lines[at] += chance.choice(("  # a comment", "  # noqa", " # type: ignore", "  # transferlint: ignore[TL101] -- why"))
+    lines[at] += chance.choice(
+        ("  # a comment", "  # noqa", " # type: ignore", "  # transferlint: ignore[TL101] -- why")
+    )
     return "\n".join(lines)
 
 
@@ -117,7 +128,9 @@ def _value(chance: random.Random, text: str) -> str:
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    spans = [(starts[n.lineno - 1] + n.col_offset, starts[(n.end_lineno or 1) - 1] + (n.end_col_offset or 0)) for n in nodes]
+    spans = [
+        (starts[n.lineno - 1] + n.col_offset, starts[(n.end_lineno or 1) - 1] + (n.end_col_offset or 0)) for n in nodes
+    ]
     (start, end), (from_, to) = chance.choice(spans), chance.choice(spans)
     new = chance.choice((f"({text[from_:to]})", text[from_:to], "1", "None", "x", "*x", "lambda: x"))
     return text[:start] + new + text[end:]

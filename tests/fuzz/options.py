@@ -34,13 +34,19 @@ _PATHS = (".", "pkg", "main.py", "nothing.py", "./pkg/../main.py", "pkg pkg", ".
 
 def options(chance: random.Random) -> Case:
     """A command line, a settings file, and a few files."""
-    files = {"main.py": program(chance, 6), "pkg/a.py": soup(chance, 8), "pkg/b.py": chance.choice(("", "\0", "x = (", "import torch"))}
+    files = {
+        "main.py": program(chance, 6),
+        "pkg/a.py": soup(chance, 8),
+        "pkg/b.py": chance.choice(("", "\0", "x = (", "import torch")),
+    }
     if chance.random() < 0.6:
         lines = [f"{chance.choice(tuple(KEYS))} = {chance.choice(_VALUES)}" for _ in range(chance.randint(1, 3))]
         if chance.random() < 0.1:
             lines.append(chance.choice(("[", "a = ", "unknown-key = 1", "select = 1\nselect = 2", "\ufeff")))
         own = chance.random() < 0.5
-        files["transferlint.toml" if own else "pyproject.toml"] = "\n".join([*([] if own else ["[tool.transferlint]"]), *lines])
+        files["transferlint.toml" if own else "pyproject.toml"] = "\n".join(
+            [*([] if own else ["[tool.transferlint]"]), *lines]
+        )
     if chance.random() < 0.2:
         files[".gitignore"] = chance.choice(("*.py\n", "!\n[\n", "pkg/\n!pkg/a.py\n"))
     if chance.random() < 0.2:

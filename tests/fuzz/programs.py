@@ -30,10 +30,14 @@ def _function(maker: Maker, name: str, takes: list[tuple[str, str, str]], gives:
     """A function with arguments of a name, a type and a default ("": none), that returns a value of a type."""
     arguments = [one if not default else f"{one}={default}" for one, _, default in takes]
     outer, loops, returns = maker.scope, maker.loops, maker.returns
-    maker.scope = {one: kind for one, kind in outer.items() if maker.likely(0.3)} | {one: kind for one, kind, _ in takes}
+    maker.scope = {one: kind for one, kind in outer.items() if maker.likely(0.3)} | {
+        one: kind for one, kind, _ in takes
+    }
     maker.loops, maker.returns, maker.left = 0, gives, size
     with maker.block(f"def {name}({', '.join([own, *arguments] if own else arguments)}):"):
-        maker.scope = {one: kind for one, kind in maker.scope.items() if one not in outer}  # globals are not bound again
+        maker.scope = {
+            one: kind for one, kind in maker.scope.items() if one not in outer
+        }  # globals are not bound again
         maker.statements(size)
         maker.put(f"return {maker.value(gives, 2)}")
     maker.scope, maker.loops, maker.returns = outer, loops, returns
@@ -84,7 +88,9 @@ def _in_function(maker: Maker, size: int) -> None:
     maker.scope = outer
     maker.put("")
     maker.put("")
-    maker.put(f"answer = work({', '.join([*(maker.value(kind, 1) for _, kind, _ in takes), *([given] if given else [])])})")
+    maker.put(
+        f"answer = work({', '.join([*(maker.value(kind, 1) for _, kind, _ in takes), *([given] if given else [])])})"
+    )
 
 
 def _loop(maker: Maker, head: str, more: dict[str, str], size: int) -> None:

@@ -20,7 +20,16 @@ from transferlint import engine, registry
 from transferlint.model import Finding
 from transferlint.settings import Settings
 
-_MODULES = ("pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py", "pkg/sub/__init__.py", "pkg/sub/d.py", "main.py", "e.py")
+_MODULES = (
+    "pkg/__init__.py",
+    "pkg/a.py",
+    "pkg/b.py",
+    "pkg/c.py",
+    "pkg/sub/__init__.py",
+    "pkg/sub/d.py",
+    "main.py",
+    "e.py",
+)
 _DOTTED = ("pkg", "pkg.a", "pkg.b", "pkg.c", "pkg.sub", "pkg.sub.d", "main", "e", "torch", "pkg.a.b", "e.pkg")
 _NAMES = ("f", "g", "h", "Net", "device", "torch", "helper", "a", "b", "pkg", "step", "loss")
 _IMPORTS = (
@@ -108,7 +117,11 @@ class Projects:
         expected = _known(first.findings)
         for name, answer in answers.items():
             if _known(answer.findings) != expected or answer.troubles:
-                return [Fault(f"another answer {name}", differ(expected, _known(answer.findings)) + str(answer.troubles or ""))]
+                return [
+                    Fault(
+                        f"another answer {name}", differ(expected, _known(answer.findings)) + str(answer.troubles or "")
+                    )
+                ]
         return self._fixed(case)
 
     def _fixed(self, case: Case) -> list[Fault]:

@@ -1,5 +1,5 @@
-"""The smallest case that still has a fault: files, statements, lines and parts of expressions are taken away for as long
-as it keeps it."""
+"""The smallest case that still has a fault: files, statements, lines and parts of expressions are taken away for as
+long as it keeps it."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def texts(text: str) -> Iterator[str]:
         yield from _without_lines(text)
         return
     lines = text.splitlines(keepends=True)
+    yield "".join(line for line in lines if line.strip())
     blocks = [
         block
         for node in ast.walk(tree)
@@ -97,11 +98,13 @@ def _parts(text: str, tree: ast.AST) -> Iterator[str]:
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
-    def span(node: ast.expr) -> tuple[int, int]:
-        return starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+    def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
+        return starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 1) - 1] + (
+            node.end_col_offset or 0
+        )
 
     for node in ast.walk(tree):
-        if isinstance(node, ast.expr):
+        if isinstance(node, (ast.expr, ast.Assign, ast.AugAssign, ast.Return)):
             start, end = span(node)
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):

@@ -23,7 +23,21 @@ _OF_TWO = """
 (@)[@]  (@) if (@) else x  zip(@, @)  torch.where(@, @, x)  max(@, @)  (@).to(@)  (@).append(@)  (@) % (@)
 x if (@) < (@) < y else z  torch.tensor(@, device=(@))  (@).copy_(@)  (@)[(@):(@)]  {**(@), 'a': @}  torch.zeros(@, @).to(y)
 """
-_TARGETS = ("x", "y", "z", "self.a", "self.b.c", "x[0]", "x['k']", "x[y > 0]", "x, y", "x, (y, *z)", "[x, y]", "*x, y", "é")
+_TARGETS = (
+    "x",
+    "y",
+    "z",
+    "self.a",
+    "self.b.c",
+    "x[0]",
+    "x['k']",
+    "x[y > 0]",
+    "x, y",
+    "x, (y, *z)",
+    "[x, y]",
+    "*x, y",
+    "é",
+)
 _SIMPLE = (
     "` = @", "` = @", "$ = ` = @", "$ += @", "$ @@= @", "$: torch.Tensor = @", "($): int = @", "return @", "assert @, @",
     "raise ValueError(@)", "raise @ from @", "del $", "@", "@", "pass", "break", "continue", "import torch as $",
@@ -37,7 +51,16 @@ _HEADS = (
     "match @:", "class D(metaclass=M, *a):", "async def work(x):", "@@wraps(@)\ndef helper(x):", "async with @ as y:",
     "@@torch.no_grad()\nclass E(x, y=@):", "with (@ as x, @ as y):", "for x in @, @:",
 )  # fmt: skip
-_PATTERNS = ("[x, *y] if z", "{'k': z} | (z, 1)", "C(a=1, b=[*_, d]) as e", "{**rest}", "'cuda' | None", "-1.5", "a.b", "_")
+_PATTERNS = (
+    "[x, *y] if z",
+    "{'k': z} | (z, 1)",
+    "C(a=1, b=[*_, d]) as e",
+    "{**rest}",
+    "'cuda' | None",
+    "-1.5",
+    "a.b",
+    "_",
+)
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -92,7 +92,10 @@ class Maker:
             return grammar.simplest(kind)
         template = self.chance.choice(_rows()[kind])
         kinds = grammar.holes(template, self.chance)
-        return grammar.filled(template, [self.atom(self.value(one, depth - 1)) for one in kinds])
+        made = [self.atom(self.value(one, depth - 1)) for one in kinds]
+        if template.startswith('f"'):  # up to Python 3.11 its own quotes must not stand within
+            made = [one.replace('"', "'") for one in made]
+        return grammar.filled(template, made)
 
     def atom(self, text: str) -> str:
         return text if isinstance(ast.parse(text, mode="eval").body, _ATOMS) else f"({text})"
@@ -193,7 +196,9 @@ class Maker:
             with self.block("else:"):
                 self.statements(self.chance.randint(1, 3))
         self.scope = {
-            name: _either(kind, arm[name]) for name, kind in self.scope.items() if name in arm and _alike(kind, arm[name])
+            name: _either(kind, arm[name])
+            for name, kind in self.scope.items()
+            if name in arm and _alike(kind, arm[name])
         }
 
     def leave(self, part: float) -> None:

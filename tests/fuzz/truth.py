@@ -3,6 +3,7 @@ are borne out, and safe fixes leave the same values, places, dtypes, output and 
 
 from __future__ import annotations
 
+import ast
 import collections
 import contextlib
 import io
@@ -17,6 +18,7 @@ import driving
 import torch
 
 from fuzz.judging import Case, Fault
+from fuzz.properties import compiles
 from proving import default_rules
 from runtime_check import simulate
 from runtime_check.collect import Collector
@@ -27,11 +29,11 @@ from runtime_check.findings import FoundFinding
 from runtime_check.provenance import Provenance
 from runtime_check.records import Header, Run
 from runtime_check.session import Session
-from runtime_check.simulate import trial
+from runtime_check.simulate import conditions, trial
 from runtime_check.verdicts import Judgement, VerdictKind, judge
 from transferlint import pipeline
 from transferlint.fixes import fix_text
-from transferlint.model import Confidence, Finding, QuietSite, Safety
+from transferlint.model import Confidence, Finding, QuietSite, Safety, Site
 
 _HEADER = Header(("program.py",), "", "simulated", "", "", "", "simulate", "modelled")
 
@@ -95,6 +97,8 @@ class Truth:
     def judge(self, case: Case, told: bool = False) -> list[Fault]:
         """What is wrong with a program; `told`: count what became of its findings, too."""
         text = case.files["program.py"]
+        if not compiles(text):
+            return []
         self._number += 1
         path = self._folder / f"program{self._number}.py"
         path.write_text(text)
@@ -127,11 +131,13 @@ class Truth:
         faults = []
         for verdict in judgement.verdicts:
             found = verdict.finding
-            if verdict.kind is VerdictKind.REFUTED and found.confidence == "certain":
+            refuted = verdict.kind is VerdictKind.REFUTED and evaluated(text, path, found.site)
+            if refuted and found.confidence == "certain":
                 said = f"{found.code} at {found.site.line}:{found.site.column}: {found.message}"
                 shown = lines[found.site.line - 1].strip()
                 faults.append(Fault(f"{found.code} certain and refuted", f"{said}\n    {shown}\n    {verdict.text}"))
-            self.tallies[f"{found.code} {found.confidence} {verdict.kind.value}"] += told
+            kind = verdict.kind.value if refuted or verdict.kind is not VerdictKind.REFUTED else "not reached"
+            self.tallies[f"{found.code} {found.confidence} {kind}"] += told
         for missed in judgement.missed if told else ():
             if missed.own and not missed.explained:
                 self.tallies[f"missed: {missed.direction.value} {missed.operation}"] += 1
@@ -177,6 +183,41 @@ class Truth:
         return []
 
 
+class _Mark(ast.NodeTransformer):
+    """Puts a call before the evaluation of the expressions that span a site."""
+
+    def __init__(self, site: Site) -> None:
+        self._span = site.line, site.column - 1, site.end_line, site.end_column - 1
+        self.found = False
+
+    def visit(self, node: ast.AST) -> Any:
+        node = super().generic_visit(node)
+        span = tuple(getattr(node, name, -1) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
+        if (
+            not isinstance(node, ast.expr)
+            or span != self._span
+            or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        ):
+            return node
+        self.found = True
+        both = ast.Tuple([ast.Call(ast.Name("_evaluated", ast.Load()), [], []), node], ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(ast.Subscript(both, ast.Constant(1), ast.Load()), node))
+
+
+def evaluated(text: str, path: str, site: Site) -> bool:
+    """Whether the expression at a site is evaluated when the program runs: a line may run without all that is on it.
+    True where the site is that of no expression."""
+    mark = _Mark(site)
+    tree = mark.visit(ast.parse(text))
+    if not mark.found:
+        return True
+    calls: list[None] = []
+    torch.manual_seed(0)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        exec(compile(tree, path, "exec"), {"__name__": "driven", "_evaluated": lambda: calls.append(None)})
+    return bool(calls)
+
+
 def _as_found(finding: Finding) -> FoundFinding:
     site = finding.site
     return FoundFinding(
@@ -190,6 +231,11 @@ def _as_found(finding: Finding) -> FoundFinding:
         hot=bool(finding.heat and finding.heat.hot),
         fix=finding.fix.safety.name.lower() if finding.fix else "",
     )
+
+
+def unmet() -> str:
+    """Why the simulated accelerator cannot be had here, "" where it can."""
+    return conditions.unmet()
 
 
 def scratch() -> Path:
