@@ -42,6 +42,19 @@ class Fuzzing:
                 self.round(name, self._seed, number)
                 self.rounds[name] += 1
 
+    def again(self, folder: Path) -> None:
+        """What failed once: a file each, named after its family, with its options in a comment on the first line."""
+        for path in sorted(folder.glob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            name = path.name.partition("-")[0]
+            if name in self._families:
+                first = text.partition("\n")[0]
+                told = first.removeprefix("# options: ") if first.startswith("# options: ") else ""
+                self._one(
+                    f"{name}:{path.name}", self._families[name], Case({"program.py": text}, (told,) if told else ())
+                )
+                self.rounds[name] += 1
+
     def run(self, seconds: float) -> None:
         """Rounds of each family in turn, each family with its share of the processor's time."""
         start = time.process_time()
@@ -56,7 +69,9 @@ class Fuzzing:
     def round(self, name: str, seed: int, number: int) -> None:
         family = self._families[name]
         label = f"{name}:{seed}:{number}"
-        case = family.make(random.Random(label))
+        self._one(label, family, family.make(random.Random(label)))
+
+    def _one(self, label: str, family: Family, case: Case) -> None:
         self.current = label, case, time.process_time()
         for fault in self._faults(family, case, told=True):
             if fault.kind not in self.failed:
@@ -118,6 +133,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--only", nargs="+", choices=tuple(FAMILIES), default=list(FAMILIES))
     parser.add_argument("--round", help="this one alone")
+    parser.add_argument("--met", action="store_true", help="what failed once, and nothing else")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="where failures are written")
     given = parser.parse_args()
     keep = given.keep.resolve()
@@ -134,6 +150,8 @@ def main() -> int:
     if given.round:
         name, seed, number = given.round.split(":")
         fuzzing.round(name, int(seed), int(number))
+    elif given.met:
+        fuzzing.again(Path(__file__).with_name("met"))
     elif given.rounds:
         fuzzing.repeat(given.rounds)
     else:

@@ -117,7 +117,8 @@ class Truth:
         if outcome.troubles:
             return [Fault("an internal error", str(outcome.troubles[0]))]
         faults = self._refuted(text, path, outcome.findings, outcome.quiet, told)
-        faults += self._changed(text, path, before, unsafe=False)
+        if told or not faults:
+            faults += self._changed(text, path, before, unsafe=False)
         if told:
             unsafe = self._changed(text, path, before, unsafe=True)
             self.tallies["unsafe fixes that change what is left behind"] += bool(unsafe)
