@@ -143,9 +143,11 @@ def measure(name: str, source: Path, python: str, seconds: int) -> dict[str, Any
         tree = Path(folder, source.name)
         shutil.copytree(source, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         first: dict[str, str] = {}
+        found: dict[str, str] = {}
         for step, options in STEPS.items():
             changes = fixed(tree, library.package, options) if options else {}
-            found = first if options and not changes else outcomes(tree, library, python, seconds)
+            if changes or not options:  # else all is as it was
+                found = outcomes(tree, library, python, seconds)
             first = first or found
             passed = sum(one == PASSED for one in found.values())
             newly = {
