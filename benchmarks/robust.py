@@ -232,7 +232,7 @@ def main() -> int:
     if options.rows.exists():
         rows = {row["name"]: row for row in map(json.loads, options.rows.read_text(encoding="utf-8").splitlines())}
     for tree in options.trees:
-        name = tree.resolve().name.removesuffix(".git").replace("+", "/")
+        name = Path(os.path.abspath(tree)).name.removesuffix(".git").replace("+", "/")
         with tempfile.TemporaryDirectory() as folder:
             commit, copy = laid_out(tree.resolve(), Path(folder))
             rows[name] = measure(name, commit, copy, options.limit)

@@ -132,12 +132,18 @@ class Truth:
         faults = []
         for verdict in judgement.verdicts:
             found = verdict.finding
-            refuted = verdict.kind is VerdictKind.REFUTED and evaluated(text, path, found.site)
+            refuted = verdict.kind is VerdictKind.REFUTED and crosses_nowhere(
+                text, path, found.site, self._relay.events
+            )
             if refuted and found.confidence == "certain":
                 said = f"{found.code} at {found.site.line}:{found.site.column}: {found.message}"
                 shown = lines[found.site.line - 1].strip()
                 faults.append(Fault(f"{found.code} certain and refuted", f"{said}\n    {shown}\n    {verdict.text}"))
-            kind = verdict.kind.value if refuted or verdict.kind is not VerdictKind.REFUTED else "not reached"
+            kind = (
+                verdict.kind.value
+                if refuted or verdict.kind is not VerdictKind.REFUTED
+                else "borne out by what it calls"
+            )
             self.tallies[f"{found.code} {found.confidence} {kind}"] += told
         for missed in judgement.missed if told else ():
             if missed.own and not missed.explained:
@@ -185,7 +191,7 @@ class Truth:
 
 
 class _Mark(ast.NodeTransformer):
-    """Puts a call before the evaluation of the expressions that span a site."""
+    """Puts calls before and behind the evaluation of the expressions that span a site."""
 
     def __init__(self, site: Site) -> None:
         self._span = site.line, site.column - 1, site.end_line, site.end_column - 1
@@ -194,29 +200,34 @@ class _Mark(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         node = super().generic_visit(node)
         span = tuple(getattr(node, name, -1) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
-        if (
-            not isinstance(node, ast.expr)
-            or span != self._span
-            or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        ):
+        stored = not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        if not isinstance(node, ast.expr) or span != self._span or stored:
             return node
         self.found = True
-        both = ast.Tuple([ast.Call(ast.Name("_evaluated", ast.Load()), [], []), node], ast.Load())
-        return ast.fix_missing_locations(ast.copy_location(ast.Subscript(both, ast.Constant(1), ast.Load()), node))
+        begin, end = (ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("_begin", "_end"))
+        parts = ast.Tuple([begin, node, end], ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(ast.Subscript(parts, ast.Constant(1), ast.Load()), node))
 
 
-def evaluated(text: str, path: str, site: Site) -> bool:
-    """Whether the expression at a site is evaluated when the program runs: a line may run without all that is on it.
-    True where the site is that of no expression."""
+def crosses_nowhere(text: str, path: str, site: Site, events: Sequence[Event]) -> bool:
+    """Whether the expression at a site is evaluated to its end when the program runs, and nothing crosses meanwhile,
+    in whatever it calls. A line may run without all that is on it, it may raise, and a record knows only the first of
+    several ways by which its line was reached. True where the site is that of no expression."""
     mark = _Mark(site)
     tree = mark.visit(ast.parse(text))
     if not mark.found:
         return True
-    calls: list[None] = []
+    begun: list[int] = []
+    crossed: list[bool] = []
+
+    def end() -> None:
+        crossed.append(any(one.sync or one.direction.value != "none" for one in events[begun.pop() :]))
+
+    marks = {"_begin": lambda: begun.append(len(events)), "_end": end}
     torch.manual_seed(0)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-        exec(compile(tree, path, "exec"), {"__name__": "driven", "_evaluated": lambda: calls.append(None)})
-    return bool(calls)
+        exec(compile(tree, path, "exec"), {"__name__": "driven", **marks})
+    return bool(crossed) and not any(crossed)
 
 
 def _as_found(finding: Finding) -> FoundFinding:
