@@ -74,7 +74,7 @@ LIBRARIES: Mapping[str, Library] = {
 
 
 def fixed(tree: Path, package: str, options: tuple[str, ...]) -> dict[str, int]:
-    """Fix a package in place; how many findings of each rule were fixed."""
+    """Fix a package in place; how many findings of each rule were fixed. Raises RuntimeError where there is no report."""
     command = [
         sys.executable,
         "-m",
@@ -88,7 +88,10 @@ def fixed(tree: Path, package: str, options: tuple[str, ...]) -> dict[str, int]:
         "json",
     ]
     made = subprocess.run([*command, *options], cwd=tree, capture_output=True, text=True, check=False)
-    return dict(json.loads(made.stdout)["summary"]["fixed_by_code"])
+    try:
+        return dict(json.loads(made.stdout)["summary"]["fixed_by_code"])
+    except ValueError:
+        raise RuntimeError(f"{tree.name}: {made.stderr.strip()[-500:]}") from None
 
 
 def outcomes(tree: Path, library: Library, python: str, seconds: int) -> dict[str, str]:
