@@ -101,6 +101,7 @@ class Texts:
         few, many = grown(text, how, _FEW), grown(text, how, _MANY)
         if not parses(many):
             return []
+        pipeline.check_bytes("program.py", grown(text, how, 1).encode(), self._plan)  # imports what it needs
         counted = {}
         for one in (few, many):
             limit = _BASE + _MOST * len(one)
