@@ -74,7 +74,7 @@ LIBRARIES: Mapping[str, Library] = {
 
 
 def fixed(tree: Path, package: str, options: tuple[str, ...]) -> dict[str, int]:
-    """Fix a package in place; how many findings of each rule were fixed. Raises RuntimeError where there is no report."""
+    """Fix a package in place; how many findings of each rule were fixed. Raises RuntimeError without a report."""
     command = [
         sys.executable,
         "-m",
