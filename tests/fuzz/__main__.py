@@ -7,6 +7,7 @@ written to a folder, which is named, with what to type to see it again.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import sys
@@ -147,15 +148,16 @@ def main() -> int:
     print(f"SEED={given.round or given.seed}", flush=True)
 
     threading.Thread(target=watch, args=(fuzzing,), daemon=True).start()
-    if given.round:
-        name, seed, number = given.round.split(":")
-        fuzzing.round(name, int(seed), int(number))
-    elif given.met:
-        fuzzing.again(Path(__file__).with_name("met"))
-    elif given.rounds:
-        fuzzing.repeat(given.rounds)
-    else:
-        fuzzing.run(given.seconds)
+    with contextlib.suppress(KeyboardInterrupt):  # what was seen so far is told
+        if given.round:
+            name, seed, number = given.round.split(":")
+            fuzzing.round(name, int(seed), int(number))
+        elif given.met:
+            fuzzing.again(Path(__file__).with_name("met"))
+        elif given.rounds:
+            fuzzing.repeat(given.rounds)
+        else:
+            fuzzing.run(given.seconds)
     for family in families.values():
         print("\n".join(family.told()))
         family.close()
