@@ -186,6 +186,7 @@ def table(rows: list[Mapping[str, Any]]) -> str:
             cells += [] if step == "before" else [counts]
             cells += [f"{one['passed']} of {one['tests']}", *([] if step == "before" else [str(len(one["newly"]))])]
             failing += [f"- {row['name']}, {step}: `{test}`: {why}" for test, why in one["newly"].items()]
+        failing += [f"- {row['name']}: {row['reason']}"] if row.get("reason") else []  # written by whoever looked
         lines.append(f"| {' | '.join([*cells, *[''] * (9 - len(cells))])} |")
     return "\n".join([*lines, *(["", "## Newly failing", "", *failing] if failing else []), ""])
 

@@ -207,17 +207,32 @@ def laid_out(tree: Path, folder: Path) -> tuple[str, Path]:
         commit = subprocess.run(
             ["git", "-C", tree, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
         ).stdout
-        copy.mkdir()
-        listed = subprocess.run(
-            ["git", "-C", tree, "ls-tree", "-r", "--name-only", "HEAD"], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-        taken = [f"*{end}" for end in TAKEN if any(name.endswith(end) for name in listed)]
-        archive = subprocess.Popen(["git", "-C", tree, "archive", "HEAD", *taken], stdout=subprocess.PIPE)
-        subprocess.run(["tar", "-x", "-C", copy], stdin=archive.stdout, check=True)
-        archive.wait()
+        _extracted(tree, copy)
         return commit.strip(), copy
     shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     return "", copy
+
+
+def _extracted(bare: Path, folder: Path) -> None:
+    """Write the files of HEAD that are wanted; `git archive` ends where any blob is missing, wanted or not."""
+    git = ["git", "-C", str(bare)]
+    listed = subprocess.run(
+        [*git, "ls-tree", "-r", "-z", "--name-only", "HEAD"], capture_output=True, check=True
+    ).stdout
+    names = [name for name in listed.decode().split("\0") if name.endswith(TAKEN) and "\n" not in name]
+    asked = "".join(f"HEAD:{name}\n" for name in names).encode()
+    blobs = subprocess.run([*git, "cat-file", "--batch"], input=asked, capture_output=True, check=True).stdout
+    at = 0
+    for name in names:
+        end = blobs.index(b"\n", at)
+        head, at = blobs[at:end].split(), end + 1
+        if head[-1] == b"missing":
+            continue
+        size = int(head[-1])
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(blobs[at : at + size])
+        at += size + 1
 
 
 def main() -> int:
