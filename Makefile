@@ -7,12 +7,12 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs equal clean
-.PHONY: help demo test lint docs truth truth-report clean
+.PHONY: help demo test lint docs equal fuzz truth truth-report clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
 	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
+	@echo "make fuzz   generated programs through check, fix and the simulated accelerator: SECONDS=60 [SEED=1]"
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
 	@echo "make docs   write docs/rules/ from the rule files"
 	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
@@ -66,6 +66,8 @@ test: $(VENV)/.dev $(VENV)/.torch
 
 equal: $(VENV)/.base
 	@$(BIN)/python benchmarks/equal.py $(or $(TREE),examples tests/fixtures)
+fuzz: $(VENV)/.dev $(VENV)/.torch
+	@PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND))
 
 docs: $(VENV)/.base
 	@echo "==> docs/rules/, from the rule files"

@@ -30,9 +30,19 @@ def api(function: FunctionFacts, reg: Reg) -> str:
 
 
 def _imported(owner: FunctionFacts, slot: int) -> bool:
+    """Asked once for each variable: a module may bind a name, and use it, any number of times."""
+    known, key = owner.file.known_imports, (owner.index, slot)
+    if key not in known:
+        known[key] = _only_imported(owner, slot)
+    return known[key]
+
+
+def _only_imported(owner: FunctionFacts, slot: int) -> bool:
     names = owner.file.placement.names
     meanings = set()
-    for store in (i for i in owner.code if isinstance(i, p.Store) and i.slot == slot):
+    for reg in owner.stores(slot):
+        store = owner.code[reg]
+        assert isinstance(store, p.Store)
         made = owner.code[store.value]
         if isinstance(made, p.Import):
             meanings.add(names.qualified(made))

@@ -122,7 +122,7 @@ class Inference:
             return annotated(owner, declared, "")
         if start is None or bound_elsewhere(owner, slot):
             return None
-        stores = [i.value for i in owner.code if isinstance(i, p.Store) and i.slot == slot]
+        stores = [i.value for i in map(owner.code.__getitem__, owner.stores(slot)) if isinstance(i, p.Store)]
         found = start
         while True:
             self._assumed[key] = found

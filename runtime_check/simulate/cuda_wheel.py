@@ -25,24 +25,16 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None], 
     """Replace every CUDA kernel but those of the operators in `kept`, which are ours already; and then those that
     libraries bring which are loaded later."""
     maker = Maker(forge, declarations.read(FOLDER), report)
-<<<<<<< HEAD
-    for name in C._dispatch_get_all_op_names():
-        namespace, _, rest = name.partition("::")
-        for key in NOT_THERE:
-            if _registered(name, key):
-                changes.kernel(name, refusing(missing(name, key)), key)
-        if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name, "CUDA"):
-            continue
-        changes.kernel(name, _kernel(maker, name, namespace, rest))
-        if name == "aten::_fused_rms_norm":
-            from runtime_check.simulate import composites
-=======
->>>>>>> mill1
+    refused: set[tuple[str, str]] = set()
 
     def replace() -> None:
         for name in C._dispatch_get_all_op_names():
             namespace, _, rest = name.partition("::")
-            if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name):
+            for key in NOT_THERE:
+                if (name, key) not in refused and _registered(name, key):
+                    refused.add((name, key))
+                    changes.kernel(name, refusing(missing(name, key)), key)
+            if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name, "CUDA"):
                 continue
             kept.add(name)
             changes.kernel(name, _kernel(maker, name, namespace, rest))

@@ -265,6 +265,11 @@ class FileFacts:
         return frozenset(i.name for f in self.program.functions for i in f.code if isinstance(i, p.StoreOuter))
 
     @functools.cached_property
+    def known_imports(self) -> dict[tuple[int, Slot], bool]:
+        """Whether imports of one meaning alone bind a variable of a function: what was asked so far."""
+        return {}
+
+    @functools.cached_property
     def attribute_stores(self) -> dict[str, list[tuple[FunctionFacts, p.SetAttr]]]:
         """Every `object.name = value` of the file by its name, with the function it stands in."""
         found: dict[str, list[tuple[FunctionFacts, p.SetAttr]]] = {}
