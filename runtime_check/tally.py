@@ -150,8 +150,9 @@ def by_line(tally: Tally, codes: Mapping[int, CodeType]) -> dict[str, Rows]:
 def visits_of(code: CodeType) -> dict[int, int]:
     """How often one pass through a line's statement comes to the line: the greatest number of its runs of instructions
     in one stretch without a jump."""
-    leaders = {*dis.findlabels(code.co_code), *(entry.target for entry in _handlers(code))}
-    jumps = {one.offset for one in dis.get_instructions(code) if one.opcode in dis.hasjrel or one.opcode in dis.hasjabs}
+    made = list(dis.get_instructions(code))
+    leaders = {*(one.offset for one in made if one.is_jump_target), *(entry.target for entry in _handlers(code))}
+    jumps = {one.offset for one in made if one.opcode in dis.hasjrel or one.opcode in dis.hasjabs}
     most: dict[int, int] = {}
     here: dict[int, int] = {}
     previous: int | None = None
