@@ -16,6 +16,7 @@ TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json", ""}
 FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
 SUPPORT = {
     "driving.py",
+    "generating.py",
     "feeding.py",
     "proving.py",
     "showing.py",
