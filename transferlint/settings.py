@@ -95,8 +95,8 @@ def _count(value: Any) -> int:
 
 
 def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a string")
+    if not isinstance(value, str) or "\0" in value:
+        raise TypeError("a string without null bytes")
     return value
 
 
