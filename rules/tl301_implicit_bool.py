@@ -169,6 +169,37 @@ class Checked(torch.nn.Module):
         return x.exp()
 """,
         ),
+        Example(
+            bad="""\
+import torch
+
+
+class Padded(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        if all(x.flatten() > 9):  # expect: TL301
+            return x * 0
+        return x
+""",
+            good="""\
+import torch
+
+
+class Padded(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return torch.where((x > 9).all(), x * 0, x)
+""",
+            fixed="""\
+import torch
+
+
+class Padded(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        if torch.all(x.flatten() > 9):
+            return x * 0
+        return x
+""",
+            unsafe=True,
+        ),
     ),
     detect=detect,
     doc=__doc__,

@@ -18,6 +18,7 @@ SUPPORT = {
     "driving.py",
     "generating.py",
     "feeding.py",
+    "interrupts.py",
     "proving.py",
     "showing.py",
     "simulated.py",
