@@ -7,13 +7,17 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test lint docs equal fuzz truth truth-report clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
 	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
+	@echo "make fuzz   generated programs through check, fix and the simulated accelerator: SECONDS=60 [SEED=1]"
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
 	@echo "make docs   write docs/rules/ from the rule files"
+	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
+	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
+	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -35,7 +39,7 @@ $(VENV)/.dev: $(VENV)/.base
 
 # Without torch the tests that need it are skipped, and say so; the next run tries again.
 $(VENV)/.torch: $(VENV)/.base
-	@echo "==> installing torch (the largest download)"
+	@echo "==> installing torch (the largest download; with PIP_EXTRA_INDEX_URL of torch's CPU builds a smaller one)"
 	@if $(PIP) install --quiet --editable '.[verify]' --constraint constraints.txt; then touch $@; \
 	else echo "==> torch could not be installed here: what needs it will be skipped"; fi
 
@@ -60,9 +64,21 @@ test: $(VENV)/.dev $(VENV)/.torch
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest -n auto -q
 
+equal: $(VENV)/.base
+	@$(BIN)/python benchmarks/equal.py $(or $(TREE),examples tests/fixtures)
+fuzz: $(VENV)/.dev $(VENV)/.torch
+	@PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND))
+
 docs: $(VENV)/.base
 	@echo "==> docs/rules/, from the rule files"
 	@$(BIN)/python docs/generate.py
+
+# Each package is installed into an environment of its own below TRUTH_ENV (several GB with torch), by Python 3.12.
+truth: $(VENV)/.base
+	@$(BIN)/python benchmarks/truth/mill.py $(PACKAGES)
+
+truth-report: $(VENV)/.base
+	@$(BIN)/python benchmarks/truth/report.py $(PACKAGES)
 
 clean:
 	rm -rf $(VENV) $(CACHES) build *.egg-info

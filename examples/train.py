@@ -19,7 +19,7 @@ class Classifier(nn.Module):
         super().__init__()
         self.layers = nn.Sequential(nn.Linear(FEATURES, 64), nn.ReLU(), nn.Linear(64, CLASSES))
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor):
         # The last feature is unreliable and counts for nothing.
         mask = torch.ones(FEATURES).to(x.device)
         mask[-1] = 0

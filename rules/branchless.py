@@ -6,8 +6,9 @@ import ast
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.names import ident
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import BOOLEAN, ON_DEVICE, TENSOR
+from transferlint.flow.values import BOOLEAN, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -15,9 +16,9 @@ from transferlint.syntax.program import Reg
 from .chains import called
 from .creating import outer
 from .importing import torch_name
-from .less_often import seldom, seldom_while
 from .padding import shortened
-from .statement_text import if_statement, line_end, offset, parsed
+from .statement_text import filled_in, if_statement, line_end, offset, parsed
+from .truth_text import condition
 from .unbranched import always, weighed
 
 _BY_ELEMENT = frozenset(
@@ -40,8 +41,6 @@ def without_waiting(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if made.kind == "assert":
         return _asserted(function, made.value)
-    if made.kind == "while":
-        return seldom_while(function, made.value, transfer.register)
     if made.kind == "choice":
         return _either(function, made.value)
     found = if_statement(function, made.value) if made.kind == "if" else None
@@ -55,7 +54,6 @@ def of_if(function: FunctionFacts, value: Reg, read: Reg, start: int, text: str,
         _raised(function, value, start, text, tree)
         or _unguarded(function, value, start, text, tree)
         or _chosen(function, value, start, text, tree)
-        or seldom(function, value, tree)
         or shortened(function, start, text, tree)
         or weighed(function, value, read, start, text, tree)
         or always(function, read, start, text, tree)
@@ -97,26 +95,6 @@ def _asked_once(function: FunctionFacts, read: Reg) -> Fix | None:
     return Fix("ask once, not for every element", Safety.UNSAFE, (*imports, edit))
 
 
-def tensor_text(function: FunctionFacts, reg: Reg, torch: str) -> str:
-    """A condition as one tensor, on the device; "" for what is none."""
-    made = function.code[reg]
-    if isinstance(made, p.Unary) and made.operator == "not":
-        inner = tensor_text(function, made.operand, torch)
-        return inner and f"{torch}.logical_not({inner})"
-    if isinstance(made, p.Boolean):
-        parts = [tensor_text(function, r, torch) for r in made.operands]
-        while len(parts) > 1 and all(parts):
-            parts[:2] = [f"{torch}.logical_{made.operator}({parts[0]}, {parts[1]})"]
-        return parts[0] if all(parts) else ""
-    if not function.has_text(reg):
-        return ""
-    if called(function, reg) == "torch.equal" and isinstance(made, p.Call) and len(made.args) == 2:
-        one, other = (outer(function, r) for r in made.args)
-        return f"(({one}) == ({other})).all()"
-    value = function.values[reg]
-    return function.text(reg) if value.kinds == TENSOR and value.places & ON_DEVICE else ""
-
-
 def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
     """`assert t, "words"` to `torch._assert_async(t, "words")`."""
     text = function.file.text
@@ -148,7 +126,7 @@ def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
 
 
 def _raised(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
-    """`if t: raise E("words")` to `torch._assert_async(torch.logical_not(t), "words")`."""
+    """`if t: raise E("words")` to `torch._assert_async(~t, "words")`."""
     body = tree.body[0]
     if len(tree.body) > 1 or tree.orelse or not isinstance(body, ast.Raise) or not isinstance(body.exc, ast.Call):
         return None
@@ -157,22 +135,32 @@ def _raised(function: FunctionFacts, value: Reg, start: int, text: str, tree: as
     return _checked(function, value, start, start + len(text), args[0] if args else None, words, negate=True)
 
 
+def _observed(function: FunctionFacts, value: Reg) -> bool:
+    """True where the exception of a check may be caught: in this function, or around a call of it in the file. What the
+    device reports can not be: the program cannot use the device any more."""
+    if _tried(function, value):
+        return True
+    own, others = ident(function.file.path, function.index), function.file.functions
+    return any(_tried(other, at) for other in others for at, name in other.calls.items() if name == own)
+
+
+def _tried(function: FunctionFacts, reg: Reg) -> bool:
+    return any(region.kind == "try" for region in function.function.ancestors(function.region(reg)))
+
+
 def _checked(
     function: FunctionFacts, value: Reg, start: int, end: int, message: ast.expr | None, words: str, negate: bool
 ) -> Fix | None:
     torch, edits = torch_name(function, value)
-    form = torch and tensor_text(function, value, torch)
-    if not form or function.file.spans.commented(start, end):
+    form = torch and condition(function, value, torch, negated=negate)
+    if not form or function.file.spans.commented(start, end) or _observed(function, value):
         return None
     constant = isinstance(message, ast.Constant) and isinstance(message.value, str)
-    condition = f"{torch}.logical_not({form})" if negate else form
-    said = f", {words}" if constant else ""
-    line = f"{torch}._assert_async({condition}{said})"
+    said = f", {words}" if constant else ""  # words that are computed would make the host wait again
+    line = f"{torch}._assert_async({form}{said})"
     if parsed(line) is None:
         return None
-    # Words that are computed would make the host wait again; without them somebody has to look.
-    safety = Safety.UNSAFE if message is None or constant else Safety.DISPLAY
-    return Fix("check it on the device", safety, (*edits, Edit(start, end, line)))
+    return Fix("check it on the device", Safety.DISPLAY, (*edits, Edit(start, end, line)))
 
 
 def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
@@ -204,7 +192,7 @@ def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: as
     ):
         return None
     torch, edits = torch_name(function, value)
-    form = torch and tensor_text(function, value, torch)
+    form = torch and condition(function, value, torch)
     if not form or function.file.spans.commented(start, start + len(text)):
         return None
     line = f"{one[0]} = {torch}.where({form}, {one[1]}, {one[0] if other is None else other[1]})"
@@ -225,7 +213,7 @@ def _either(function: FunctionFacts, value: Reg) -> Fix | None:
     tree = parsed(f"({function.file.text[start:end]})")
     node = tree[0].value if tree is not None and isinstance(tree[0], ast.Expr) else None
     torch, edits = torch_name(function, value)
-    form = torch and tensor_text(function, made.test, torch)
+    form = torch and condition(function, made.test, torch)
     known = isinstance(function.code[made.test], p.Compare | p.Unary | p.Boolean)
     if not known and not function.values[made.test].flags & BOOLEAN:
         return None
@@ -250,7 +238,7 @@ def _assigned(body: list[ast.stmt], text: str) -> tuple[str, str] | None:
         words = ast.get_source_segment(text, node.value)
         if operator is None or not words or not _by_element(node.value):
             return None
-        return node.target.id, f"{node.target.id} {operator[1]} ({words})"
+        return node.target.id, filled_in(f"{node.target.id} {operator[1]} ", words)
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
     words = ast.get_source_segment(text, node.value)

@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.values import BOOLEAN, INTEGER
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
+from .rewriting import newline
 from .statement_text import statement_at
 
 
@@ -34,8 +36,15 @@ def buffered(function: FunctionFacts, attribute: str) -> Fix | None:
     head = re.match(rf"self\.{attribute}(?:\s*:[^=\n]*)?\s*=(?!=)\s*", statement[0]) if statement is not None else None
     if statement is None or head is None or "#" in statement[0] or ";" in statement[0]:
         return None
+    end = start + len(statement[0])
     edits = (
         Edit(start, start + head.end(), f'self.register_buffer("{attribute}", '),
-        Edit(start + len(statement[0]), start + len(statement[0]), ", persistent=False)"),
+        Edit(end, end, ", persistent=False)"),
     )
-    return Fix("register a buffer", Safety.UNSAFE, edits)
+    if "\n" in statement[0] and attribute not in other.function.slots:
+        indent = text[text.rfind("\n", 0, start) + 1 : start]
+        line = f'{newline(function)}{indent}self.register_buffer("{attribute}", {attribute}, persistent=False)'
+        edits = (Edit(start, start + head.end(), f"{attribute} = "), Edit(end, end, line))
+    # `module.half()` casts buffers of floats along with the parameters; plain attributes stay as they are.
+    exact = bool(other.values[made.value].flags & (INTEGER | BOOLEAN))
+    return Fix("register a buffer", Safety.UNSAFE if exact else Safety.DISPLAY, edits)

@@ -11,6 +11,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, receiver, user
 from .importing import torch_name
+from .number_kinds import counts, fraction, reduced, single
 from .rewriting import after, after_loop, operand, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
@@ -48,7 +49,7 @@ def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) ->
         cut = after(function, reg, subject)
         return None if cut is None else Edit(cut.start, cut.end, wanted)
     name = called(function, reg)
-    if name == "builtins.float" or (name == "builtins.int" and transfer.before.flags & INTEGER):
+    if name == "builtins.float" or (name == "builtins.int" and counts(function, transfer)):
         made = function.code[reg]
         text = operand(function, subject)
         if isinstance(made, p.Call) and made.args == (subject,) and not made.keywords and text:
@@ -66,16 +67,22 @@ def _fresh(function: FunctionFacts, subject: Reg) -> bool:
     while method(function, subject) == "detach" and (inner := receiver(function, subject)) is not None:
         subject = inner
     made = function.code[subject]
-    if isinstance(made, p.Call | p.Binary):
+    if isinstance(made, p.Call | p.Binary | p.Unary):
         return True
     if not isinstance(made, p.Load):
         return False
     stores = [s for r in function.stores(made.slot) if isinstance(s := function.code[r], p.Store)]
     turn = function.loops(subject)[:1]
-    bound = [function.code[s.value] for s in stores if function.loops(s.value)[:1] == turn]
-    if not stores or len(bound) < len(stores) or not all(isinstance(b, p.Call | p.Binary) for b in bound):
+    bound = [_whole(function, s.value) for s in stores if function.loops(s.value)[:1] == turn]
+    if not stores or len(bound) < len(stores) or not all(isinstance(b, p.Call | p.Binary | p.Unary) for b in bound):
         return False
     return not any(isinstance(b, p.Binary) and b.inplace for b in bound) and not _changed(function, made.slot)
+
+
+def _whole(function: FunctionFacts, reg: Reg) -> p.Instruction:
+    """What a value was computed by; of a part that an assignment takes apart the whole."""
+    made = function.code[reg]
+    return function.code[made.value] if isinstance(made, p.Unpack) else made
 
 
 def _changed(function: FunctionFacts, slot: int) -> bool:
@@ -131,9 +138,9 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = function.function.slot_names[slot]
     imports: tuple[Edit, ...] = ()
-    if all(type(number) is float for number in numbers):
+    if all(type(number) is float for number in numbers) or fraction(function, transfer):
         line = f"{name} = float({name})"
-    elif transfer.before.flags & INTEGER:
+    elif counts(function, transfer):
         line = f"{name} = int({name})"
     else:
         torch, imports = torch_name(function, transfer.register)
@@ -220,7 +227,7 @@ def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if called(function, transfer.register) == "builtins.float" and transfer.before.flags & INTEGER:
         return None
     name = function.function.slot_names[found[0]]
-    flat = "" if transfer.before.flags & SCALAR else ".flatten()"
+    flat = "" if transfer.before.flags & SCALAR or single(function, transfer.subject) else ".flatten()"
     lines = after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
     if lines is None:
         return None
@@ -280,7 +287,8 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
             edits.append(Edit(at, at + len(key), "dim"))
     whole = function.span(users[0])[1]
     edits.append(Edit(whole, whole, ".cpu().numpy()" if array else ".cpu()"))
-    return Fix("collect on the device, copy once after the loop", Safety.UNSAFE, tuple(edits))
+    safety = Safety.UNSAFE if reduced(function, transfer.subject) else Safety.DISPLAY
+    return Fix("collect on the device, copy once after the loop", safety, tuple(edits))
 
 
 def _snapshot(function: FunctionFacts, subject: Reg) -> str:

@@ -1,22 +1,40 @@
-"""The fix that makes a tensor on the device where it was made on the host and moved."""
+"""The fix that makes a tensor on the device where it was made on the host and moved.
+
+A safe one rests on these proofs, and is unsafe without one of them:
+
+- the argument of the move names a place (`proven.device`): a tensor or a dtype is no `device=`; None is as good, but
+  for `.cuda(None)`; what `.to` names beside it is a dtype (`proven.dtype`);
+- the creation makes the same values there (`exact`): no random numbers, no fractions that are rounded, no gradient that
+  is asked for (the leaf would be another), no layout; for `*_like` its operand is a tensor, and no class of its own;
+- nobody else holds what was made: creation and move are one expression;
+- the place has the same value before the creation as after its arguments (`proven.unchanged`).
+
+There is no fix at all with `*` or `**` in the move, `copy`, `memory_format`, `out`, a generator, pinned memory, a
+`device=` that is given, and what binds a name in the arguments of the move.
+"""
 
 from __future__ import annotations
 
-import ast
 import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import CONTAINER, DEVICE_NAME, DTYPE, INTEGER, TENSOR
+from transferlint.flow.values import DEVICE_NAME, DTYPE, INTEGER, TENSOR
+from transferlint.knowledge.roles import DEVICE_WORDS
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
+
+from . import proven
+from .arguments import added
+from .bindings import api
 
 _RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
 _EXACT = frozenset({"zeros", "ones", "full", "eye", "tensor", "arange", "zeros_like", "ones_like", "full_like"})
 _INDICES = frozenset({"torch.triu_indices", "torch.tril_indices"})
 MAKERS = _EXACT | _UNCERTAIN | _RANDOM
+_CUDA = 'device="cuda"'
 _CONSTANT = frozenset({"zeros", "ones", "eye", "zeros_like", "ones_like"})  # the same in every dtype
 _KEYWORDS = frozenset(
     {"dtype", "requires_grad", "size", "fill_value", "input", "start", "end", "step", "steps", "n", "m", "high", "low"}
@@ -40,48 +58,73 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if given is None:
         return None
     end, outer_end = function.span(made)[1], function.span(transfer.register)[1]
-    text = function.file.text
-    inner = text[: end - 1].rstrip()
-    if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", text[end:outer_end]) or text[end - 1] != ")":
+    if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", function.file.text[end:outer_end]):
         return None  # brackets of its own around the creation
-    if function.file.spans.commented(len(inner) - 1, outer_end):
+    if given == _CUDA and _in_text(function, made):
         return None
-    comma = "" if inner.endswith(("(", ",")) else ","
-    lead = "" if inner.endswith("(") else " "
-    added = f"{comma}{lead}{given}"
-    if not parses(f"{text[function.span(made)[0] : len(inner)]}{added})"):
+    edit = added(function, made, given)
+    if edit is None or function.file.spans.commented(end, outer_end):
         return None
-    edits = (Edit(len(inner), end - 1, added), Edit(end, outer_end, ""))
-    safety = Safety.SAFE if _same(function, move, create, last) else Safety.UNSAFE
-    return Fix("make it on the device", safety, edits)
+    edits = (edit, Edit(end, outer_end, ""))
+    safe = exact(function, create) and named(function, transfer.register, made)
+    return Fix("make it on the device", Safety.SAFE if safe else Safety.UNSAFE, edits)
 
 
-def added_device(function: FunctionFacts, reg: Reg, device: str) -> Edit | None:
-    """`device=...` added to the arguments of a function of torch that makes a tensor; None where it cannot take it or
-    says one already."""
+def named(function: FunctionFacts, moved: Reg, made: Reg) -> bool:
+    """True where a move is proven to name a place, and at most a dtype beside it, which are the same before the
+    creation `made`."""
+    move = function.code[moved]
+    assert isinstance(move, p.Call)
+    callee = function.code[move.function]
+    absent = not isinstance(callee, p.Attr) or callee.name != "cuda"
+    given = [*move.args, *(r for key, r in move.keywords if key != "non_blocking")]
+    places = 0
+    for reg in given:
+        written = function.code[reg]
+        if isinstance(written, p.Const) and isinstance(written.value, bool):
+            continue  # `non_blocking`
+        if not proven.unchanged(function, reg, made + 1, reg):
+            return False
+        if proven.device(function, reg, absent):
+            places += 1
+        elif not proven.dtype(function, reg):
+            return False
+    return places == (1 if given else 0)
+
+
+def _in_text(function: FunctionFacts, reg: Reg) -> bool:
+    """True within an f-string, which a quote of ours may end (docs.python.org "What's new in 3.12", PEP 701)."""
+    return any(
+        isinstance(made, p.Format) and reg in set(function.expression(at)) for at, made in enumerate(function.code)
+    )
+
+
+def added_device(function: FunctionFacts, reg: Reg, device: str, *more: str) -> Edit | None:
+    """`device=...`, and `more`, added to the arguments of a function of torch that makes a tensor; None where it cannot
+    take it or says one already."""
     create = function.code[reg]
     if not isinstance(create, p.Call) or create.stars:
         return None
     name = function.file.placement.names.dotted(function.function, create.function)
     if not _creator(function, create) and (name not in _INDICES or any(key == "device" for key, _ in create.keywords)):
         return None
-    text = function.file.text
-    end = function.span(reg)[1]
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
+    if device == '"cuda"' and _in_text(function, reg):
         return None
-    comma = "" if inner.endswith(("(", ",")) else ","
-    lead = "" if inner.endswith("(") else " "
-    added = f"{comma}{lead}device={device}"
-    if not parses(f"{text[function.span(reg)[0] : len(inner)]}{added})"):
-        return None
-    return Edit(len(inner), end - 1, added)
+    return added(function, reg, f"device={device}", *more)
 
 
 def exact(function: FunctionFacts, create: p.Call) -> bool:
-    """True where the device makes the same values as the host."""
+    """True where it is proven that the device makes the same values as the host, and that nothing else tells the
+    difference: what requires a gradient would become the leaf itself."""
     last = _creator(function, create)
-    return last in _EXACT and (last != "arange" or _whole(function, create))
+    if last not in _EXACT or api(function, create.function) != f"torch.{last}":
+        return False
+    if {"requires_grad", "layout"} & {key for key, _ in create.keywords}:
+        return False
+    if last.endswith("_like"):
+        like = create.args[:1] or tuple(r for key, r in create.keywords if key == "input")
+        return bool(like) and not any(create.stars) and proven.tensor(function, like[0])
+    return last != "arange" or _whole(function, create)
 
 
 def _creator(function: FunctionFacts, create: p.Call) -> str:
@@ -106,22 +149,6 @@ def binds(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     return any(isinstance(i, p.Store | p.StoreOuter | p.Yield | p.Await) for i in function.code[made:moved])
 
 
-def parses(text: str) -> bool:
-    try:
-        ast.parse(f"({text})", mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
-def _same(function: FunctionFacts, move: p.Call, create: p.Call, last: str) -> bool:
-    """True where the device makes the same values as the host, and nothing else tells the difference."""
-    keywords = dict(create.keywords)
-    if last not in _EXACT or "requires_grad" in keywords or "layout" in keywords:
-        return False  # what requires a gradient becomes the leaf itself
-    if last == "arange" and not _whole(function, create):
-        return False
-    return all(plain(function, r) for r in (*move.args, *(r for _, r in move.keywords)))
 
 
 def _whole(function: FunctionFacts, create: p.Call) -> bool:
@@ -130,11 +157,9 @@ def _whole(function: FunctionFacts, create: p.Call) -> bool:
         return False
     bounds = [*create.args, *(r for key, r in create.keywords if key in ("start", "end", "step"))]
     for key, reg in create.keywords:
-        if key == "dtype" and function.text(reg).rpartition(".")[2] not in _WHOLE:
+        if key == "dtype" and api(function, reg).removeprefix("torch.") not in _WHOLE:
             return False
-    if len(create.args) == len(bounds) == 1 and not isinstance(function.code[bounds[0]], p.Const):
-        return True
-    return all(integer(function, r) for r in bounds)
+    return all(proven.integer(function, r) for r in bounds)
 
 
 def integer(function: FunctionFacts, reg: Reg, depth: int = 8) -> bool:
@@ -173,17 +198,6 @@ def _size(function: FunctionFacts, made: p.Instruction, arguments: int) -> bool:
     return isinstance(callee, p.Attr) and callee.name == "size" and function.values[callee.object].is_a(TENSOR)
 
 
-def plain(function: FunctionFacts, reg: Reg) -> bool:
-    """True for the name of a place or dtype that is neither None nor computed by a call."""
-    made = function.code[reg]
-    if isinstance(made, p.Const):
-        return made.value is not None
-    if isinstance(made, p.Call):
-        called = function.file.placement.names.dotted(function.function, made.function)
-        return called == "torch.device" and all(plain(function, r) for r in made.args)
-    return isinstance(made, p.Load | p.Outer | p.Attr) and not function.values[reg].kinds & (TENSOR | CONTAINER)
-
-
 def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create: p.Call) -> str | None:
     """What to write in the creation's brackets: "device=d", with the dtype where `.to` names one and a creation in
     that dtype has the same values; None where there is no such text."""
@@ -195,9 +209,9 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         if given or len(rest) > 1:
             return None
         if not rest:
-            return 'device="cuda"'
+            return _CUDA
         index = function.code[rest[0]]  # None would be the default device, not cuda
-        known = isinstance(index, p.Const) and index.value is not None
+        known = isinstance(index, p.Const) and type(index.value) in (int, str)
         known = known or function.values[rest[0]].kinds == DEVICE_NAME
         return f"device={outer(function, rest[0])}" if known else None
     dtype = given.pop("dtype", None)
@@ -208,7 +222,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         dtype = rest.pop(0)
     if given or any(not quiet(function, r) for r in rest) or len(rest) > 1:
         return None
-    if device is None or function.values[device].kinds & TENSOR:
+    if device is None or not names_place(function, device):
         return None
     text = f"device={outer(function, device)}"
     if dtype is None:
@@ -216,6 +230,20 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
     if last not in _CONSTANT or any(k == "dtype" for k, _ in create.keywords):
         return None
     return f"{text}, dtype={outer(function, dtype)}"
+
+
+def names_place(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what is at least likely to name a place: a tensor or a dtype cannot be given as `device=`."""
+    value, made = function.values[reg], function.code[reg]
+    if value.kinds & TENSOR or value.kinds == DTYPE:
+        return False
+    if value.kinds & DEVICE_NAME or proven.device(function, reg, absent=True):
+        return True
+    if isinstance(made, p.Call):
+        made = function.code[made.function]
+    if isinstance(made, p.Load):
+        return bool(DEVICE_WORDS.search(function.function.slot_names[made.slot]))
+    return isinstance(made, p.Attr | p.Outer) and bool(DEVICE_WORDS.search(made.name))
 
 
 def quiet(function: FunctionFacts, reg: Reg | None) -> bool:

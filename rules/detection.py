@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
@@ -162,21 +163,25 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
     none has one."""
     best = max((fix.safety for fix in fixes if fix is not None), default=None)
     edits: set[Edit] = set()
+    placed: list[tuple[int, int, str]] = []
     fixed: list[Transfer] = []
     title = ""
     for transfer, fix in zip(group, fixes, strict=True):
         if fix is None or fix.safety != best:
             continue
-        if not edits.issuperset(fix.edits) and any(_clash(a, b) for a in fix.edits for b in edits):
+        if not edits.issuperset(fix.edits) and any(_clashes(edit, placed) for edit in fix.edits):
             continue
+        for edit in set(fix.edits) - edits:
+            bisect.insort(placed, (edit.start, edit.end, edit.text))
         title = title or fix.title
         edits.update(fix.edits)
         fixed.append(transfer)
     if best is None:
         return None
-    left = [transfer for transfer in group if transfer not in fixed]
-    title += _at(function, [] if group[0] in fixed else fixed[:1]) + _remaining(function, left)
-    return Fix(title, best, tuple(sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text))))
+    kept = set(map(id, fixed))
+    left = [transfer for transfer in group if id(transfer) not in kept]
+    title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
+    return Fix(title, best, in_order(edits))
 
 
 def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix: Fix) -> Fix:
@@ -186,13 +191,37 @@ def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix
     return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest))
 
 
+def _clashes(edit: Edit, placed: list[tuple[int, int, str]]) -> bool:
+    """Whether an edit cannot be made with others, in order, which do not clash: only those at its place can."""
+    at = bisect.bisect_left(placed, (edit.start, -1, ""))
+    near = list(placed[max(at - 2, 0) : at])
+    while at < len(placed) and placed[at][0] <= edit.end:
+        near.append(placed[at])
+        at += 1
+    return any(_clash(edit, Edit(*other)) for other in near)
+
+
 def _clash(a: Edit, b: Edit) -> bool:
-    """Whether two edits cannot both be made: they touch the same text, or insert other than one line at one place."""
+    """Whether two edits cannot both be made: they touch the same text, or insert other than lines at one place."""
     if a == b:
-        return a.start == a.end and not a.text.endswith(("\n", "\r")) and not a.text.startswith(("\n", "\r"))
+        return a.start == a.end and not _is_line(a)
     if a.start == a.end and b.start == b.end:
-        return a.start == b.start
+        return a.start == b.start and not (_is_line(a) and _is_line(b))
     return a.start < b.end and b.start < a.end
+
+
+def _is_line(edit: Edit) -> bool:
+    return edit.start == edit.end and edit.text.endswith(("\n", "\r"))
+
+
+def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Edits by place, each once; lines that are put before the same line are one edit."""
+    made: list[Edit] = []
+    for edit in sorted(set(edits), key=lambda edit: (edit.start, edit.end, edit.text)):
+        if made and _is_line(made[-1]) and _is_line(edit) and made[-1].start == edit.start:
+            edit = Edit(edit.start, edit.end, made.pop().text + edit.text)
+        made.append(edit)
+    return tuple(made)
 
 
 def _at(function: FunctionFacts, transfers: list[Transfer]) -> str:

@@ -1,14 +1,22 @@
-"""The fix that computes on the device what took the way through the host for no reason."""
+"""The fix that computes on the device what took the way through the host for no reason.
+
+One of them is safe, `x.detach().clone()` for `torch.tensor(x.item(), dtype=x.dtype, device=x.device)`: where `x` is a
+variable that is proven to hold a tensor without dimensions (`proven.scalar`; `.item()` gives a number of one element of
+any shape), and its dtype is kept: asked for by name, or that of booleans, which `torch.tensor` keeps. The copy requires
+no gradient, as before, and shares no memory.
+"""
 
 from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import BOOLEAN, SCALAR, TENSOR
+from transferlint.flow.values import TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
+from .bindings import api
 from .chains import called, captured, method, receiver, user
 from .collecting import bare
 from .importing import torch_name
@@ -77,9 +85,13 @@ def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str)
         return fix
     given = _options(function, above)
     text = fix.edits[0].text
-    known = given.get("dtype") == f"{base}.dtype" or ("dtype" not in given and bool(transfer.before.flags & BOOLEAN))
-    number = method(function, read) == "item" and bool(transfer.before.flags & SCALAR)
-    simple = isinstance(function.code[transfer.subject or 0], p.Load)
+    subject = transfer.subject
+    assert subject is not None
+    known = given.get("dtype") == f"{base}.dtype" or ("dtype" not in given and proven.mask(function, subject))
+    number = method(function, read) == "item" and proven.scalar(function, subject)
+    simple = isinstance(function.code[subject], p.Load)
+    made = function.code[above]
+    simple = simple and isinstance(made, p.Call) and api(function, made.function) == "torch.tensor"
     safe = known and number and simple and text == f"{tensor}.clone()"
     return Fix("stay on the device", Safety.SAFE, fix.edits) if safe else fix
 

@@ -12,10 +12,12 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .arguments import added
 from .chains import called, method, origin, receiver, user
 from .creating import outer
 from .importing import torch_name
 from .rewriting import operand
+from .statement_text import filled_in, in_place
 
 _WEIGHTED = "weigh with the mask instead"
 _ENTRIES = frozenset({"mean", "sum"})
@@ -30,6 +32,11 @@ def of_fixed_size(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         or _repeated(function, transfer)
         or _position(function, transfer)
     )
+
+
+def _before(function: FunctionFacts, at: int) -> str:
+    """What stands before an offset in its line."""
+    return function.file.text[function.file.spans.line_start(at) : at]
 
 
 def _selection(function: FunctionFacts, reg: Reg) -> tuple[Reg, Reg] | None:
@@ -69,10 +76,7 @@ def _masked_sum(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     kept = f"{torch}.where({outer(function, found[1])}, {outer(function, found[0])}, 0).sum()"
     text = kept
     if method(function, taken) == "mean":
-        alone = re.search(r"(?:\breturn|=) *$", function.file.text[:start]) and re.match(
-            r"[ \t]*[\r\n]", function.file.text[end:]
-        )
-        text = f"{kept} / {mask}.sum()" if alone else f"({kept} / {mask}.sum())"
+        text = in_place(function, start, end, f"{kept} / {mask}.sum()")
     safety = Safety.DISPLAY if _foreign(function, *found) else Safety.UNSAFE
     return Fix(_WEIGHTED, safety, (*edits, Edit(start, end, text)))
 
@@ -117,7 +121,7 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if match is None:
         return None
     value = line[match.end() :]
-    value = f"{x} {match[1]} ({value})" if match[1] else re.sub(place, x, value)
+    value = filled_in(f"{x} {match[1]} ", value) if match[1] else re.sub(place, x, value)
     source = function.code[made.value]
     added = source.right if isinstance(source, p.Binary) and source.inplace else made.value
     others = [r for r in function.expression(added) if _selected(function, r, mask)]
@@ -203,13 +207,8 @@ def _repeated(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     counts = upload.args[0]
     if not isinstance(function.code[counts], p.Load) or function.values[counts].kinds != CONTAINER:
         return None
-    end = function.span(reg)[1]
-    text = function.file.text
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or _commented(function, len(inner), end):
-        return None
-    added = f"{' ' if inner.endswith(',') else ', '}output_size=sum({function.text(counts)})"
-    return Fix("say how long the result is", Safety.UNSAFE, (Edit(len(inner), end - 1, added),))
+    edit = added(function, reg, f"output_size=sum({function.text(counts)})")
+    return Fix("say how long the result is", Safety.UNSAFE, (edit,)) if edit is not None else None
 
 
 def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -1,4 +1,15 @@
-"""The fix that puts an expression before a loop under a name of its own."""
+"""The fix that puts an expression before a loop under a name of its own.
+
+A safe one rests on these proofs (`_proven`), and is unsafe without one of them:
+
+- what is moved is a tensor (`proven.tensor`), and what it is moved to names a place and types (`proven.device`,
+  `proven.dtype`): another object's `.to` may do anything, and give another result in each turn;
+- its variable, and the place's, are bound before the loop and have the same value there (`_settled`, `_constant`);
+- neither the loop nor what it goes over writes to its memory (`memory.py`), and nobody writes to the copy or keeps it;
+- the move is made in each turn that begins: it stands straight in the loop's body;
+- an error that it raises is not new: the loop turns at least once, or something was put on the same device before;
+- the tensor takes no part in gradients, or no code of others that may switch their recording runs in the loop.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +19,20 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, TENSOR
+from transferlint.flow.values import DEVICE_NAME, DTYPE
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .altering import altered
+from .bindings import api, settled
+from .chains import captured
+from .kind_tables import MAKERS
 from .memory import RESULT, WORLD, Memory
+from .rewriting import switched
+
+_NAMELESS = "value"  # what nothing gives a name: somebody has to find one
 
 
 def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
@@ -32,19 +50,65 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
         return None  # `x = 1; for ...` cannot be, but `async for` and the like keep their keyword in front
     begin, end = function.span(reg)
     expression = text[begin:end]
-    if "\n" in expression or "\r" in expression:
+    if "\n" in expression or "\r" in expression or switched(function, reg, region):
         return None
+    if _guarded(function, reg, region):
+        return None
+    moved = _moved(function, reg, line_start, indent)
+    if moved is not None and not altered(function, reg) and not _proven(function, reg, region):
+        return Fix("move it before the loop", Safety.UNSAFE, moved)  # the name is bound where the loop never turns, too
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
     used = f"{name}.clone()" if altered(function, reg) else name
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
+    if name.startswith(_NAMELESS):
+        safety = min(safety, Safety.DISPLAY)
     return Fix("move it before the loop", safety, edits)
+
+
+def _guarded(function: FunctionFacts, reg: Reg, region: int) -> bool:
+    """True where a condition in the loop asks for something that the expression reads: `if x is not None: x.to(d)`."""
+    read = {one.slot for r in function.expression(reg) if isinstance(one := function.code[r], p.Load)}
+    at = function.region(reg)
+    while at not in (region, 0):
+        around = function.function.regions[at]
+        if around.kind in ("then", "else") and around.test is not None:
+            asked = (function.code[r] for r in function.expression(around.test))
+            if any(isinstance(made, p.Load) and made.slot in read for made in asked):
+                return True
+        at = around.parent
+    return False
+
+
+def _moved(function: FunctionFacts, reg: Reg, line_start: int, indent: str) -> tuple[Edit, ...] | None:
+    """The whole assignment of a variable that nothing else binds, moved with its line; None where it is no such."""
+    users = function.users(reg)
+    store = function.code[users[0]] if len(users) == 1 else None
+    if not isinstance(store, p.Store) or len(function.stores(store.slot)) != 1 or captured(function, store.slot):
+        return None
+    name = function.function.slot_names[store.slot]
+    text = function.file.text
+    begin, end = function.span(reg)
+    first = max(text.rfind("\n", 0, begin), text.rfind("\r", 0, begin)) + 1
+    rest = re.compile(r"[ \t]*(\r\n|\n|\r)").match(text, end)
+    if text[first:begin].strip() != f"{name} =" or rest is None:
+        return None
+    loads = [r for r, made in enumerate(function.code) if isinstance(made, p.Load) and made.slot == store.slot]
+    if any(r < reg for r in loads):
+        return None
+    above = text[:first].rstrip(" \t\r\n")
+    below = re.compile(r"(?:[ \t]*[\r\n])*([ \t]*)").match(text, rest.end())
+    own = len(text[first:begin]) - len(text[first:begin].lstrip())
+    if above.endswith(":") and (below is None or len(below[1]) < own):
+        return None  # the suite would be empty
+    line = f"{indent}{name} = {text[begin:end]}{rest[1]}"
+    return Edit(line_start, line_start, line), Edit(first, rest.end(), "")
 
 
 def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
     """A name nobody uses in the file: `tensor_on_device` for `tensor.to(device)`."""
-    base = "value"
+    base = _NAMELESS
     for at in function.expression(reg):
         made = function.code[at]
         if (
@@ -54,6 +118,8 @@ def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
         ):
             base = made.name
             break
+        if isinstance(made, p.Load | p.Outer | p.Attr) and function.values[at].is_a(DEVICE_NAME | DTYPE):
+            continue
         if isinstance(made, p.Load):
             base = function.function.slot_names[made.slot]
             break
@@ -82,8 +148,7 @@ def _proven(function: FunctionFacts, reg: Reg, region: int) -> bool:
     callee = function.code[made.function]
     if not isinstance(callee, p.Attr) or callee.name not in ("to", "cuda"):
         return False
-    before = function.values[callee.object]
-    if before.kinds != TENSOR or not _settled(function, callee.object, region):
+    if not proven.tensor(function, callee.object) or not _settled(function, callee.object, region):
         return False
     targets = [*made.args, *(r for _, r in made.keywords)]
     if not all(_constant(function, r, region) for r in targets) or any(not k for k, _ in made.keywords):
@@ -91,6 +156,9 @@ def _proven(function: FunctionFacts, reg: Reg, region: int) -> bool:
     if not _turns(function, region) and not _there(function, made, callee.name, region):
         return False
     memory = Memory(function, reg)
+    foreign = memory.of(WORLD) in memory.written(_turned(function, region))
+    if foreign and not proven.without_gradient(function, callee.object):
+        return False
     everything = memory.written(range(len(function.code)))
     result = memory.of(RESULT)
     if result in everything or result == memory.of(WORLD):
@@ -118,15 +186,23 @@ def _settled(function: FunctionFacts, reg: Reg, region: int) -> bool:
         bound = find(program, function.function, made.name)
         if bound is None:
             return False
-        stores = function.file.functions[bound[0]].stores(bound[1])
-        return len(stores) == 1 and not _stored_elsewhere(program, bound)
+        owner = function.file.functions[bound[0]]
+        given = any(q.slot == bound[1] for q in owner.function.parameters)
+        return len(owner.stores(bound[1])) + given == 1 and not _stored_elsewhere(program, bound)
     if not isinstance(made, p.Load) or _stored_elsewhere(program, (function.index, made.slot)):
         return False
     if function.function.lookup.about(p.Delete, made.slot):
         return False
+    if any(function.inside(r, region) for r in function.stores(made.slot)) or _bound_by_test(function, made, region):
+        return False
     if any(q.slot == made.slot for q in function.function.parameters):
         return True
     return any(_runs_before(function, store, region) for store in function.stores(made.slot))
+
+
+def _bound_by_test(function: FunctionFacts, made: p.Load, region: int) -> bool:
+    """True where what the loop goes over binds the variable: `for x in read(t := load())`."""
+    return any(isinstance(i := function.code[r], p.Store) and i.slot == made.slot for r in _turned(function, region))
 
 
 def _stored_elsewhere(program: p.Program, bound: tuple[int, int]) -> bool:
@@ -152,17 +228,16 @@ def _runs_before(function: FunctionFacts, reg: Reg, region: int) -> bool:
 def _constant(function: FunctionFacts, reg: Reg, region: int) -> bool:
     """True for a place or dtype whose evaluation has no effect and the same outcome before the loop."""
     made = function.code[reg]
-    if isinstance(made, p.Const):
+    if isinstance(made, p.Const) or (proven.dtype(function, reg) and api(function, reg)):
         return True
-    name = function.file.placement.names.dotted(function.function, reg)
-    if name.startswith("torch.") and isinstance(made, p.Attr):
-        return True
-    if isinstance(made, p.Attr) and made.name in ("device", "dtype"):
-        return function.values[made.object].kinds == TENSOR and _settled(function, made.object, region)
+    if not proven.device(function, reg, absent=True) and not proven.dtype(function, reg):
+        return False
+    if isinstance(made, p.Attr):
+        return proven.tensor(function, made.object) and _settled(function, made.object, region)
     if isinstance(made, p.Call):
-        called = function.file.placement.names.dotted(function.function, made.function)
-        return called == "torch.device" and all(isinstance(function.code[r], p.Const) for r in made.args)
-    return function.values[reg].is_a(DEVICE_NAME | DTYPE | HOST_VALUE) and _settled(function, reg, region)
+        named = api(function, made.function) == "torch.device"
+        return named and all(isinstance(function.code[r], p.Const) for r in made.args) and not made.keywords
+    return _settled(function, reg, region)
 
 
 def _turns(function: FunctionFacts, region: int) -> bool:
@@ -176,7 +251,7 @@ def _turns(function: FunctionFacts, region: int) -> bool:
     if not isinstance(made, p.Call) or len(made.args) != 1 or made.stars:
         return False
     count = function.code[made.args[0]]
-    ranged = function.file.placement.names.dotted(function.function, made.function) == "builtins.range"
+    ranged = api(function, made.function) == "builtins.range"
     return ranged and isinstance(count, p.Const) and isinstance(count.value, int) and count.value > 0
 
 
@@ -186,7 +261,7 @@ def _there(function: FunctionFacts, made: p.Call, method: str, region: int) -> b
     device = given.get("device", made.args[0] if made.args else None)
     if device is not None:
         at = function.code[device]
-        if isinstance(at, p.Attr) and at.name == "device":
+        if isinstance(at, p.Attr) and at.name == "device" and proven.tensor(function, at.object):
             return True
     wanted = "" if device is None else function.text(device)
     if device is not None and not _bound_once(function, device):
@@ -199,17 +274,18 @@ def _there(function: FunctionFacts, made: p.Call, method: str, region: int) -> b
     for reg, other in enumerate(function.code):
         if isinstance(other, p.Call) and wanted and _runs_before(function, reg, region):
             where = dict(other.keywords).get("device")
-            name = function.file.placement.names.dotted(function.function, other.function)
-            if where is not None and name.startswith("torch.") and function.text(where) == wanted:
+            if where is not None and api(function, other.function) in MAKERS and function.text(where) == wanted:
                 return True
     return False
 
 
 def _bound_once(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a name says the same wherever it stands in the function."""
+    """True for a constant, and where a name says the same wherever it stands in the function."""
     made = function.code[reg]
+    if isinstance(made, p.Outer):
+        return bool(proven.kinds(function, reg)) and settled(function, reg)
     if not isinstance(made, p.Load):
-        return True
+        return isinstance(made, p.Const)
     given = any(q.slot == made.slot for q in function.function.parameters)
     return given + len(function.stores(made.slot)) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import MOVE, Transfer
+from transferlint.flow.values import TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -52,8 +53,8 @@ def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -
     edits = []
     if stored.slot in slots:
         home = statement(function, move.register)
-        if home is None or not isinstance(function.code[move.subject], p.Load):
-            return None
+        if home is None or not isinstance(function.code[move.subject], p.Load) or move.before.kinds != TENSOR:
+            return None  # other things (a batch of a graph library, a module) are moved themselves, and not copied
         text = fresh(function, f"{text}_on_host")
         indent = function.file.text[home[1] : function.span(move.register)[0]]
         indent = indent[: len(indent) - len(indent.lstrip())]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE
+from transferlint.flow.values import BOOLEAN, CONTAINER, FROM_PARAMETER, HOST_VALUE, ON_DEVICE
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -88,3 +90,36 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
     if isinstance(made, p.Binary):
         return made.left, made.right
     return (made.operand,) if isinstance(made, p.Unary) else made.operands
+
+
+def maybe_on_host(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a function that is no module's gets from its caller: it may be on the host, where another copy to
+    the host is but noise."""
+    info = function.file.placement.class_of(function.function)
+    return bool(function.values[reg].flags & FROM_PARAMETER) and (info is None or not info.module)
+
+
+# What takes values to another process or machine, where a device's memory means nothing or must not be shared.
+_CARRIERS = re.compile(
+    r"^(torch\.distributed\.rpc|(torch\.)?multiprocessing|pickle|dill|cloudpickle|joblib|queue|socket|ray|zmq|grpc"
+    r"|concurrent\.futures)(\.|$)"
+)
+
+
+def leaves_process(function: FunctionFacts) -> bool:
+    """True where what a function returns may be taken to another process: its file imports what does that, or hands the
+    function itself on, to be called by somebody else."""
+    for one in function.file.functions[0].code:
+        if isinstance(one, p.Import) and _CARRIERS.match(f"{one.module}.{one.name}"):
+            return True
+    own = function.function.name
+    for other in function.file.functions:
+        for reg, made in enumerate(other.code):
+            if isinstance(made, p.Load):
+                name = other.function.slot_names[made.slot]
+            else:
+                name = made.name if isinstance(made, p.Outer | p.Attr) else ""
+            uses = (other.code[user] for user in other.users(reg)) if name == own else ()
+            if any(isinstance(use, p.Call) and use.function != reg for use in uses):
+                return True
+    return False

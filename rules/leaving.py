@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
@@ -12,8 +14,9 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, method
 from .collecting import bare, collected, kept
-from .detection import remaining
+from .detection import remaining, together
 from .host_numbers import for_host
+from .host_uses import leaves_process
 from .padding import padded
 from .reading_ahead import ahead
 from .rebuilding import restacked
@@ -31,8 +34,12 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is offered for reads that stand together: a fix of the first that has one, else edits that are shown."""
     function, group = made_in(function, group)
     for transfer in group:
-        fix = collected(function, transfer) or ahead(function, transfer) or padded(function, transfer)
-        fix = fix or restacked(function, transfer) or for_host(function, transfer)
+        fix = collected(function, transfer)
+        if fix is not None:
+            return _whole(function, group)
+        if (fix := ahead(function, transfer)) is not None:
+            return together(function, group, [ahead(function, one) for one in group])
+        fix = padded(function, transfer) or restacked(function, transfer) or for_host(function, transfer)
         if fix is not None:
             return remaining(function, group, transfer, fix)
     edits: set[Edit] = set()
@@ -45,6 +52,15 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     word = "copy" if all(t.kind == DOWNLOAD for t in group) else "read"
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     return Fix(f"keep it on the device, and {word} it once where the host needs it", Safety.DISPLAY, ordered)
+
+
+def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
+    """What is collected for all reads of a group; only shown where others of them still make every step wait."""
+    fixes = [collected(function, one) for one in group]
+    fix = together(function, group, fixes)
+    if fix is not None and any(one is None for one in fixes):
+        return dataclasses.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
+    return fix
 
 
 def made_in(function: FunctionFacts, group: list[Transfer]) -> tuple[FunctionFacts, list[Transfer]]:
@@ -64,12 +80,24 @@ def left(function: FunctionFacts, transfer: Transfer) -> Edit | None:
         return None
     if transfer.kind == DOWNLOAD:
         chain = bare(function, transfer)
-        if chain is None:
+        if chain is None or (_returned(function, chain[0]) and leaves_process(function)):
             return None
         return chain[1] if _taken(function, chain[0]) or (not chain[2] and _computed(function, chain[0])) else None
     if transfer.kind in (SCALAR_READ, NUMBER) and _taken(function, transfer.register):
         return kept(function, transfer)
     return None
+
+
+def _returned(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a function returns, by a variable or as a part too."""
+    slots = {one.slot for user in function.users(reg) if isinstance(one := function.code[user], p.Store)}
+    for made in function.code:
+        if isinstance(made, p.Return) and made.value is not None:
+            for at in function.expression(made.value):
+                load = function.code[at]
+                if at == reg or (isinstance(load, p.Load) and load.slot in slots):
+                    return True
+    return False
 
 
 def _taken(function: FunctionFacts, reg: Reg) -> bool:

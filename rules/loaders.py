@@ -10,6 +10,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .arguments import added
+
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 # DataLoader(dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, ...)
 _WORKERS, _COLLATE, _PIN = 5, 6, 7
@@ -191,21 +193,12 @@ def _changes(function: FunctionFacts, reg: Reg, slot: int) -> bool:
 
 def pinning(loader: Loader) -> Fix | None:
     """`pin_memory=True` in the loader's call: added, or for the False that is there."""
-    function, text = loader.function, loader.function.file.text
+    function = loader.function
     given = loader.argument("pin_memory", _PIN)
     if given is not None:
         made = function.code[given]
         if not isinstance(made, p.Const) or made.value is True:
             return None
         return Fix("pin the batches", Safety.UNSAFE, (Edit(*function.span(given), "True"),))
-    end = function.span(loader.register)[1]
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
-        return None
-    if inner.endswith(","):
-        last = inner.rfind("\n") + 1
-        line = inner[last:]
-        alone = len(inner) - last != 0 and "\n" in text[len(inner) : end - 1]
-        lead = "\n" + line[: len(line) - len(line.lstrip())] if alone else " "
-        return Fix("pin the batches", Safety.UNSAFE, (Edit(len(inner), len(inner), f"{lead}pin_memory=True,"),))
-    return Fix("pin the batches", Safety.UNSAFE, (Edit(len(inner), end - 1, ", pin_memory=True"),))
+    edit = added(function, loader.register, "pin_memory=True")
+    return Fix("pin the batches", Safety.UNSAFE, (edit,)) if edit is not None else None

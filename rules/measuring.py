@@ -153,3 +153,26 @@ def _begun(function: FunctionFacts) -> dict[int, Reg]:
         for loop in (0, *function.loops(at)):
             found[loop] = min(found.get(loop, at), at)
     return found
+
+
+# What is wrong, or raises, on the host before the device is done (docs.pytorch.org torch.cuda.Event, torch.cuda).
+_NEEDS_WAIT = re.compile(
+    r"^(elapsed_time|memory_\w+|max_memory_\w+|mem_get_info|query|ipc_collect|graph|CUDAGraph|replay)$"
+)
+
+
+def needed_by_host(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the host may need a wait: its function reads a clock, the time between events (which raises before
+    both have happened) or the memory in use, or it begins copies that nobody waits for; or an attribute of an object
+    is waited for, of which other functions of the file ask the time."""
+    named = {made.name for made in function.code if isinstance(made, p.Attr | p.Outer)}
+    if any(_TIMERS.match(name) or _NEEDS_WAIT.match(name) or _COPIES.search(name) for name in named):
+        return True
+    if any(key == "non_blocking" for made in function.code if isinstance(made, p.Call) for key, _ in made.keywords):
+        return True
+    waited = receiver(function, reg) if not called(function, reg) else None
+    if waited is None or isinstance(function.code[origin(function, waited)], p.Call):
+        return False
+    return any(
+        isinstance(made, p.Attr) and made.name == "elapsed_time" for one in function.file.functions for made in one.code
+    )

@@ -13,6 +13,7 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
+from .arguments import added
 from .chains import called, method, origin, receiver
 from .rewriting import cut, operand, outer
 from .statement_text import if_statement, offset
@@ -129,13 +130,8 @@ def _told(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not name or name in dict(made.keywords) or position.index(name) < len(made.args):
         return None
     size = next((s for r in made.args if (s := _scale(function, r, transfer.register))), "")
-    end = function.span(transfer.register)[1]
-    text = function.file.text
-    inside = text[: end - 1].rstrip()
-    if not size or text[end - 1] != ")" or any(s < end <= e for s, e in function.file.spans.comments()):
-        return None
-    added = f"{' ' if inside.endswith(',') else ', '}{name}={size}"
-    return Fix(_SIZE, Safety.DISPLAY, (Edit(len(inside), len(inside), added),))
+    edit = added(function, transfer.register, f"{name}={size}") if size else None
+    return Fix(_SIZE, Safety.DISPLAY, (edit,)) if edit is not None else None
 
 
 def _wrapper(function: FunctionFacts, transfer: Transfer) -> tuple[Function, Reg] | None:
@@ -188,9 +184,10 @@ def _sliced(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     x = function.file.text[slice(*outer(function, whole.object))]
     stored = [function.code[r] for r in function.users(at)]
     if len(stored) == 1 and isinstance(stored[0], p.Store) and isinstance(load := function.code[whole.object], p.Load):
-        before = re.search(r"(?:^|[\r\n])([ \t]*)(\w+) *= *$", function.file.text[:start])
+        begin = function.file.spans.line_start(start)
+        before = re.search(r"^([ \t]*)(\w+) *= *$", function.file.text[begin:start])
         if load.slot == stored[0].slot and before is not None:
-            return _edited(function, cut(function, before.start(2), end))
+            return _edited(function, cut(function, begin + before.start(2), end))
     return _edited(function, Edit(start, end, x))
 
 

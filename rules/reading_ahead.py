@@ -13,9 +13,10 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, origin, receiver
-from .host_uses import serves_host
+from .host_uses import maybe_on_host, serves_host
 from .importing import torch_name
-from .rewriting import after, before_comprehension, before_loop, fresh, operand
+from .rebuilding import rows
+from .rewriting import after, before_comprehension, before_loop, fresh, operand, switched
 
 _KINDS = (SCALAR_READ, NUMBER, DOWNLOAD, TRUTH, SHAPE)
 _TENSOR_NAMES = frozenset("shape size dim ndim dtype permute transpose reshape view squeeze unsqueeze mean".split())
@@ -28,7 +29,7 @@ def ahead(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """Copy before the loop what is read by element in it: `x[i].item()` for an index `i` of the loop, or `for e in x`
     with nothing but reads of `e`. Only shown where the loop may change `x`; None where it does, or where the text does
     not allow it."""
-    return _by_index(function, transfer) or _by_element(function, transfer)
+    return rows(function, transfer) or _by_index(function, transfer) or _by_element(function, transfer)
 
 
 def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -57,9 +58,18 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     if not _one_tensor(function, transfer, found[0]):
         return None
-    if not function.values[found[0]].is_a(TENSOR):
+    doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, found[0])
+    doubtful |= transfer.kind == NUMBER and _one_of_several(function, transfer)
+    if doubtful or not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
         safety = Safety.DISPLAY
     return Fix(_title(safety), safety, ordered)
+
+
+def _one_of_several(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a call that makes numbers of several tensors, and waits for the others: `torch.arange(a[i], b[i])`."""
+    made = function.code[transfer.register]
+    others = [function.values[r] for r in made.args if r != transfer.subject] if isinstance(made, p.Call) else []
+    return any(other.is_a(TENSOR) and bool(other.places & ON_DEVICE) for other in others)
 
 
 def _title(safety: Safety) -> str:
@@ -135,7 +145,7 @@ def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg, Reg
     while isinstance(made, p.Subscript):
         index = function.code[made.index]
         parts = index.items if isinstance(index, p.Sequence) else (made.index,)
-        turning += [r for r in parts if isinstance(function.code[r], p.Load) and not function.values[r].kinds & TENSOR]
+        turning += [at for r in parts if (at := _counted(function, r)) is not None]
         at = made.object
         made = function.code[at]
         if turning and isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
@@ -146,6 +156,14 @@ def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg, Reg
     if not value.kinds & (TENSOR | UNKNOWN) or not value.places & ON_DEVICE or not operand(function, at):
         return None
     return at, turning[0], element
+
+
+def _counted(function: FunctionFacts, reg: Reg) -> Reg | None:
+    """The variable of an index that is one, or one more or less than one: `i - 1`; None for others, and for tensors."""
+    made = function.code[reg]
+    if isinstance(made, p.Binary) and not made.inplace and isinstance(function.code[made.right], p.Const):
+        reg, made = made.left, function.code[made.left]
+    return reg if isinstance(made, p.Load) and not function.values[reg].kinds & TENSOR else None
 
 
 def _computed_from(function: FunctionFacts, at: Reg) -> Reg | None:
@@ -238,7 +256,8 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if transfer.kind == SHAPE and not _served(function, transfer, transfer.register):
         return None
-    safety = Safety.UNSAFE if value.is_a(TENSOR) else Safety.DISPLAY
+    doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, source)
+    safety = Safety.UNSAFE if value.is_a(TENSOR) and not doubtful else Safety.DISPLAY
     region = function.loops(stores[0])[0]
     if isinstance(function.code[source], p.Call):
         if method(function, source) in _COPIES:

@@ -13,7 +13,8 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, receiver
-from .rewriting import before_loop, fresh, operand
+from .host_uses import maybe_on_host
+from .rewriting import before_loop, fresh, operand, switched
 
 _TITLE = "copy the whole to the host once, before the loop"
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "range", "round"))
@@ -42,7 +43,8 @@ def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Tr
     loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot in slots]
     if not all(_on_host(function, r, user) for r in loads for user in function.users(r)):
         return None
-    safety = Safety.UNSAFE if function.values[tensor].is_a(TENSOR) else Safety.DISPLAY
+    known = function.values[tensor].is_a(TENSOR) and not maybe_on_host(function, tensor)
+    safety = Safety.UNSAFE if known else Safety.DISPLAY
     start, end = function.file.spans.outer(function.function.nodes[tensor])
     bare = isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript | p.Call)
     return Fix(_TITLE, safety, (Edit(start, end, f"{text}.cpu()"),)) if bare else None
@@ -103,7 +105,9 @@ def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Tran
     line = before_loop(function, at, f"{name} = {text}.cpu()")
     if line is None:
         return None
-    safety = Safety.UNSAFE if function.values[tensor].is_a(TENSOR) else Safety.DISPLAY
+    known = function.values[tensor].is_a(TENSOR) and not switched(function, group[0].register, at)
+    known &= not maybe_on_host(function, tensor)
+    safety = Safety.UNSAFE if known else Safety.DISPLAY
     edits = {line}
     for transfer in group:
         assert transfer.subject is not None

@@ -1,4 +1,4 @@
-"""The fix of a list of device values that is made a tensor again: they are stacked where they are."""
+"""The fixes of lists of device values: a tensor made of them again is stacked, and rows are read at once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
-from .chains import called
+from .chains import called, method
 from .creating import outer
 from .importing import torch_name
+from .rewriting import operand
 
 _TYPES = {"LongTensor": "long", "IntTensor": "int", "FloatTensor": "float", "DoubleTensor": "double"}
 _MAKERS = frozenset({"torch.tensor", "torch.as_tensor"}) | {f"torch.{name}" for name in _TYPES}
@@ -46,3 +47,29 @@ def restacked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if (last := name.rpartition(".")[2]) in _TYPES:
         text += f".{_TYPES[last]}()"
     return Fix("stack them on the device", Safety.DISPLAY, (*imports, Edit(start, end, text)))
+
+
+def rows(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`[x[i].tolist() for i in range(len(x))]` to `x.tolist()`."""
+    reg, row = transfer.register, transfer.subject
+    users = function.users(reg)
+    made = function.code[users[0]] if len(users) == 1 else None
+    part = function.code[row] if row is not None else None
+    if method(function, reg) != "tolist" or not isinstance(made, p.Collect) or not isinstance(part, p.Subscript):
+        return None
+    index, loop = function.code[part.index], function.function.regions[made.region]
+    whole = operand(function, part.object)
+    over = function.code[loop.test] if loop.test is not None else None
+    if not isinstance(over, p.Call) or len(over.args) != 1 or called(function, loop.test or 0) != "builtins.range":
+        return None
+    asked = "".join(function.text(over.args[0]).split())
+    turns = isinstance(index, p.Load) and loop.target_slots == (index.slot,)
+    named = isinstance(function.code[part.object], p.Load)
+    plain = made.kind == "list" and function.region(reg) == made.region and named
+    start, end = function.span(users[0])
+    if not turns or not plain or "#" in function.file.text[start:end] or " if " in function.file.text[start:end]:
+        return None
+    if asked not in (f"len({whole})", f"{whole}.shape[0]", f"{whole}.size(0)", f"{whole}.size()[0]"):
+        return None
+    safety = Safety.UNSAFE if function.values[part.object].is_a(TENSOR) else Safety.DISPLAY
+    return Fix("read all of it in one copy", safety, (Edit(start, end, f"{whole}.tolist()"),))

@@ -1,5 +1,18 @@
 """The fix that makes a tensor on the device where views, casts or a variable stand between its creation and its move,
-or where one of the old constructors makes it (`torch.LongTensor`)."""
+or where one of the old constructors makes it (`torch.LongTensor`).
+
+A safe one has to prove what `creating.py` lists, and
+
+- that no step on the way rounds: a cast from a type with fractions to whole numbers is the host's or the device's own
+  at the ends of their range;
+- that the moved tensor was laid out as the view is: a move packs what is expanded or cut out of a larger tensor, so
+  that it can be written to and viewed otherwise; shapes, transpositions and `[None]` keep their strides;
+- that the steps' arguments change neither the place nor anything else (`proven.unchanged`), for the place is asked for
+  before them.
+
+What goes by a variable is unsafe: whoever reads it in between reads the device. So is `.to(other)`, whose type is not
+known: it may round.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +26,12 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
+from .arguments import added
+from .bindings import api
 from .chains import called, captured
-from .creating import MAKERS, added_device, binds, exact, integer, outer, parses, plain, quiet
+from .creating import MAKERS, added_device, binds, exact, integer, named, names_place, outer, quiet
+from .widths import FRACTIONS, target_type
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
 # default one, which a program may change).
@@ -23,12 +40,13 @@ LEGACY = {
     "BoolTensor": "bool", "HalfTensor": "half", "FloatTensor": "float", "DoubleTensor": "double", "Tensor": "float",
 }  # fmt: skip
 _SAME_VALUES = frozenset(
-    "unsqueeze squeeze view reshape expand repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
+    "unsqueeze squeeze view reshape repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
     " long int short byte bool half bfloat16 float double char tril triu flip roll".split()
 )
-_ARITHMETIC = frozenset("mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
+_OTHERWISE = frozenset("expand mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
 _FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+_ANY_DTYPE = frozenset("zeros ones eye zeros_like ones_like rand randn rand_like randn_like empty empty_like".split())
 _TYPES = frozenset({"int", "float", "bool"})
 _SIZES = frozenset({"shape", "size", "dim", "numel", "ndim", "dtype"})
 
@@ -44,21 +62,39 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if way is None or target is None or binds(function, transfer.subject, transfer.register):
         return None
     made, safety, variable = way
-    device, stays = target
+    device, dtype = target
     if variable and not _known_before(function, move, made):
         return None
-    created = _created(function, made, device)
+    created = _created(function, made, device, dtype if made == transfer.subject else "")
     if created is None:
         return None
-    edits, makes = created
-    if not all(plain(function, r) for r in (*move.args, *(r for _, r in move.keywords))):
+    edits, makes, cast = created
+    if not named(function, transfer.register, made):
         safety = min(safety, Safety.UNSAFE)
-    if stays is not None and not variable:
-        cut = _cut(function, transfer, stays)
+    if dtype and not cast and not _counts(function, made) and not _to_fractions(function, move):
+        safety = min(safety, Safety.UNSAFE)
+    if not variable or cast or dtype or _only_moved(function, transfer):
+        cut = _cut(function, transfer, f".to({dtype})" if dtype and not cast else "")
         if cut is None:
             return None
         edits = (*edits, cut)
     return Fix("make it on the device", min(safety, makes), edits)
+
+
+def _only_moved(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a variable that is moved where it is used, and not bound again: `f(x.to(d))`, and not `x = x.to(d)`,
+    which may stay."""
+    assert transfer.subject is not None
+    made = function.code[transfer.subject]
+    users = [function.code[r] for r in function.users(transfer.register)]
+    bound = any(isinstance(one, p.Store | p.SetAttr | p.SetItem | p.StoreOuter) for one in users)
+    return isinstance(made, p.Load) and not bound
+
+
+def _to_fractions(function: FunctionFacts, move: p.Call) -> bool:
+    """True for a move that also converts to a type with fractions, as host and device do alike."""
+    given = [api(function, r) for r in (*move.args, *(r for _, r in move.keywords))]
+    return any(name.startswith("torch.") and name.removeprefix("torch.") in FRACTIONS for name in given)
 
 
 def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
@@ -72,7 +108,9 @@ def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
         found = _step(function, reg)
         if found is None:
             return None
-        reg, least = found
+        step, (reg, least) = reg, found
+        if _rounds(function, step, reg):
+            least = min(least, Safety.UNSAFE)
         safety = min(safety, least)
         if isinstance(store := function.code[reg], p.Store):
             reg, variable = store.value, True
@@ -88,7 +126,9 @@ def _step(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety] | None:
         return (at.object, Safety.SAFE) if at.name in ("T", "mT") else None
     if isinstance(at, p.Subscript):
         inner = [r for r in function.expression(at.index)]
-        return None if any(function.values[r].kinds & (TENSOR | ARRAY) for r in inner) else (at.object, Safety.SAFE)
+        if any(function.values[r].kinds & (TENSOR | ARRAY) for r in inner):
+            return None
+        return at.object, Safety.SAFE if all(_whole(function.code[r]) for r in inner) else Safety.UNSAFE
     if isinstance(at, p.Binary) and not at.inplace and at.operator in _OPERATORS:
         left = function.values[at.left].is_a(TENSOR)
         other = function.values[at.right if left else at.left].kinds
@@ -99,6 +139,31 @@ def _step(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety] | None:
         store = _kept(function, reg, at.slot)
         return None if store is None else (store, Safety.UNSAFE)
     return None
+
+
+def _whole(index: p.Instruction) -> bool:
+    """True for a part of an index that takes all there is: None, `...`, `:`."""
+    if isinstance(index, p.Const):
+        return index.value is None or index.value is ...
+    if isinstance(index, p.Slice):
+        return index.lower is index.upper is index.step is None
+    return isinstance(index, p.Sequence)
+
+
+def _rounds(function: FunctionFacts, step: Reg, inner: Reg) -> bool:
+    """True for a cast to whole numbers of what may be fractions: all but ones, zeros and ranges of whole numbers."""
+    target = target_type(function, step)
+    if not target or target in FRACTIONS or target == "bool":
+        return False
+    return not _counts(function, inner)
+
+
+def _counts(function: FunctionFacts, made: Reg) -> bool:
+    """True for a creation of whole numbers that every type holds."""
+    root, _, last = called(function, made).rpartition(".")
+    create = function.code[made]
+    whole = root == "torch" and last in ("zeros", "ones", "eye", "arange")
+    return whole and isinstance(create, p.Call) and exact(function, create)
 
 
 def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety] | None:
@@ -119,8 +184,9 @@ def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety]
         if callee.name in ("to", "type"):
             if len(rest) != 1 or not (function.values[rest[0]].kinds == DTYPE or function.text(rest[0]) in _TYPES):
                 return None
-            safety = Safety.SAFE if callee.name == "to" else Safety.UNSAFE
-        elif callee.name not in _SAME_VALUES | _ARITHMETIC:
+            known = callee.name == "to" and (proven.dtype(function, rest[0]) or bool(api(function, rest[0])))
+            safety = Safety.SAFE if known else Safety.UNSAFE
+        elif callee.name not in _SAME_VALUES | _OTHERWISE:
             return None
     else:
         return None
@@ -156,8 +222,8 @@ def _harmless(function: FunctionFacts, load: Reg, user: Reg) -> bool:
     return not any(function.values[r].kinds & (TENSOR | ARRAY) for r in function.expression(made.index))
 
 
-def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str | None] | None:
-    """The text of the device, and what stays of the move: "" for nothing, None for all of it."""
+def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str] | None:
+    """The texts of the device and of the dtype that a move asks for, "" where it leaves the dtype."""
     callee = function.code[move.function]
     given, rest = dict(move.keywords), list(move.args)
     if any(move.stars) or not isinstance(callee, p.Attr) or not quiet(function, given.pop("non_blocking", None)):
@@ -181,8 +247,10 @@ def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str | None] | N
     if re.search(r"[\n\r#]", text):
         return None
     if function.values[device].kinds & TENSOR:
-        return (f"{text}.device", None) if path(function, device) is not None else None
-    return text, "" if dtype is None else f".to({outer(function, dtype)})"
+        return (f"{text}.device", f"{text}.dtype") if path(function, device) is not None else None
+    if not names_place(function, device):
+        return None
+    return text, "" if dtype is None else outer(function, dtype)
 
 
 def _known_before(function: FunctionFacts, move: p.Call, made: Reg) -> bool:
@@ -201,21 +269,33 @@ def _known_before(function: FunctionFacts, move: p.Call, made: Reg) -> bool:
     return True
 
 
-def _created(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[Edit, ...], Safety] | None:
-    """The edits that make the tensor on a device, and how sure it is that its values stay the same."""
+def _created(
+    function: FunctionFacts, made: Reg, device: str, dtype: str
+) -> tuple[tuple[Edit, ...], Safety, bool] | None:
+    """The edits that make the tensor on a device, how sure it is that its values stay the same, and whether it has the
+    `dtype` then that is asked for behind it: of a tensor that is made like another, or by an old constructor."""
     create = function.code[made]
     assert isinstance(create, p.Call)
-    edit = added_device(function, made, device)
-    if edit is None:
-        return modernised(function, made, device)
     keywords = dict(create.keywords)
-    same = exact(function, create) and "requires_grad" not in keywords and "layout" not in keywords
-    return (edit,), Safety.SAFE if same else Safety.UNSAFE
+    alike = dtype.endswith(".dtype") and device.endswith(".device")
+    if alike and "dtype" in keywords and called(function, made).rpartition(".")[2] in _ANY_DTYPE:
+        device_edit = added_device(function, made, device)
+        typed = Edit(*function.span(keywords["dtype"]), dtype)
+        return ((typed, device_edit), Safety.UNSAFE, True) if device_edit is not None else None
+    alike &= "dtype" not in keywords
+    edit = added_device(function, made, device, *([f"dtype={dtype}"] if alike else []))
+    if edit is None:
+        old = modernised(function, made, device, dtype)
+        return (*old, bool(dtype)) if old is not None else None
+    return (edit,), Safety.SAFE if exact(function, create) and not alike else Safety.UNSAFE, alike
 
 
-def modernised(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[Edit, ...], Safety] | None:
+def modernised(
+    function: FunctionFacts, made: Reg, device: str, dtype: str = ""
+) -> tuple[tuple[Edit, ...], Safety] | None:
     """`torch.LongTensor([n])` to `torch.tensor([n], dtype=torch.long, device=d)`, and `torch.LongTensor(n, m)`, whose
-    values are what was in memory, to `torch.empty(n, m, dtype=torch.long, device=d)`."""
+    values are what was in memory, to `torch.empty(n, m, dtype=torch.long, device=d)`. `dtype` is one that it is cast to
+    at once, "" for none."""
     create = function.code[made]
     assert isinstance(create, p.Call)
     root, _, last = called(function, made).rpartition(".")
@@ -224,21 +304,13 @@ def modernised(function: FunctionFacts, made: Reg, device: str) -> tuple[tuple[E
         return None
     if any(key != "data" for key, _ in create.keywords) or (create.keywords and create.args):
         return None
-    head, end = function.text(create.function), function.span(made)[1]
-    text = function.file.text
+    head = function.text(create.function)
     prefix = head.removesuffix(f"{'cuda.' if root == 'torch.cuda' else ''}{last}")
-    inner = text[: end - 1].rstrip()
-    if not re.fullmatch(r"\w+\.", prefix) or text[end - 1] != ")":
-        return None
-    if function.file.spans.commented(len(inner) - 1, end):
-        return None
     maker, safety = _maker(function, given)
-    comma = " " if inner.endswith(",") else ", "
-    added = f"{comma}dtype={prefix}{LEGACY[last]}, device={device}"
-    begin, head_end = function.span(create.function)
-    if not maker or not parses(f"{prefix}{maker}{text[head_end : len(inner)]}{added})"):
+    edit = added(function, made, f"dtype={dtype or prefix + LEGACY[last]}", f"device={device}")
+    if not re.fullmatch(r"\w+\.", prefix) or not maker or edit is None:
         return None
-    return (Edit(begin, head_end, f"{prefix}{maker}"), Edit(len(inner), end - 1, added)), safety
+    return (Edit(*function.span(create.function), f"{prefix}{maker}"), edit), safety
 
 
 def _maker(function: FunctionFacts, given: list[Reg]) -> tuple[str, Safety]:

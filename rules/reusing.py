@@ -1,4 +1,15 @@
-"""The fix that writes the result of one move where the same data is moved again."""
+"""The fix that writes the result of one move where the same data is moved again.
+
+A safe one rests on these proofs (`_proven`), and is unsafe without one of them:
+
+- what is moved is a tensor, and what it is moved to a place or a type (`proven.tensor`, `device`, `dtype`);
+- nobody writes to either copy, or keeps one: then one tensor serves for two;
+- nothing between the moves writes to the source (`memory.py`, in which unknown code writes to all that it can reach) or
+  binds a name of the move (`proven.unchanged`; the finding itself asks less);
+- the same `with` blocks stand around both, so that gradients are recorded for both or neither, and so do calls that
+  could switch that;
+- the variable that holds the first copy is not deleted in between.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +18,13 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import DEVICE_NAME, DTYPE, TENSOR
+from transferlint.flow.values import DTYPE
 from transferlint.flow.writes import Writes
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .chains import captured, statement
 from .memory import RESULT, WORLD, Memory
 
@@ -20,12 +32,13 @@ from .memory import RESULT, WORLD, Memory
 def reuse(function: FunctionFacts, first: Transfer, second: Transfer) -> Fix | None:
     """Write the first's name for the second; give it a name where it has none."""
     title = "use the first copy again"
-    safety = Safety.SAFE if _only_read(function, first, second) else Safety.UNSAFE
+    safety = Safety.SAFE if _proven(function, first, second) else Safety.UNSAFE
     start, end = function.span(second.register)
     users = function.users(first.register)
     kept = function.code[users[0]] if len(users) == 1 else None
     if isinstance(kept, p.Store):
         bound = [r for r in function.stores(kept.slot) if users[0] < r < second.register]
+        bound += [r for r, i in enumerate(function.code) if isinstance(i, p.Delete) and i.slot == kept.slot]
         if not bound and len(function.stores(kept.slot)) == 1 and not captured(function, kept.slot):
             return Fix(title, safety, (Edit(start, end, function.function.slot_names[kept.slot]),))
         return None
@@ -63,17 +76,29 @@ def _fresh(function: FunctionFacts, first: Transfer) -> str:
     return name
 
 
-def _only_read(function: FunctionFacts, *moves: Transfer) -> bool:
-    """True where it is proven that nobody writes to any of the copies or keeps one."""
-    for move in moves:
-        if move.before.kinds != TENSOR:
+def _proven(function: FunctionFacts, first: Transfer, second: Transfer) -> bool:
+    """True where two moves are proven to give copies of the same data, that nobody tells apart."""
+    between = range(first.register + 1, second.register)
+    for move in (first, second):
+        call, subject = function.code[move.register], move.subject
+        if subject is None or not isinstance(call, p.Call) or not proven.tensor(function, subject):
+            return False
+        given = [*call.args, *(r for key, r in call.keywords if key != "non_blocking")]
+        if not all(proven.device(function, r) or proven.dtype(function, r) for r in given):
             return False
         memory = Memory(function, move.register)
         result = memory.of(RESULT)
         if result == memory.of(WORLD) or result in memory.written(range(len(function.code))):
             return False
-    plain = DEVICE_NAME | DTYPE | TENSOR
-    return all(function.values[r].is_a(plain) for move in moves for r in names(function, move.register))
+        if memory.classes(subject) & memory.written(between):
+            return False
+        start = first.register + 1
+        if move is second and not all(proven.unchanged(function, r, start, r) for r in (subject, *given)):
+            return False
+    if not proven.in_one_context(function, first.register, second.register):
+        return False
+    foreign = memory.of(WORLD) in memory.written(between)
+    return not foreign or (second.subject is not None and proven.without_gradient(function, second.subject))
 
 
 def names(function: FunctionFacts, reg: Reg) -> list[Reg]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.invariance import invariance
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -114,6 +116,22 @@ def within(function: FunctionFacts, reg: Reg, region: int) -> bool:
     return start <= function.span(reg)[0] < end
 
 
+def switched(function: FunctionFacts, reg: Reg, region: int, any_test: bool = False) -> bool:
+    """True where a register may never be computed in a loop although that turns: a condition that the loop does not
+    change, or (`any_test`) any condition, stands between them. What is made before the loop would be made in vain."""
+    loop = invariance(function, region)
+    at = function.region(reg)
+    while at not in (region, 0):
+        one = function.function.regions[at]
+        asked = one.kind in ("then", "else") and one.test is not None
+        if one.kind in ("case", "handler") or (asked and any_test and not one.implied):
+            return True
+        if asked and one.test is not None and loop.holds(one.test):
+            return True
+        at = one.parent
+    return False
+
+
 def remove(function: FunctionFacts, reg: Reg) -> Edit | None:
     """The edit that takes away the statement that a register is. `reg` is the register of an expression statement's
     value."""
@@ -132,14 +150,24 @@ def cut(function: FunctionFacts, start: int, end: int) -> Edit:
 
 def _alone(function: FunctionFacts, begin: int, end: int) -> bool:
     """True where the lines between two offsets are all of a suite."""
-    text = function.file.text
-    comments = function.file.spans.comments()
-    for start, stop in reversed(comments):
-        if stop <= begin or start >= end:
-            text = text[:start] + " " * (stop - start) + text[stop:]
-    above = text[:begin].rstrip()
+    starts = function.file.spans.line_starts()
+    first, last = bisect.bisect_right(starts, begin) - 1, bisect.bisect_left(starts, end)
+    above = next(filter(None, (_code(function, number).rstrip() for number in range(first - 1, -1, -1))), "")
     if not above.endswith(":"):
         return False
-    own = len(_BLANKS.match(text, begin)[0].expandtabs())  # type: ignore[index]
-    follow = re.search(r"^([ \t]*)\S", text[end:], re.M)
-    return follow is None or len(follow[1].expandtabs()) < own
+    follow = next((code for n in range(last, len(starts)) if (code := _code(function, n)).strip()), None)
+    return follow is None or _indent(follow) < _indent(function.file.text[begin:end])
+
+
+def _code(function: FunctionFacts, number: int) -> str:
+    """A line (counted from 0) without its comment."""
+    starts = function.file.spans.line_starts()
+    start = starts[number]
+    end = starts[number + 1] if number + 1 < len(starts) else len(function.file.text)
+    comment = function.file.spans.comment(start, end)
+    return function.file.text[start : end if comment is None else max(comment[0], start)]
+
+
+def _indent(line: str) -> int:
+    blanks = _BLANKS.match(line)
+    return len(blanks[0].expandtabs()) if blanks is not None else 0

@@ -200,16 +200,20 @@ def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
     """Host decisions: register of a `Test` to the register of the explicit read that it rests on, where the branch that
     it takes steers device work and the whole stands in hot code. What was read before the loop that asks, or in a loop
     that has ended, has been waited for there."""
-    reads = {t.register for t in function.transfers if t.kind in READS and t.before.places & ON_DEVICE}
-    if not reads:
+    explicit = [t for t in function.transfers if t.kind in READS and t.before.places & ON_DEVICE]
+    if not explicit:
         return {}
+    reads = {t.register for t in explicit}
+    within = {t.register for t in explicit if t.inside}  # a callee's: it need not give back what it read
     found: dict[Reg, Reg] = {}
     for reg in function.of(p.Test):
         instruction = function.code[reg]
         if not isinstance(instruction, p.Test) or instruction.kind not in ("if", "elif", "while"):
             continue
-        rests = sorted(r for r in function.expression(instruction.value) if r in reads)
-        rests = rests or sorted(r for r in function.values[instruction.value].reads & reads if _again(function, r, reg))
+        known = function.values[instruction.value].reads
+        spelled = (r for r in function.expression(instruction.value) if r in reads)
+        rests = sorted(r for r in spelled if r not in within or r in known)
+        rests = rests or sorted(r for r in known & reads if _again(function, r, reg))
         if rests and function.warmth(reg).hot and _steers(function, instruction.value):
             found[reg] = rests[0]
     return found

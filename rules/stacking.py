@@ -6,7 +6,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import TENSOR
+from transferlint.flow.values import INTEGER, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -14,6 +14,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, origin, statement
 from .importing import torch_name
 
+_FEW = 4
 NUMBERS = frozenset({"builtins.float", "builtins.int"})
 _PLAIN = NUMBERS | {"builtins.bool", "builtins.round", "builtins.abs"}
 _KEPT = frozenset("item detach mean sum max min norm".split())  # methods that leave what they are called on alone
@@ -40,15 +41,26 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     if not torch:
         return None
     stacked = whole or f"{torch}.stack([{', '.join(subjects)}])"
-    line = f"{indent[0]}{name} = {stacked}.tolist(){newline}"
+    named = [] if whole else _names(subjects, text)
+    line = f"{indent[0]}{', '.join(named) or name} = {stacked}.tolist(){newline}"
     edits = [*imports, Edit(begin, begin, line)]
     for number, transfer in enumerate(group):
         start, end = function.span(transfer.register)
-        new = f"{name}[{_index(function, transfer) if whole else number}]"
+        new = named[number] if named else f"{name}[{_index(function, transfer) if whole else number}]"
         if called(function, transfer.register) in NUMBERS:
             new = f"{called(function, transfer.register).rpartition('.')[2]}({new})"
         edits.append(Edit(start, end, new))
-    return Fix("read them in one copy", Safety.UNSAFE, tuple(edits))
+    values = [function.values[t.subject] for t in group if t.subject is not None]
+    alike = len({value.flags & INTEGER for value in values}) == 1  # one tensor has one dtype
+    return Fix("read them in one copy", Safety.UNSAFE if whole or alike else Safety.DISPLAY, tuple(edits))
+
+
+def _names(subjects: list[str], text: str) -> list[str]:
+    """Names for a few numbers: `loss_value` for `loss`; [] where they are many, or would not tell them apart."""
+    words = [re.findall(r"[A-Za-z_]\w*", one.partition("(")[0]) for one in subjects]
+    names = [f"{found[-1].strip('_')}_value" for found in words if found]
+    plain = len(names) == len(subjects) == len(set(names)) and len(names) <= _FEW
+    return names if plain and not set(names) & set(re.findall(r"\w+", text)) else []
 
 
 def _whole(function: FunctionFacts, group: list[Transfer]) -> str:

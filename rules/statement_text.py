@@ -95,3 +95,18 @@ def parsed(text: str) -> list[ast.stmt] | None:
         return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def filled_in(before: str, inner: str, after: str = "") -> str:
+    """Three pieces of code as one, the inner in parentheses where it would mean something else without them."""
+    plain, closed = f"{before}{inner}{after}", f"{before}({inner}){after}"
+    one, other = parsed(plain), parsed(closed)
+    same = one is not None and other is not None and list(map(ast.dump, one)) == list(map(ast.dump, other))
+    return plain if same else closed
+
+
+def in_place(function: FunctionFacts, start: int, end: int, inner: str) -> str:
+    """The text that stands for what is between two offsets of the file, in parentheses where it needs them there."""
+    text = function.file.text
+    plain = filled_in(text[:start], inner, text[end:]).removeprefix(text[:start])
+    return inner if len(plain) == len(inner) + len(text) - end else f"({inner})"

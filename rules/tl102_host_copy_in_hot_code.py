@@ -30,10 +30,13 @@ nor what an argument asks for (`if convert_to_numpy:`).
 
 Fix safety
 ----------
-Unsafe: collecting on the device takes device memory, which a person has to judge. A function that returns a copy then
-returns the tensor on the device, and its callers decide when to copy; a list that is joined once after the loop is
-joined on the device, and copied then (all its parts are on the device at once); the elements of a tensor that the loop
-does not change come from one copy, made before the loop, whose memory they share.
+Unsafe: collecting on the device takes device memory, which a person has to judge. A list of reduced values that is
+joined once after the loop is joined on the device, and copied then; the elements of a tensor that the loop does not
+change come from one copy, made before the loop, whose memory they share.
+
+Only shown: a list of values that are not reduced (all its parts are on the device at once); and that a function returns
+the tensor on the device and its callers decide when to copy, unless what it returns may go to another process (the file
+imports `torch.distributed.rpc`, `multiprocessing`, `pickle` and the like, or hands the function on).
 
 Elsewhere the edit is only shown, where a tensor on the device serves as well: it is kept or handed on, and who uses the
 value further on has to take it there, or all that is done with it are computations, which the device makes as well. So
@@ -59,6 +62,7 @@ from .collecting import bare
 from .derived import WHOLE, TooLong, derived
 from .detection import brief, clusters, hot, others, sure, together
 from .host_results import gone_over, host_result
+from .host_uses import leaves_process
 from .leaving import made_in, offered
 from .round_trips import explained
 
@@ -95,7 +99,7 @@ def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     users = function.users(chain[0])
     if len(users) != 1 or not isinstance(function.code[users[0]], p.Return) or function.function.kind != "function":
         return None
-    return Fix("return it on the device", Safety.UNSAFE, (chain[1],))
+    return None if leaves_process(function) else Fix("return it on the device", Safety.DISPLAY, (chain[1],))
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -271,7 +275,7 @@ import torch
 def predict(model, loader, device):
     parts = []
     for inputs in loader:
-        parts.append(model(inputs.to(device)).detach().cpu().numpy())  # expect: TL102
+        parts.append(model(inputs.to(device)).argmax(1).cpu().numpy())  # expect: TL102
     return np.concatenate(parts, axis=0)
 """,
             good="""\
@@ -281,7 +285,7 @@ import torch
 def predict(model, loader, device):
     parts = []
     for inputs in loader:
-        parts.append(model(inputs.to(device)).detach())
+        parts.append(model(inputs.to(device)).argmax(1))
     return torch.cat(parts, dim=0).cpu().numpy()
 """,
             fixed="""\
@@ -292,7 +296,7 @@ import torch
 def predict(model, loader, device):
     parts = []
     for inputs in loader:
-        parts.append(model(inputs.to(device)).detach())
+        parts.append(model(inputs.to(device)).argmax(1))
     return torch.cat(parts, dim=0).cpu().numpy()
 """,
             unsafe=True,

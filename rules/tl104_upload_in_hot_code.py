@@ -29,9 +29,10 @@ Fix safety
 ----------
 Safe for what is a number for certain: `torch.full` makes the same values, of the same dtype, on the device. Unsafe for
 what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, and a list has another shape), for
-`[n] * m`, and for an upload that is put before the loop because the loop leaves its values alone: who writes to the
-tensor then writes to the same one in every turn. An upload from pinned memory that does not wait is only shown: pinned
-memory has a price, and there is none without an accelerator.
+fractions and what is below zero where the dtype is not written out (`dtype=x.dtype`: types without a sign take them in
+`torch.full` alone), for `[n] * m`, and for an upload that is put before the loop because the loop leaves its values
+alone: who writes to the tensor then writes to the same one in every turn. An upload from pinned memory that does not
+wait is only shown: pinned memory has a price, and there is none without an accelerator.
 """
 
 from __future__ import annotations
@@ -91,10 +92,8 @@ def _hot(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _constant(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for an upload of what is a number of the source."""
-    fix = filled(function, transfer)
     made = function.code[transfer.register]
-    safe = fix is not None and fix.safety is Safety.SAFE
-    return safe and isinstance(made, p.Call) and written(function, made.args[0])
+    return filled(function, transfer) is not None and isinstance(made, p.Call) and written(function, made.args[0])
 
 
 def _row(function: FunctionFacts, transfer: Transfer) -> bool:

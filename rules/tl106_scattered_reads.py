@@ -220,8 +220,8 @@ def train(model, loader, criterion, device, logger):
         loss = criterion(scores, labels)
         accuracy = (scores.argmax(1) == labels).float().mean()
         loss.backward()
-        values = torch.stack([loss, accuracy, scores.norm()]).tolist()
-        logger.log({"loss": values[0], "accuracy": values[1], "scale": values[2]})
+        loss_value, accuracy_value, norm_value = torch.stack([loss, accuracy, scores.norm()]).tolist()
+        logger.log({"loss": loss_value, "accuracy": accuracy_value, "scale": norm_value})
 """,
             unsafe=True,
         ),

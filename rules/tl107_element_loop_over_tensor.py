@@ -47,13 +47,13 @@ from transferlint.flow.sharing import path
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import HOST_VALUE, MOVED, ON_DEVICE, TENSOR, UNKNOWN, Value
 from transferlint.flow.writes import Writes
-from transferlint.model import Evidence, Finding, Fix, Safety
+from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called
-from .detection import apart, brief, hot, likely, others, remaining, sure
+from .detection import apart, brief, hot, likely, others, sure, together
 from .reading_ahead import ahead
 from .reading_elements import read_before
 from .round_trips import told
@@ -88,17 +88,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *others(function, group),
             ),
             sure(function, first),
-            read_before(function, region, where[1], group) or _ahead(function, group),
+            read_before(function, region, where[1], group)
+            or together(function, group, [ahead(function, one) for one in group]),
         )
-
-
-def _ahead(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
-    """The copy for the first of the reads for which there is one."""
-    for transfer in group:
-        fix = ahead(function, transfer)
-        if fix is not None:
-            return remaining(function, group, transfer, fix)
-    return None
 
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:

@@ -131,7 +131,7 @@ class Sorter(torch.nn.Module):
 import torch
 
 
-def lowered(x, steps: int):
+def lowered(x: torch.Tensor, steps: int):
     x = x.cuda()
     for _ in range(steps):
         top = x.max()
@@ -146,7 +146,7 @@ out = lowered(torch.arange(6.0), 3)
 import torch
 
 
-def lowered(x, steps: int):
+def lowered(x: torch.Tensor, steps: int):
     x = x.cuda()
     for _ in range(steps):
         top = x.max()
@@ -161,7 +161,7 @@ out = lowered(torch.arange(6.0), 3)
 import torch
 
 
-def lowered(x, steps: int):
+def lowered(x: torch.Tensor, steps: int):
     x = x.cuda()
     for _ in range(steps):
         top = x.max()

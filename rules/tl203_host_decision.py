@@ -25,8 +25,8 @@ Behind an interval, for a decision once an epoch (early stopping), on an error p
 Fix safety
 ----------
 Unsafe: an element that decides comes from one copy of the whole, made before the loop, which must not change it. Only
-shown: the decision to leave a loop is taken on every 16th turn (up to 15 turns more), and a tensor is not shortened to
-the longest of its lengths. Other branches have no automatic fix: a branch-free form is another program.
+shown: a tensor is not shortened to the longest of its lengths. Other branches have no automatic fix: a branch-free form
+is another program, and to ask less often whether a loop is to be left is to turn more often.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .detection import brief, sure
-from .less_often import seldom
 from .padding import padded, shortened
 from .reading_ahead import ahead
 from .round_trips import agreed, decisions
@@ -76,11 +75,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:
     """What can be written for a condition that rests on an explicit read; None where nothing concrete is sure."""
     found = if_statement(function, value)
-    if found is not None:
-        fix = seldom(function, value, found[2]) or shortened(function, *found)
-        if fix is not None:
-            return fix
-    return ahead(function, read) or padded(function, read)
+    short = shortened(function, *found) if found is not None else None
+    return short or ahead(function, read) or padded(function, read)
 
 
 RULE = Rule(

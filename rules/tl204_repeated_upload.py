@@ -27,8 +27,9 @@ already is not reported, as moving it again costs nothing.
 
 Fix safety
 ----------
-The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that
-neither copy is written to or handed on; unsafe otherwise, since the two copies become one.
+The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that a
+tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; unsafe
+otherwise, since the two copies become one.
 """
 
 from __future__ import annotations
@@ -124,6 +125,8 @@ def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
         if first.register > far
         and function.region(first.register) in around
         and function.loops(first.register) == loops
+        # A result that is dropped is the mistake: once it is assigned, this move has nothing to do.
+        and not any(isinstance(function.code[user], p.Discard) for user in function.users(first.register))
         if names(function, first.register)
     ]
     # What changed since the last of them changed since all others.

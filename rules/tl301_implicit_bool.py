@@ -30,20 +30,21 @@ for None. As possible alone: `a is b or torch.equal(a, b)`, which mostly does no
 
 Fix safety
 ----------
-Unsafe: an assertion, or an `if` that does nothing but raise, becomes `torch._assert_async`. Its error comes later, as
-one of the device (a `RuntimeError`) and not as the exception that was raised, and it leaves the device unusable; the
-shapes that `torch.equal` compares have to be the same. `if mask.any(): x[mask] = v` loses its branch: the assignment
+Unsafe: `if mask.any(): x[mask] = v` loses its branch: the assignment
 then always happens, to nothing where the mask is empty, and what it computes is computed every time. `all(t)` becomes
-`torch.all(t)`, which waits once and not for every element. What torch checks by itself is left unchecked
-(`validate_args=False`, `torch.linalg.inv_ex`): bad data then gives bad results and no error. A random number that the
+`torch.all(t)`, which waits once and not for every element. A random number that the
 host alone asks for is drawn on the host: another generator draws another number. Elements that a loop asks for come
 from one copy before it.
 
-Only shown: `torch.where` in place of a branch (both sides are computed, errors and random numbers included); a check on
-every 16th turn (up to 15 turns more, which must change nothing); checks whose message is computed, which they lose; a
-branch or way out for an empty mask left out, where the rest must do nothing for it; a loss set to zero in place of a
-step left out (its gradients are zero then, the optimizer steps all the same, and what was printed is not); a tensor
-not shortened to the longest of its lengths; and `a is b` for `a is b or torch.equal(a, b)`.
+Only shown: `torch.where` in place of a branch (both sides are computed, errors and random numbers included);
+`torch._assert_async` for an assertion, and for an `if` that does nothing but raise: its error comes later, as one of
+the device and not as the exception that callers may know, loses a message that is computed, and leaves the device
+unusable (nothing is offered within a `try`, in the function or around a call of it); what torch checks by itself left
+unchecked (`validate_args=False`, `torch.linalg.inv_ex`), which is how people learn of a NaN; a branch or way out for an
+empty mask left out, where the rest must do nothing for it; a loss set to zero in place of a step left out (its
+gradients are zero then, the optimizer steps all the same, and what was printed is not); a tensor not shortened to the
+longest of its lengths; and `a is b` for `a is b or torch.equal(a, b)`. That a loop is left by what the device computes
+has no fix: to ask less often is to turn more often.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"the truth of `{brief(function.text(first.register))}` makes the host wait for the device"
             f" {function.warmth(first.register).level.words}",
-            "compute without a branch (`torch.where`, `clamp`, a mask), or check behind an interval",
+            "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often",
             (*function.why(first.before), *others(function, group)),
             Confidence.POSSIBLE if or_equal(function, first.register) else sure(function, first, loops=False),
             together(function, group, [_fix(function, t) for t in group]),
@@ -167,14 +168,35 @@ class Checked(torch.nn.Module):
         torch._assert_async(torch.isfinite(x).all(), "x overflows")
         return x.exp()
 """,
+        ),
+        Example(
+            bad="""\
+import torch
+
+
+class Padded(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        if all(x.flatten() > 9):  # expect: TL301
+            return x * 0
+        return x
+""",
+            good="""\
+import torch
+
+
+class Padded(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return torch.where((x > 9).all(), x * 0, x)
+""",
             fixed="""\
 import torch
 
 
-class Checked(torch.nn.Module):
+class Padded(torch.nn.Module):
     def forward(self, x: torch.Tensor):
-        torch._assert_async(torch.isfinite(x).all(), "x overflows")
-        return x.exp()
+        if torch.all(x.flatten() > 9):
+            return x * 0
+        return x
 """,
             unsafe=True,
         ),

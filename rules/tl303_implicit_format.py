@@ -31,8 +31,9 @@ Behind an interval or a switch, on an error path or in a warning, once an epoch.
 Fix safety
 ----------
 A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.isEnabledFor(logging.DEBUG):`. Safe where
-the logger is the one that `logging.getLogger` gave this file, and the arguments only read. Otherwise there is no
-automatic fix: after how many steps to print is for a person to say.
+the logger is the one that `logging.getLogger` gave this file, and the arguments have no effect and cannot raise: names,
+and what any tensor can be asked. Otherwise there is no automatic fix: after how many steps to print is for a person to
+say.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from transferlint.flow.names import find
 from transferlint.flow.transfers import FORMAT, Transfer
 from transferlint.flow.values import TENSOR
 from transferlint.knowledge.api import Effect
-from transferlint.knowledge.catalogue import effects
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .round_trips import explained
 
@@ -149,7 +150,12 @@ def _statement(function: FunctionFacts, reg: Reg) -> Reg | None:
 
 
 def _guard(function: FunctionFacts, reg: Reg) -> Fix | None:
-    """Put the logger's call that the text is for behind its level."""
+    """Put the logger's call that the text is for behind its level.
+
+    Safe where it is proven that the arguments have no effect and cannot raise (`proven.harmless`): below the level they
+    are not computed any more. That the receiver is a logger, whose methods do nothing but log, is proven by
+    `_logging` for every such fix.
+    """
     at = _statement(function, reg)
     made = function.code[at] if at is not None else None
     call = function.code[made.value] if isinstance(made, p.Discard) else None
@@ -171,7 +177,9 @@ def _guard(function: FunctionFacts, reg: Reg) -> Fix | None:
     newline = "\r\n" if "\r\n" in text else "\n"
     unit = "\t" if "\t" in indent else "    "
     test = f"if {function.text(callee.object)}.isEnabledFor({logging}.{callee.name.upper()}):"
-    safe = all(_reads(function, r) for r in function.expression(made.value) if r != made.value)
+    given = (*call.args, *(r for _, r in call.keywords))
+    safe = not any(call.stars) and all(key for key, _ in call.keywords)
+    safe = safe and all(proven.harmless(function, r) for r in given)
     fix = Edit(start, start, f"{test}{newline}{indent}{unit}")
     return Fix("ask for the level first", Safety.SAFE if safe else Safety.UNSAFE, (fix,))
 
@@ -201,18 +209,6 @@ def _logging(function: FunctionFacts, reg: Reg) -> str:
     while here.parent > 0 and word not in here.slots:
         here = function.file.program.functions[here.parent]
     return word if word.isidentifier() and (here.index == 0 or word not in here.slots) else ""
-
-
-def _reads(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a part of an expression whose evaluation changes nothing."""
-    made = function.code[reg]
-    if not isinstance(made, p.Call):
-        return not isinstance(made, p.Await | p.Yield | p.Collect | p.Make)
-    callee = function.code[made.function]
-    if isinstance(callee, p.Attr) and function.values[callee.object].is_a(TENSOR):
-        return effects().get(f"Tensor.{callee.name}") in _READS
-    name = function.file.placement.names.dotted(function.function, made.function)
-    return name in ("builtins.str", "builtins.len", "builtins.float", "builtins.int") or effects().get(name) in _READS
 
 
 RULE = Rule(

@@ -31,10 +31,11 @@ upload. None of these is reported.
 Fix safety
 ----------
 An index that is made in the brackets by a function of torch is given `device=x.device`: safe where it has the same
-values there. Numbers in a list that follow each other become a slice, others a `torch.stack` of the rows: unsafe, for a
-slice is a view of `x` (cloned where the function is seen to write to it), and the stack is laid out otherwise in
-memory. Unsafe too, where a function of torch makes an index further up, of which nothing but indices is made: on the
-device another generator draws it. An index that comes from elsewhere has no automatic fix.
+values there and `x` is proven to be a tensor. Numbers in a list that follow each other become a slice, others a
+`torch.stack` of the rows: unsafe, for a slice is a view of `x` (cloned where the function is seen to write to it), and
+the stack is laid out otherwise in memory. Unsafe too, where a function of torch makes an index further up, of which
+nothing but indices is made: on the device another generator draws it. An index that comes from elsewhere has no
+automatic fix.
 """
 
 from __future__ import annotations
@@ -43,12 +44,13 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import HOST_INDEX, MOVE, Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, FROM_PARAMETER, HOST, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, HOST, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .altering import altered
 from .chains import captured, method, origin, user
 from .creating import added_device, exact
@@ -105,7 +107,8 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     index = function.code[transfer.subject]
     if isinstance(index, p.Call):
         edit = added_device(function, transfer.subject, f"{function.text(made.object)}.device")
-        safety = Safety.SAFE if exact(function, index) and _surely(function, made.object) else Safety.UNSAFE
+        safe = exact(function, index) and _surely(function, made.object, transfer.subject)
+        safety = Safety.SAFE if safe else Safety.UNSAFE
         return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
     if isinstance(made, p.Subscript) and (fix := _without_list(function, made, transfer)) is not None:
         return fix
@@ -157,13 +160,12 @@ def _plain(function: FunctionFacts, reg: Reg) -> bool:
     return isinstance(made, p.Load | p.Outer) or (isinstance(made, p.Attr) and _plain(function, made.object))
 
 
-def _surely(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what is a tensor whatever the caller passes: made here, or said to be one."""
-    if not function.values[reg].flags & FROM_PARAMETER:
-        return True
-    made = function.code[reg]
-    given = [q for q in function.function.parameters if isinstance(made, p.Load) and q.slot == made.slot]
-    return any("Tensor" in q.annotation for q in given)
+def _surely(function: FunctionFacts, reg: Reg, index: Reg) -> bool:
+    """True for what is proven to be a tensor, and the same one when its device is asked for in the brackets: a plain
+    name, and nothing in the index binds it anew. What makes the index must be exact besides (`creating.exact`)."""
+    if not isinstance(function.code[reg], p.Load | p.Outer) or not proven.tensor(function, reg):
+        return False
+    return proven.unchanged(function, reg, reg, index)
 
 
 def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer) -> Fix | None:
@@ -185,8 +187,8 @@ def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer
     _, start, end = _outer(function, transfer.subject)
     if values == list(range(values[0], values[0] + len(values))) and (values[0] >= 0 or values == [-1]):
         last = "" if values == [-1] else str(values[-1] + 1)
-        edits = [Edit(start, end, f"{values[0]}:{last}")]
-        if altered(function, transfer.register):
+        edits = [Edit(start, end, f"{values[0] or ''}:{last}")]
+        if altered(function, transfer.register) and not _in_place(function, transfer.register):
             stop = function.span(transfer.register)[1]
             edits.append(Edit(stop, stop, ".clone()"))
         return Fix("take a slice", Safety.UNSAFE, tuple(edits))
@@ -196,7 +198,16 @@ def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer
         return None
     text = function.file.text
     rows = ", ".join(f"{text[whole[0] : start]}{n}{text[end : whole[1]]}" for n in values)
-    return Fix("stack the rows", Safety.UNSAFE, (*imports, Edit(*whole, f"{torch}.stack([{rows}], dim={at})")))
+    return Fix("stack the rows", Safety.DISPLAY, (*imports, Edit(*whole, f"{torch}.stack([{rows}], dim={at})")))
+
+
+def _in_place(function: FunctionFacts, reg: Reg) -> bool:
+    """True for the part that an augmented assignment reads and sets: a slice is set through just as well."""
+    made = function.code[reg]
+    if isinstance(made, p.SetItem):
+        return True
+    users = (function.code[user] for user in function.users(reg))
+    return all(isinstance(one, p.Binary) and one.inplace and one.left == reg for one in users)
 
 
 def _outer(function: FunctionFacts, reg: Reg) -> tuple[str, int, int]:
@@ -274,15 +285,6 @@ class Swap(torch.nn.Module):
     def forward(self, images: torch.Tensor):
         return images.flip(1) / 255
 """,
-            fixed="""\
-import torch
-
-
-class Swap(torch.nn.Module):
-    def forward(self, images: torch.Tensor):
-        return torch.stack([images[:, 2], images[:, 1], images[:, 0]], dim=1) / 255
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -28,13 +28,16 @@ is for TL403.
 
 Fix safety
 ----------
-Safe for constants and ranges of integers, also with views and casts behind them, which then happen on the device.
-Unsafe for random tensors (the device has another generator), for ranges of fractions and arithmetic (it may round
-otherwise), for what requires a gradient (it becomes the leaf itself), for a tensor that is kept in a variable before it
-is moved (who reads the variable in between reads the device; the move then does nothing), and for the old constructors:
-`torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
-and, for `torch.Tensor`, does not follow the default dtype. Only shown where the argument of such a constructor may be a
-size as well as data. No fix where the result could not be the same: pinned memory, `out=`, a generator.
+Safe for constants and ranges of integers that are moved to what is proven to name a place: a constant, what is
+annotated as a device, `x.device` of a tensor, what was given as `device=` before. Views of the whole and casts behind
+them then happen on the device. Unsafe where the place may be something else (`.to` takes a tensor or a dtype, `device=`
+does not), for parts of what is made (a move packs them), for random tensors (the device has another generator), for
+ranges of fractions and arithmetic (it may round otherwise), for what requires a gradient (it becomes the leaf itself),
+for a tensor that is kept in a variable before it is moved (who reads the variable in between reads the device; the move
+then does nothing), and for the old constructors: `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long,
+device=d)`, which refuses what it cannot convert and, for `torch.Tensor`, does not follow the default dtype. Only shown
+where the argument of such a constructor may be a size as well as data. No fix where the result could not be the same:
+pinned memory, `out=`, a generator.
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ Where the host writes to the source again at once.
 
 Fix safety
 ----------
-Safe for tensors from the batches of a `DataLoader` without `collate_fn`, where the function does not write to them: the
-stream keeps the order. Unsafe for others: the host could write to the source before it is copied, and a `to` that is
-not a tensor's may not take `non_blocking`. A batch that is stacked by hand has no automatic fix: pinned memory has to
-stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
+Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_fn`, where the function does nothing with
+them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
+copied, and a `to` that is not a tensor's may not take `non_blocking`. A batch that is stacked by hand has no automatic
+fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
 """
 
 from __future__ import annotations
@@ -42,20 +42,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.sharing import path
 from transferlint.flow.transfers import COPY_INTO, MOVE, Transfer
 from transferlint.flow.values import CONTAINER, DATA, DTYPE, FRESH, HOST, ON_DEVICE, PINNED, PLAIN, TENSOR, UNKNOWN
-from transferlint.flow.writes import Writes
-from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
+from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .arguments import added
 from .batch_movers import movers, unasked
 from .detection import brief, clusters, hot, others
 from .loaders import batch_of
-
-_POSITIONAL = 4  # dataset, batch_size, shuffle, sampler; what comes after replaces how batches are made
+from .untouched_batches import left_alone
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -183,36 +181,10 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or any(k == "non_blocking" for k, _ in made.keywords):
         return None
-    text = function.file.text
-    end = function.span(transfer.register)[1]
-    inner = text[: end - 1].rstrip()
-    if text[end - 1] != ")" or function.file.spans.commented(len(inner) - 1, end):
+    edit = added(function, transfer.register, "non_blocking=True")
+    if edit is None:
         return None
-    separator = "" if inner.endswith("(") else " " if inner.endswith(",") else ", "
-    edit = Edit(len(inner), end - 1, f"{separator}non_blocking=True")
-    return Fix("add non_blocking=True", Safety.SAFE if _left_alone(function, transfer) else Safety.UNSAFE, (edit,))
-
-
-def _left_alone(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a tensor of a loader's batch that the function does not write to. Whatever else has `.to` may not take
-    `non_blocking`; what is written to could change before it has been copied."""
-    if transfer.subject is None or not _of_loader(function, transfer.subject, transfer.register):
-        return False
-    at = path(function, transfer.subject)
-    return at is not None and not Writes(function, range(len(function.code))).reaches(at)
-
-
-def _of_loader(function: FunctionFacts, reg: Reg, moved: Reg) -> bool:
-    """True for what a `DataLoader` of this file makes with its own collate function: of what that returns only tensors
-    have `.to` (docs.pytorch.org torch.utils.data.default_collate)."""
-    loader = batch_of(function, reg, moved)
-    if loader is None or any(loader.call.stars):
-        return False
-    keywords = dict(loader.call.keywords)
-    size = loader.function.code[keywords["batch_size"]] if "batch_size" in keywords else None
-    single = isinstance(size, p.Const) and size.value is None
-    plain = not keywords.keys() & {"", "collate_fn", "batch_sampler"}
-    return plain and not single and len(loader.call.args) <= _POSITIONAL
+    return Fix("add non_blocking=True", Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE, (edit,))
 
 
 RULE = Rule(
@@ -227,11 +199,11 @@ RULE = Rule(
         Example(
             bad="""\
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 
-def train(model, data, device):
-    loader = DataLoader(data, batch_size=4, pin_memory=True)
+def train(model, inputs, targets, device):
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device)  # expect: TL402
         y = y.to(device, non_blocking=True)
@@ -239,11 +211,11 @@ def train(model, data, device):
 """,
             good="""\
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 
-def train(model, data, device):
-    loader = DataLoader(data, batch_size=4, pin_memory=True)
+def train(model, inputs, targets, device):
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
         y = y.to(device, non_blocking=True)
@@ -251,11 +223,11 @@ def train(model, data, device):
 """,
             fixed="""\
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 
-def train(model, data, device):
-    loader = DataLoader(data, batch_size=4, pin_memory=True)
+def train(model, inputs, targets, device):
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
         y = y.to(device, non_blocking=True)

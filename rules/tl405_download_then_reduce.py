@@ -25,9 +25,9 @@ mostly takes the only row of a batch of one. Neither is code that runs once, or 
 
 Fix safety
 ----------
-Safe where nothing but the size is asked of the copy of a tensor: the copy is left out. Unsafe for all else: the
-device adds in another order than numpy and the host do, so that sums and means may differ in the last digits, and
-numpy's scalars become arrays without dimensions.
+Safe where nothing but the size is asked of the copy of what is proven to be a tensor: the copy is left out. Unsafe for
+all else: the device adds in another order than numpy and the host do, so that sums and means may differ in the last
+digits, and numpy's scalars become arrays without dimensions.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .chains import called, method, receiver, user
 from .detection import brief, each, for_the_host, sure
 from .parts import SAME, SIZES, WRAPPERS, Part, parts
@@ -158,7 +159,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
     if isinstance(made, p.Attr) or name in SIZES:
         if array and getattr(made, "name", name) not in ("shape", "ndim"):
             return None  # numpy's `.size` is a number, its dtype another
-        return Fix("ask the tensor itself", _size_safety(transfer, array), (Edit(start, between, ""),))
+        return Fix("ask the tensor itself", _size_safety(function, transfer, array), (Edit(start, between, ""),))
     assert isinstance(made, p.Call)
     if (made.args or made.keywords) and (name in ("max", "min", "median") or not _by_axis(made)):
         return None  # values and indices; or an option that the other library lacks
@@ -175,9 +176,17 @@ def _by_axis(made: p.Call) -> bool:
     return len(made.args) <= 1 and {key for key, _ in made.keywords} <= {"axis", "dim", "keepdims", "keepdim", "dtype"}
 
 
-def _size_safety(transfer: Transfer, array: bool = False) -> Safety:
-    """Unsafe for what may be no tensor, and for arrays: their shape is a plain tuple, and numpy refuses gradients."""
-    return Safety.SAFE if transfer.before.kinds == TENSOR and not array else Safety.UNSAFE
+def _size_safety(function: FunctionFacts, transfer: Transfer, array: bool) -> Safety:
+    """Safe where the size is proven to be asked of a tensor, before and after, and the copy that is left out had no
+    effect: its arguments are harmless and none is a dtype. Unsafe for arrays: their shape is a plain tuple, and numpy
+    refuses gradients."""
+    made, subject = function.code[transfer.register], transfer.subject
+    if array or subject is None or not isinstance(made, p.Call) or any(made.stars):
+        return Safety.UNSAFE
+    given = [*made.args, *(r for _, r in made.keywords)]
+    plain = all(proven.harmless(function, r) and not proven.dtype(function, r) for r in given)
+    known = len(given) <= 1 and all(proven.device(function, r, absent=True) for r in given)
+    return Safety.SAFE if plain and known and proven.tensor(function, subject) else Safety.UNSAFE
 
 
 def _swapped(start: int, end: int, text: str) -> Fix:
@@ -210,7 +219,7 @@ def _around(function: FunctionFacts, transfer: Transfer, made: p.Call, end: Reg)
         return None
     if name == "builtins.len":
         array = function.values[made.args[0]].is_a(ARRAY)
-        return Fix("ask the tensor itself", _size_safety(transfer, array), (Edit(copied, inner, ""),))
+        return Fix("ask the tensor itself", _size_safety(function, transfer, array), (Edit(copied, inner, ""),))
     if root == "torch":
         edits = (Edit(copied, inner, ""), Edit(last, last, text[copied:inner]))
         return Fix("take the part on the device", Safety.UNSAFE, edits)

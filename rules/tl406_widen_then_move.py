@@ -26,9 +26,10 @@ which the first type is not known). What is on the device already is not moved.
 
 Fix safety
 ----------
-Safe for one conversion to a wider type and for `repeat` and `tile`: the device makes the same numbers. Unsafe from
-fractions to whole numbers, where what is too large becomes something else; for `expand`, which then shares its memory
-among rows; and for `one_hot`, which reports a class that is out of range in another way on the device.
+Safe for one conversion to a wider type and for `repeat` and `tile`, of what is proven to be a tensor and moved to what
+is proven to name a place: the device makes the same numbers. Unsafe with `non_blocking`, and from fractions to whole
+numbers, where what is too large becomes something else; for `expand`, which then shares its memory among rows; and for
+`one_hot`, which reports a class that is out of range in another way on the device.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .chains import called, method, origin
 from .detection import brief, each
 from .widths import BYTES, CASTS, EXPANDS, FRACTIONS, ONE_HOT, THROUGH, operand, source_type, target_type
 
 _COPIES = frozenset({"repeat", "tile"})
 _ASKS = frozenset({"size", "dim", "numel"})
+_DENSE = frozenset("view reshape unsqueeze squeeze flatten ravel contiguous clone detach".split())
 _PLAIN = frozenset({"builtins.len", "torch.device", "torch.cuda.current_device"})
 
 
@@ -141,7 +144,13 @@ def _all_ones(function: FunctionFacts, made: p.Call) -> bool:
 
 
 def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
-    """`x.float().to(d)` to `x.to(d).float()`; only where all of it is one expression."""
+    """`x.float().to(d)` to `x.to(d).float()`; only where all of it is one expression.
+
+    Safe where it is proven that `x` is a tensor and `d` the name of a place; that host and device convert alike
+    (`_exact`); that what stands between leaves nothing out of the tensor, as the move would pack it then
+    (`_kept_dense`); that the place is the same when it is asked for earlier; and that the copy is not asked to go on
+    while the host writes to what it copies (`non_blocking`): it was a tensor of its own, and is `x` itself now.
+    """
     inner = operand(function, wide)
     subject = transfer.subject
     if inner is None or subject is None or wide not in set(function.expression(transfer.register)):
@@ -163,8 +172,9 @@ def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
         return None  # without the number of classes the device would be asked for the largest label
     if not hot and any(not _host_only(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
         return None
-    safe = not hot and _name(function, wide) not in EXPANDS and _names_place(function, transfer)
-    safe = safe and _exact(function, subject, wide)
+    safe = not hot and _name(function, wide) not in EXPANDS and _names_place(function, transfer, inner)
+    safe = safe and proven.tensor(function, inner) and _exact(function, subject, wide)
+    safe = safe and _kept_dense(function, subject, wide)
     moved = moved.lstrip()
     edits = (Edit(at, at, moved), Edit(between, end, ""))
     return Fix("move it first", Safety.SAFE if safe else Safety.UNSAFE, edits)
@@ -192,15 +202,22 @@ def _host_only(function: FunctionFacts, reg: Reg) -> bool:
     return True
 
 
-def _names_place(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a move that names a place and nothing else: a type would be another conversion."""
+def _kept_dense(function: FunctionFacts, subject: Reg, wide: Reg) -> bool:
+    """True where the steps behind the conversion keep the whole tensor, in the order of its elements."""
+    steps = [r for r in function.expression(subject) if r > wide and isinstance(function.code[r], p.Call | p.Subscript)]
+    return all(method(function, r) in _DENSE for r in steps)
+
+
+def _names_place(function: FunctionFacts, transfer: Transfer, inner: Reg) -> bool:
+    """True for a move that is proven to name a place, the same before the conversion, and nothing else: a type would be
+    another conversion."""
     made = function.code[transfer.register]
     assert isinstance(made, p.Call)
     names = {key for key, _ in made.keywords}
-    if any(made.stars) or len(made.args) > 1 or not names <= {"device", "non_blocking"}:
+    if any(made.stars) or len(made.args) + len(names) > 1 or not names <= {"device"}:
         return False
     given = [*made.args, *(r for _, r in made.keywords)]
-    return all(_host_only(function, r) and not function.values[r].kinds & TENSOR for r in given)
+    return all(proven.device(function, r) and proven.unchanged(function, r, inner + 1, r) for r in given)
 
 
 RULE = Rule(

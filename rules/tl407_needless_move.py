@@ -24,9 +24,9 @@ Where it says what the reader should know. The rule is off by default: it is abo
 
 Fix safety
 ----------
-The needless call is taken out. Safe where a tensor is moved, in one expression, to the very place at which it has just
-been put. Unsafe across statements and for places that are attributes (they may have changed), and where the first of
-two moves to different places is taken out: without it an error about that place is not raised.
+The needless call is taken out. Safe where what is proven to be a tensor is moved, in one expression, to the very place
+at which it has just been put. Unsafe across statements and for places that may have changed, and where the first of two
+moves to different places is taken out: without it an error about that place is not raised.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
 from .chains import called, captured, method, receiver, statement
 from .detection import brief
 
@@ -67,7 +68,7 @@ def _needless(function: FunctionFacts, reg: Reg) -> Finding | None:
     if not target or subject is None or function.values[subject].kinds & MODULE:
         return None
     if target == _own(function, subject):
-        fix = _without(function, subject, reg, Safety.SAFE)
+        fix = _without(function, subject, reg, _proven(function, subject, subject, reg))
         return _finding(function, reg, "moves a tensor to where it is", fix)
     kept = _kept(function, reg, subject)
     if kept is not None and _place(function, kept) == target and target != "cpu":
@@ -86,14 +87,26 @@ def _needless(function: FunctionFacts, reg: Reg) -> Finding | None:
     if not before:
         return None
     if before == target:
-        plain = function.values[subject].kinds == TENSOR and "." not in target
-        fix = _without(function, subject, reg, Safety.SAFE if plain else Safety.UNSAFE)
+        fix = _without(function, subject, reg, _proven(function, subject, at, reg))
         return _finding(function, reg, "moves again what was put there just before", fix)
     inner = receiver(function, at)
     if method(function, at) not in _MOVERS or inner is None or "cpu" in (before, target):
         return None  # a round trip, or a tensor that is made elsewhere on purpose
     fix = _without(function, inner, at, Safety.UNSAFE)
     return _finding(function, reg, f"moves on what `{_call(function, at)}` has just moved", fix)
+
+
+def _proven(function: FunctionFacts, subject: Reg, first: Reg, reg: Reg) -> Safety:
+    """Safe where what is moved is proven to be a tensor, which `.to` gives back as it is where it is there already, and
+    the place is proven to be the same for `first`, the move or creation before, and now: it is spelled alike, and
+    nothing between can change what it means. It may then be anything: it has been taken once."""
+    call = function.code[reg]
+    assert isinstance(call, p.Call)
+    given = [*call.args, *(r for key, r in call.keywords if key != "non_blocking")]
+    if not proven.tensor(function, subject):
+        return Safety.UNSAFE
+    same = all(proven.unchanged(function, r, first + 1, r) for r in given)
+    return Safety.SAFE if same else Safety.UNSAFE
 
 
 def _kept(function: FunctionFacts, reg: Reg, subject: Reg) -> Reg | None:

@@ -65,6 +65,7 @@ _READERS = frozenset(
 )
 _COPIES = frozenset({"float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "type"})
 _MOST = 400  # blocks to look at; what is further is not looked at
+_KEY = re.compile(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$")
 _MOST_CODE = 4000  # instructions
 
 
@@ -272,7 +273,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if hint is None:
         return None
     start, end = function.span(hint)
-    before = re.search(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$", function.file.text[:start])
+    before = _KEY.search(function.file.text, function.file.spans.line_start(start), start)
     if before is None:
         return Fix("wait for the copy", Safety.UNSAFE, (Edit(start, end, "False"),))
     return Fix("wait for the copy", Safety.UNSAFE, (Edit(before.start(), end, ""),))

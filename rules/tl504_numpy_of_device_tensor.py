@@ -27,7 +27,8 @@ When it is fine
 
 Fix safety
 ----------
-Safe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before.
+Unsafe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before; but a handler may wait
+for the error, and what only has a method called `numpy` may have none called `cpu`.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def _methods(function: FunctionFacts) -> Iterator[tuple[Reg, Reg]]:
 
 
 def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
+    """`.cpu()` behind what is taken for a tensor. Never safe: who calls the function may wait for the error."""
     made = function.code[reg]
     if not isinstance(made, p.Load | p.Outer | p.Attr | p.Call | p.Subscript | p.Binary):
         return None
@@ -84,7 +86,7 @@ def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
     edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
     if isinstance(made, p.Binary) and (start, end) == function.span(reg):
         edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))
-    return Fix("copy it to the host first", Safety.SAFE, edits)
+    return Fix("copy it to the host first", Safety.UNSAFE, edits)
 
 
 RULE = Rule(
@@ -93,7 +95,7 @@ RULE = Rule(
     summary="`.numpy()` or a numpy function on a device tensor: it raises",
     category="mistake",
     default=True,
-    fix_safety=Safety.SAFE,
+    fix_safety=Safety.UNSAFE,
     since="0.1.0",
     examples=(
         Example(
@@ -116,6 +118,7 @@ import torch
 x = torch.ones(3).cuda()
 values = x.square().cpu().numpy()
 """,
+            unsafe=True,
         ),
     ),
     detect=detect,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import TENSOR
 from transferlint.knowledge.api import Effect
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
+from .arguments import added
 from .chains import called, method, receiver
 from .creating import outer
 from .importing import torch_name
 from .own_checks import looks
+from .statement_text import in_place
+from .truth_text import factor
 
 # The forms that give what went wrong back as a tensor (docs.pytorch.org torch.linalg), and where their result is.
 _FORMS = {
@@ -32,24 +37,28 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if function.file.spans.commented(start, end):
         return None
     if row.effect == Effect.VALIDATES:
-        return _trusted(function, made, end)
+        return _trusted(function, reg, made)
     torch, imports = torch_name(function, reg)
     name = called(function, reg)
     if not torch:
         return None
     if name == "torch.normal" and len(made.args) == 2 and not made.keywords:
-        text = _drawn(function, made, torch)
-        return Fix("draw from the standard normal distribution", Safety.UNSAFE, (*imports, Edit(start, end, text)))
+        if not function.values[made.args[1]].is_a(TENSOR):
+            return None
+        text = in_place(function, start, end, _drawn(function, made, torch))
+        plain = isinstance(function.code[made.args[1]], p.Load | p.Outer | p.Attr)
+        safety = Safety.UNSAFE if plain or text.startswith(f"{torch}.randn_like(") else Safety.DISPLAY
+        return Fix("draw from the standard normal distribution", safety, (*imports, Edit(start, end, text)))
     inner = receiver(function, reg)
     title = "do not look whether it went well"
     if method(function, reg) == "inverse" and inner is not None and not made.args:
         text = f"{torch}.linalg.inv_ex({outer(function, inner)}).inverse"
-        return Fix(title, Safety.UNSAFE, (*imports, Edit(start, end, text)))
+        return Fix(title, Safety.DISPLAY, (*imports, Edit(start, end, text)))
     if name not in _FORMS or any(key == "out" for key, _ in made.keywords):
         return None
     form, field = _FORMS[name]
     edits = (Edit(*function.span(made.function), f"{torch}.linalg.{form}"), Edit(end, end, f".{field}"))
-    return Fix(title, Safety.UNSAFE, (*imports, *edits))
+    return Fix(title, Safety.DISPLAY, (*imports, *edits))
 
 
 def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
@@ -60,14 +69,20 @@ def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
     like = {outer(function, call.args[0]) for call in calls if not call.keywords}
     if names == ["torch.zeros_like", "torch.ones_like"] and len(like) == 1 and len(calls) == 2:
         return f"{torch}.randn_like({like.pop()})"
-    return f"({mean} + ({std}) * {torch}.randn_like({std}))"
+    noise = f"{torch}.randn_like({std})"
+    scaled = noise if names[1] == "torch.ones_like" else f"{factor(function, made.args[1])} * {noise}"
+    centred = names[0] == "torch.zeros_like" or _zero(function, made.args[0])
+    return scaled if centred else f"{mean} + {scaled}"
 
 
-def _trusted(function: FunctionFacts, made: p.Call, end: int) -> Fix | None:
+def _zero(function: FunctionFacts, reg: Reg) -> bool:
+    made = function.code[reg]
+    return isinstance(made, p.Const) and type(made.value) in (int, float) and made.value == 0
+
+
+def _trusted(function: FunctionFacts, reg: Reg, made: p.Call) -> Fix | None:
     """`validate_args=False` among the arguments of a distribution."""
-    inside = function.file.text[: end - 1].rstrip()
-    if function.file.text[end - 1] != ")" or any(key == "validate_args" for key, _ in made.keywords):
+    if any(key == "validate_args" for key, _ in made.keywords):
         return None
-    lead = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
-    edit = Edit(len(inside), len(inside), f"{lead}validate_args=False")
-    return Fix("do not look at the arguments", Safety.UNSAFE, (edit,))
+    edit = added(function, reg, "validate_args=False")
+    return Fix("do not look at the arguments", Safety.DISPLAY, (edit,)) if edit is not None else None

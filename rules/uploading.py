@@ -7,27 +7,41 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, HOST_VALUE, TENSOR
+from transferlint.flow.values import ARRAY, CONTAINER, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import proven
+from .arguments import parses
+from .bindings import api
 from .chains import called
-from .creating import integer, outer, parses
+from .creating import integer, outer
 from .hoisting import hoist
 from .recreating import modernised
+from .rewriting import newline, switched
+from .widths import BYTES
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
-_LONG = 2**63
+_SMALL = 2**7  # what every type holds
 _TITLE = "fill it on the device"
 _NUMBERS = frozenset(
-    {"builtins.float", "builtins.int", "builtins.len", "builtins.bool", "math.pi", "math.e", "math.inf"}
+    {"builtins.float", "builtins.int", "builtins.len", "builtins.bool"}
+    | {f"{root}.{name}" for root in ("math", "numpy") for name in ("pi", "e", "inf", "nan")}
 )
+_ANNOTATIONS = frozenset({"int", "float", "bool"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+_DEEP = 8
 
 
 def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`torch.tensor(2.0, device=d)` to `torch.full((), 2.0, device=d)`: numbers alone, of a dtype that is the same.
-    Safe for what is a number for certain."""
+
+    Safe where it is proven that the value is a number of Python (`proven.number`), which both functions take alike
+    (`proven.representable`: one raises for what is too large, where the other gives inf or another error) and make the
+    same of in the type that is asked for (`_fits`), and that `torch` is torch (`api`). Its keywords mean the same in
+    both and stay where they are; whatever else `device` is, both refuse. No fix with `*`, `**` or any other keyword.
+    """
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or any(made.stars):
         return None
@@ -38,12 +52,43 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if "#" in function.file.text[start:end]:
         return None
-    callee = function.span(made.function)
-    edits = (
-        Edit(callee[0], callee[1], head.removesuffix("tensor") + "full"),
-        Edit(start, end, f"{shape}, {outer(function, value)}"),
-    )
+    if api(function, made.function) != "torch.tensor" or not _fits(function, made, value):
+        safety = Safety.UNSAFE
+    maker, content = _maker(function, shape, value, any(_typed(function, key, r) for key, r in made.keywords))
+    text = function.file.text
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    after = re.match(r"\s*,[ \t]*[\r\n]", text[end:])
+    if maker == "full" and made.keywords and not text[line:start].strip() and after is not None:
+        content = content.replace(f"{shape}, ", f"{shape},{newline(function)}{text[line:start]}", 1)
+    edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + maker), Edit(start, end, content))
     return Fix(_TITLE, safety, edits)
+
+
+def _typed(function: FunctionFacts, key: str, reg: Reg) -> bool:
+    """True for a dtype that is named, or that of a tensor: with `dtype=None` the number would say which one it is."""
+    made = function.code[reg]
+    owned = isinstance(made, p.Attr) and made.name == "dtype" and function.values[made.object].is_a(TENSOR)
+    return key == "dtype" and (owned or api(function, reg).startswith("torch."))
+
+
+def _maker(function: FunctionFacts, shape: str, value: Reg, typed: bool) -> tuple[str, str]:
+    """The function that fills, and its first arguments: `zeros` and `ones` where they give the same dtype."""
+    made = function.code[value]
+    number = made.value if isinstance(made, p.Const) else None
+    if number in (0, 1) and (typed or type(number) is float):
+        size = re.fullmatch(r"\((\w+),\)", shape)
+        return ("ones" if number else "zeros"), size[1] if size is not None else shape
+    return "full", f"{shape}, {outer(function, value)}"
+
+
+def _fits(function: FunctionFacts, made: p.Call, value: Reg) -> bool:
+    """True where the number is the same in the type that is asked for: none, one of those that both functions convert
+    to alike, or any, for a number that each of them holds."""
+    asked = dict(made.keywords).get("dtype")
+    if asked is None or api(function, asked).removeprefix("torch.") in BYTES:
+        return True
+    number = function.code[value]
+    return isinstance(number, p.Const) and type(number.value) in (int, bool) and 0 <= number.value < _SMALL
 
 
 def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety]:
@@ -57,9 +102,9 @@ def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety
     if isinstance(made, p.Sequence):
         if made.kind != "list" or len(made.items) != 1 or any(made.stars):
             return "", None, Safety.UNSAFE
-        how = _number(function, made.items[0], alone=False)
+        how = _number(function, made.items[0])
         return ("(1,)", made.items[0], how) if how is not None else ("", None, Safety.UNSAFE)
-    how = _number(function, reg, alone=True)
+    how = _number(function, reg)
     return ("()", reg, how) if how is not None else ("", None, Safety.UNSAFE)
 
 
@@ -76,25 +121,49 @@ def _countable(function: FunctionFacts, reg: Reg) -> bool:
     return integer(function, reg) or not value.kinds & (TENSOR | ARRAY | CONTAINER)
 
 
-def _number(function: FunctionFacts, reg: Reg, alone: bool) -> Safety | None:
-    """Safe for what is a number of Python for certain, unsafe for what may be one. What stands `alone` may as well be a
-    list, where nothing says that it is a number."""
+def _number(function: FunctionFacts, reg: Reg) -> Safety | None:
+    """Safe for what is a number of Python for certain, unsafe for what its annotation says is one; None for all else:
+    a list, a size or a tensor would be another tensor."""
     made = function.code[reg]
     if isinstance(made, p.Const):
-        if type(made.value) not in (int, float, bool):
-            return None
-        return None if type(made.value) is int and not -_LONG <= made.value < _LONG else Safety.SAFE
+        known = type(made.value) in (int, float, bool) and proven.representable(function, reg)
+        return Safety.SAFE if known else None
+    if proven.number(function, reg) and proven.representable(function, reg):
+        return Safety.SAFE
     if isinstance(made, p.Unary) and made.operator in ("-", "+"):
-        return _number(function, made.operand, alone)
+        how = _number(function, made.operand)
+        return Safety.UNSAFE if how is not None else None
     name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
     if name in _NUMBERS:
-        return Safety.SAFE
+        return Safety.UNSAFE
     value = function.values[reg]
     if value.kinds & (TENSOR | ARRAY | CONTAINER) or isinstance(made, p.Sequence | p.Collect | p.Mapping):
         return None
-    if value.kinds == HOST_VALUE and integer(function, reg):
-        return Safety.SAFE if not isinstance(made, p.Load) else Safety.UNSAFE
-    return Safety.UNSAFE if not alone or value.kinds == HOST_VALUE else None
+    return Safety.UNSAFE if _numeric(function, reg, _DEEP) else None
+
+
+def _numeric(function: FunctionFacts, reg: Reg, depth: int) -> bool:
+    """True for a number by all that is written: constants, annotations, and what is computed from numbers."""
+    made = function.code[reg]
+    if depth == 0:
+        return False
+    if isinstance(made, p.Const):
+        return type(made.value) in (int, float, bool)
+    if isinstance(made, p.Load):
+        given = next((one for one in function.function.parameters if one.slot == made.slot), None)
+        if given is not None and given.annotation not in _ANNOTATIONS:
+            return False
+        stores = [one.value for r in function.stores(made.slot) if isinstance(one := function.code[r], p.Store)]
+        known = all(_numeric(function, r, depth - 1) for r in stores) and len(stores) == len(function.stores(made.slot))
+        return known and (bool(stores) or given is not None)
+    if isinstance(made, p.Binary) and made.operator in _ARITHMETIC:
+        return _numeric(function, made.left, depth - 1) and _numeric(function, made.right, depth - 1)
+    if isinstance(made, p.Unary) and made.operator in ("-", "+"):
+        return _numeric(function, made.operand, depth - 1)
+    if isinstance(made, p.Choice):
+        return _numeric(function, made.body, depth - 1) and _numeric(function, made.orelse, depth - 1)
+    name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
+    return name in _NUMBERS or integer(function, reg)
 
 
 def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -106,10 +175,10 @@ def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         if loop.kind not in ("for", "while") or not invariance(function, region).holds(transfer.register, makes=True):
             break
         outermost = region
-    if outermost is None:
+    if outermost is None or switched(function, transfer.register, outermost, any_test=True):
         return None
     fix = hoist(function, transfer.register, outermost)
-    return fix and Fix("build it once, before the loop", Safety.UNSAFE, fix.edits)
+    return fix and Fix("build it once, before the loop", min(fix.safety, Safety.UNSAFE), fix.edits)
 
 
 def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -125,11 +194,8 @@ def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     start, end = function.file.spans.outer(function.function.nodes[made.args[0]])
     if value is None or not head.text.endswith("tensor"):
         return None
-    edits = (
-        Edit(head.start, head.end, head.text.removesuffix("tensor") + "full"),
-        Edit(start, end, f"{shape}, {outer(function, value)}"),
-        tail,
-    )
+    maker, content = _maker(function, shape, value, typed=True)
+    edits = (Edit(head.start, head.end, head.text.removesuffix("tensor") + maker), Edit(start, end, content), tail)
     return Fix(_TITLE, Safety.UNSAFE, edits)
 
 

@@ -90,6 +90,8 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
 @click.option("--output", "-o", "folder", type=click.Path(file_okay=False), default=FOLDER, help="Folder of the run.",
               show_default=True)  # fmt: skip
 @click.option("--html", is_flag=True, help="Write report.html to it as well.")
+@click.option("--lines", is_flag=True, help="Count how often each line of the program's own files runs, and print them "
+              "beside what crossed there.")  # fmt: skip
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but what failed.")
 @click.option("--fixed", is_flag=True, help="Run copies with and without the fixes, alternately, and compare them.")
@@ -102,6 +104,9 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
 def VERIFY(**given: Any) -> int:
     """Run SCRIPT (or -m MODULE) with its arguments, as Python would, and record every transfer and sync between host
     and device with its line, its bytes and how long it kept the host.
+
+    This executes the program, with everything that it does and with your rights, on a simulated accelerator too;
+    `check` only reads. Do not verify what you would not run.
 
     The program's own code is checked first. Then each finding gets a verdict: confirmed, partly, refuted or not
     reached; what crossed without a finding is missed. Without an accelerator the program runs on a simulated one, with
@@ -128,7 +133,7 @@ def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:
     """`verify --fixed`, which judges no findings and so takes nothing that rests on them."""
     from runtime_check import fixed
 
-    judging = ("findings", "fail_on", "max_blocked", "max_per_step", "baseline", "html")
+    judging = ("findings", "fail_on", "max_blocked", "max_per_step", "baseline", "html", "lines")
     misplaced = [name for name in judging if given.pop(name)]
     if misplaced:
         raise click.UsageError(f"--fixed compares two programs and takes no --{misplaced[0].replace('_', '-')}")

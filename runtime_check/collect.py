@@ -19,6 +19,7 @@ from typing import Protocol
 
 from runtime_check.draw import Draw
 from runtime_check.events import Event, Frame
+from runtime_check.leading import Leader
 from runtime_check.provenance import Provenance, Seen
 from runtime_check.records import OVERFLOW, Link, LinkKind, Missing, Outcome, RawEvent, Record, SiteRecord
 from runtime_check.sums import SiteSum, places_of
@@ -89,8 +90,7 @@ class Collector:
         self._threads: dict[str, str] = {}
         self._missing: tuple[Missing, ...] = ()
         self._events = self._overflow = self._step = 0
-        self._leader: object = None
-        self._others: set[object] = set()
+        self._leader = Leader()
         self.origin = self._clock()
         self._began = self.origin if self._window.first == 0 else 0
         self._ended = 0
@@ -279,21 +279,12 @@ class Collector:
 
     def _apply(self, mark: _Mark) -> None:
         if mark.kind == "step":
-            if self._counts(mark.subject):
+            if self._leader.ends(mark.subject):
                 self._step += 1
                 self._holds = self._window.holds(self._step)
                 self._at_boundary(mark.at)
         elif self._provenance is not None and isinstance(mark.subject, int):
             self._link(self._provenance.told(mark.kind, mark.subject, mark.at))
-
-    def _counts(self, source: object) -> bool:
-        """True where a step ends. A source that steps twice while the leading one does not takes the lead."""
-        if self._leader is None or source == self._leader or source in self._others:
-            self._leader = source
-            self._others.clear()
-            return True
-        self._others.add(source)
-        return False
 
     def _at_boundary(self, at: int) -> None:
         if self._provenance is not None:

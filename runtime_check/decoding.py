@@ -10,6 +10,7 @@ from runtime_check.records import (
     VERSION,
     Blocked,
     BusTime,
+    Counted,
     Executed,
     Header,
     Link,
@@ -48,6 +49,7 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
         "raw": lambda inner: RawEvent(**inner),
         "outcome": lambda inner: Outcome(**{**inner, "missing": tuple(Missing(**one) for one in inner["missing"])}),
         "profile": lambda inner: Profile(**{**inner, "copies": tuple(BusTime(**one) for one in inner["copies"])}),
+        "counted": lambda inner: Counted(inner["path"], tuple((int(a), int(b), int(c)) for a, b, c in inner["lines"])),
         "executed": lambda inner: Executed(inner["path"], tuple(int(line) for line in inner["lines"])),
     }
     make = makers.get(str(fields.get("record")))

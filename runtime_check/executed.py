@@ -12,43 +12,51 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.abc
-import importlib.machinery
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from types import CodeType, ModuleType
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
 from typing import Any
 
+from runtime_check import marking
+from runtime_check.line_counts import LineCounts
+
 MARK = "__transferlint_ran__"
+COUNT = "__transferlint_count__"
 Wanted = Mapping[str, Mapping[int, int]]  # real path -> any line of a finding's site -> the line the site starts on
 Note = Callable[[str, int], None]
 
 
 class ExecutedLines:
-    """Watches for the wanted lines: `sites` are (path, line, end line) of findings, 1-based and inclusive."""
+    """Watches for the wanted lines: `sites` are (path, line, end line) of findings, 1-based and inclusive. With
+    `counts`, the lines of its files are counted as well."""
 
-    def __init__(self, sites: Iterable[tuple[str, int, int]]) -> None:
+    def __init__(self, sites: Iterable[tuple[str, int, int]], counts: LineCounts | None = None) -> None:
         wanted: dict[str, dict[int, int]] = {}
         for file, line, end in sites:
             for number in range(line, max(line, end) + 1):
                 wanted.setdefault(os.path.realpath(file), {}).setdefault(number, line)
         self._wanted: Wanted = wanted
+        self._counts = counts
         self._watched: Wanted = {}
         self._seen: set[tuple[str, int]] = set()
         self._stop: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Watch from here on: call it before the program's code is compiled."""
-        if self._wanted:
-            stop = _monitor(self._wanted, self._note) if sys.version_info >= (3, 12) else self._import_marked()
+        monitored = sys.version_info >= (3, 12)
+        if self._counts is not None and monitored:
+            self._counts.start()
+        if self._wanted or (self._counts is not None and not monitored):
+            stop = _monitor(self._wanted, self._note) if monitored else self._import_marked()
             if stop is not None:
                 self._stop, self._watched = stop, self._wanted
 
     def stop(self) -> None:
         """Stop watching; code that was compiled with calls keeps them."""
         self._stop()
+        if self._counts is not None:
+            self._counts.stop()
 
     def lines(self) -> dict[str, set[int]]:
         """The lines that ran so far, by real path: of each site, the line that it starts on. Files of which none ran
@@ -60,11 +68,19 @@ class ExecutedLines:
 
     def compile(self, source: bytes, path: str) -> CodeType:
         """The code of a source file as `compile` makes it, watched where that takes other code. Raises SyntaxError."""
-        wanted = self._wanted.get(os.path.realpath(path))
+        file = os.path.realpath(path)
+        wanted = self._wanted.get(file, {})
+        counted = self._counts is not None and self._counts.wants(path)
         code: Any = source
-        if wanted and sys.version_info < (3, 12):
+        if (wanted or counted) and sys.version_info < (3, 12):
             tree: Any = compile(source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-            code = _marked(tree, path, wanted)
+
+            def calls(lines: range) -> Iterable[tuple[str, int]]:
+                yield from ((MARK, line) for line in lines if line in wanted)
+                if counted:
+                    yield COUNT, lines.start
+
+            code = marking.marked(tree, path, calls)
         made: CodeType = compile(code, path, "exec", dont_inherit=True)
         return made
 
@@ -73,7 +89,11 @@ class ExecutedLines:
 
     def _import_marked(self) -> Callable[[], None]:
         setattr(builtins, MARK, _marker(self._wanted, self._note))
-        finder = _Finder(frozenset(self._wanted), self.compile)
+        files = frozenset(self._wanted)
+        if self._counts is not None:
+            setattr(builtins, COUNT, self._counts.counting())
+            files |= self._counts.files()
+        finder = marking.Finder(files, self.compile)
         sys.meta_path.insert(0, finder)
         return lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None
 
@@ -124,92 +144,10 @@ def _marker(wanted: Wanted, note: Note) -> Callable[[str, int], None]:
     seen: set[tuple[str, int]] = set()
 
     def ran(path: str, line: int) -> None:
-        if (path, line) in seen or _compiling():
+        if (path, line) in seen or marking.compiling():
             return
         seen.add((path, line))
         file = os.path.realpath(path)
         note(file, wanted[file][line])
 
     return ran
-
-
-def _compiling() -> bool:
-    torch = sys.modules.get("torch")
-    compiler = getattr(torch, "compiler", None)  # absent while torch itself is being imported
-    return compiler is not None and bool(compiler.is_compiling())
-
-
-def _marked(tree: ast.Module, path: str, wanted: Mapping[int, int]) -> ast.Module:
-    """The tree with a call before each statement whose own lines (the header of one with a body) hold a wanted one."""
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                setattr(node, field, [part for one in block for part in _with_marks(one, path, wanted)])
-    return tree
-
-
-def _with_marks(statement: ast.stmt, path: str, wanted: Mapping[int, int]) -> Iterable[ast.stmt]:
-    for line in _own_lines(statement):
-        if line in wanted and not _must_be_first(statement):
-            # Where the name is gone (in a finalizer at the interpreter's end, in a process that was sent the function
-            # by value) the program must not notice.
-            call = f"try: {MARK}({path!r}, {line})\nexcept NameError: pass"
-            mark = ast.parse(call).body[0]
-            for node in ast.walk(mark):
-                if isinstance(node, (ast.stmt, ast.expr, ast.excepthandler)):
-                    ast.copy_location(node, statement)
-            yield mark
-    yield statement
-
-
-def _must_be_first(statement: ast.stmt) -> bool:
-    """Whether it is a docstring, or an import from `__future__`."""
-    if isinstance(statement, ast.ImportFrom):
-        return statement.module == "__future__"
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _own_lines(statement: ast.stmt) -> Iterable[int]:
-    """The lines of a statement without its body's."""
-    decorators = getattr(statement, "decorator_list", [])
-    first = min([statement.lineno, *(one.lineno for one in decorators)])
-    inner = getattr(statement, "body", None) or getattr(statement, "cases", None)
-    if not inner:
-        return range(first, (statement.end_lineno or first) + 1)
-    start = inner[0].pattern.lineno if hasattr(inner[0], "pattern") else inner[0].lineno
-    return range(first, max(start, first + 1))
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds modules as the finders after it do; those of the wanted files are then compiled by `compiled`."""
-
-    def __init__(self, files: frozenset[str], compiled: Callable[[bytes, str], CodeType]) -> None:
-        self._files = files
-        self._compiled = compiled
-        # Most imports are of other files: a look at the name alone is enough to leave them be.
-        self._names = frozenset(
-            Path(file).parent.name if Path(file).stem == "__init__" else Path(file).stem for file in files
-        )
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname.rpartition(".")[2] not in self._names:
-            return None
-        for finder in sys.meta_path:
-            found = None if finder is self else finder.find_spec(fullname, path, target)
-            if found is not None:
-                self._watch(found)
-                return found
-        return None
-
-    def _watch(self, spec: importlib.machinery.ModuleSpec) -> None:
-        loader: Any = spec.loader
-        origin = spec.origin
-        if (
-            isinstance(loader, importlib.machinery.SourceFileLoader)
-            and origin
-            and os.path.realpath(origin) in self._files
-        ):
-            vars(loader)["get_code"] = lambda _: self._compiled(loader.get_data(origin), origin)

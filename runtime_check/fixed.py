@@ -24,6 +24,7 @@ from runtime_check import checking, fixed_copy, fixed_outputs, fixed_run, fixed_
 from runtime_check.checking import CheckError
 from runtime_check.fixed_copy import CopyError, Listing
 from runtime_check.fixed_run import Place, Ran, RunError
+from transferlint import escaping
 
 DIFFERS, REFUSED = 1, 2
 
@@ -161,4 +162,4 @@ def _diff(listed: Listing, original: Path, fixed: Path) -> str:
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    click.echo(escaping.line(line), err=True)

@@ -9,6 +9,7 @@ from typing import Any
 from runtime_check.fixed_outputs import Compared
 from runtime_check.fixed_run import Ran
 from runtime_check.reports.units import count, duration
+from transferlint import escaping
 
 _WIDTH = 12
 
@@ -82,7 +83,7 @@ def render(found: Mapping[str, Any], runs: Mapping[str, Sequence[Ran]], quiet: b
     lines += [f"{'note':<{_WIDTH}}{note}" for note in found["notes"]]
     if not found["same"]:
         lines += _last_words(runs["fixed"])
-    return "\n".join(lines) + "\n"
+    return escaping.lines(lines)
 
 
 def _times(name: str, times: Mapping[str, Any], what: str) -> str:

@@ -24,6 +24,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
 from runtime_check import executed, plan, program
+from runtime_check.line_counts import LineCounts
 from runtime_check.plan import Plan, Status
 from runtime_check.program import NoProgram, Program
 
@@ -58,7 +59,9 @@ class Process:
         self._simulated = False
         self._code = 0
         self._end_now = os._exit
-        self._lines = executed.ExecutedLines(asked.sites)
+        counts = LineCounts(asked.root) if asked.lines and asked.root else None
+        self._lines = executed.ExecutedLines(asked.sites, counts)
+        self._counts = counts
 
     def run(self) -> None:
         """Run the program; raises what it raises, with the tracebacks that it would show."""
@@ -107,7 +110,7 @@ class Process:
         from runtime_check import recorder
 
         try:
-            started = recorder.start(self._asked, self._lines.lines)
+            started = recorder.start(self._asked, self._lines.lines, self._counts)
         except recorder.Refused as error:
             self.refuse(str(error))
             return

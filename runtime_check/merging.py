@@ -10,6 +10,7 @@ from pathlib import Path
 from runtime_check import records, sketch
 from runtime_check.records import (
     Blocked,
+    Counted,
     Executed,
     Link,
     LinkKind,
@@ -73,6 +74,7 @@ def merge(runs: Sequence[Run]) -> Run:
         _outcome(ordered),
         _executed(ordered),
         _profiles(ordered, numbers),
+        _counts(ordered),
     )
 
 
@@ -192,3 +194,14 @@ def _executed(runs: Sequence[Run]) -> tuple[Executed, ...]:
     for one in (one for run in runs for one in run.executed):
         lines.setdefault(one.path, set()).update(one.lines)
     return tuple(Executed(path, tuple(sorted(ran))) for path, ran in lines.items())
+
+
+def _counts(runs: Sequence[Run]) -> tuple[Counted, ...]:
+    """Executions and steps of all processes, added."""
+    rows: dict[str, dict[int, tuple[int, int]]] = {}
+    for one in (one for run in runs for one in run.counted):
+        into = rows.setdefault(one.path, {})
+        for line, count, steps in one.lines:
+            before = into.get(line, (0, 0))
+            into[line] = (before[0] + count, before[1] + steps)
+    return tuple(Counted(path, tuple((line, *found[line]) for line in sorted(found))) for path, found in rows.items())

@@ -21,7 +21,7 @@ class Plan:
 
     `folder` is absolute and holds everything that the run leaves; `sites` are (path, first line, last line) of the
     findings; `steps` is the window [first, end) of steps to record, an end of -1 for no end; the first `warmup` steps
-    are not counted.
+    are not counted. `lines`: how often each line below `root` ran is counted, too.
     """
 
     program: tuple[str, ...]
@@ -35,6 +35,7 @@ class Plan:
     ranks: int = 1
     root: str = ""
     started: str = ""
+    lines: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from runtime_check.records import Header, Profile
 if TYPE_CHECKING:
     from runtime_check.collect import Collector
     from runtime_check.cost import CostModel
+    from runtime_check.line_counts import LineCounts
     from runtime_check.profiled import Window
 
 Lines = Callable[[], Mapping[str, Iterable[int]]]
@@ -35,9 +36,9 @@ class Started:
     simulated: bool = False
 
 
-def start(asked: Plan, executed: Lines, parent: int = 0) -> Started:
-    """Start to record this process, in which torch has been imported. `parent` is the process of the program's that
-    spawned it, 0 for none. Raises Refused."""
+def start(asked: Plan, executed: Lines, counts: LineCounts | None = None, parent: int = 0) -> Started:
+    """Start to record this process, in which torch has been imported. `counts` are its counts of lines, where they are
+    wanted; `parent` is the process of the program's that spawned it, 0 for none. Raises Refused."""
     from runtime_check import collect, provenance, recording, session, spawned
     from runtime_check.hooks import calibration
     from runtime_check.hooks import device as devices
@@ -56,6 +57,7 @@ def start(asked: Plan, executed: Lines, parent: int = 0) -> Started:
     header = _header(asked, level, model is not None, device, parent)
     header = dataclasses.replace(header, overhead_ns=calibration.per_event(level != "guard"))
     written = recording.Recording(asked.folder, header, collector, executed)
+    written.counts = None if counts is None else counts.rows
     try:
         written.start()
     except OSError as error:
@@ -64,12 +66,15 @@ def start(asked: Plan, executed: Lines, parent: int = 0) -> Started:
     profiling = _profiling(asked, collector) if level == "profile" else None
     running = session.start(level, collector)
     watching = None if profiling is None else session.start("guard", profiling)
+    counting = None if counts is None else session.start("guard", counts)
     as_before = spawned.install(asked)
 
     def stop(code: int) -> None:
         as_before()
         if watching is not None:
             watching.stop()
+        if counting is not None:
+            counting.stop()
         running.stop()
         if profiling is not None:
             profiling.end()
@@ -115,6 +120,7 @@ def _simulated() -> tuple[CostModel, str]:
         simulation = simulate.start()
     except simulate.Refused as error:
         raise Refused(str(error)) from None
+    simulation.ends_at_once()  # by `launch.end`
     return cost.default(), simulation.device_name
 
 

@@ -21,13 +21,14 @@ from pathlib import Path
 from runtime_check import records
 from runtime_check.collect import Collector
 from runtime_check.merging import Folder, read_folder
-from runtime_check.records import Executed, Header, Outcome, Profile, Record
+from runtime_check.records import Counted, Executed, Header, Outcome, Profile, Record
 
 __all__ = ["Folder", "Recording", "read_folder"]
 
 _GROWTH = 4  # a file is written anew when it is so many times as long as it need be,
 _SMALLEST = 1 << 20  # and this many bytes
 Lines = Callable[[], Mapping[str, Iterable[int]]]
+Counts = Callable[[], Mapping[str, Mapping[int, tuple[int, int]]]]
 
 
 class Recording:
@@ -48,7 +49,8 @@ class Recording:
         interval: float = 0.5,
     ) -> None:
         self.header = header
-        self.profile: Profile | None = None  # to be written with the rest at the end
+        self.profile: Profile | None = None  # to be written with the rest at the end, as counts of lines are
+        self.counts: Counts | None = None
         self.problem = ""
         self.path = Path()
         self._folder = Path(folder)
@@ -152,7 +154,13 @@ class Recording:
         executed = self._written.values()
         outcome: Outcome = self._collector.outcome(status)
         profiles = () if self.profile is None else (self.profile,)
-        return (*self._collector.records(), *links, *self._collector.raw(), *executed, *profiles, outcome)
+        counted = self._counted()
+        return (*self._collector.records(), *links, *self._collector.raw(), *executed, *counted, *profiles, outcome)
+
+    def _counted(self) -> Iterable[Counted]:
+        found = {} if self.counts is None else self.counts()
+        for path, rows in sorted(found.items()):
+            yield Counted(path, tuple((line, count, steps) for line, (count, steps) in sorted(rows.items())))
 
     def _cannot(self, error: OSError) -> None:
         self.problem = f"{self.path}: not all of the run could be recorded: {error.strerror or error}"

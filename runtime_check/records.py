@@ -197,6 +197,14 @@ class Executed:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Counted:
+    """How often lines of the file `path` ran: (line, executions, distinct steps), the lines in order."""
+
+    path: str
+    lines: tuple[tuple[int, int, int], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class BusTime:
     """Copies of the record `site` in a profile: how many, and for how many nanoseconds they were on the bus."""
 
@@ -230,13 +238,14 @@ class Profile:
     problem: str = ""
 
 
-Record = SiteRecord | Link | RawEvent | Outcome | Executed | Profile
+Record = SiteRecord | Link | RawEvent | Outcome | Executed | Counted | Profile
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
     """One process's records, or several processes' as one. `truncated` says that the last line of a file was cut off
-    and left out; `outcome` is None where none was written; `executed` is empty where no lines were watched."""
+    and left out; `outcome` is None where none was written; `executed` is empty where no lines were watched, `counted`
+    where none were counted."""
 
     header: Header
     sites: tuple[SiteRecord, ...] = ()
@@ -246,11 +255,12 @@ class Run:
     outcome: Outcome | None = None
     executed: tuple[Executed, ...] = ()
     profiles: tuple[Profile, ...] = ()
+    counted: tuple[Counted, ...] = ()
 
     def records(self) -> tuple[Record, ...]:
         """All its records, in the order of a file."""
         outcome = () if self.outcome is None else (self.outcome,)
-        return (*self.sites, *self.links, *self.raw, *self.executed, *self.profiles, *outcome)
+        return (*self.sites, *self.links, *self.raw, *self.executed, *self.counted, *self.profiles, *outcome)
 
 
 def write(path: str | Path, run: Run) -> None:
@@ -299,6 +309,7 @@ def read(path: str | Path) -> Run:
         next((record for record in kept if isinstance(record, Outcome)), None),
         tuple(record for record in kept if isinstance(record, Executed)),
         tuple(record for record in kept if isinstance(record, Profile)),
+        tuple(record for record in kept if isinstance(record, Counted)),
     )
 
 
@@ -312,7 +323,7 @@ def _identity(record: Record) -> object:
         return RawEvent, record.slot
     if isinstance(record, Profile):
         return Profile, record.process
-    return (Executed, record.path) if isinstance(record, Executed) else Outcome
+    return (type(record), record.path) if isinstance(record, (Executed, Counted)) else Outcome
 
 
 _KINDS: Mapping[type, str] = types.MappingProxyType(
@@ -323,6 +334,7 @@ _KINDS: Mapping[type, str] = types.MappingProxyType(
         RawEvent: "raw",
         Outcome: "outcome",
         Executed: "executed",
+        Counted: "counted",
         Profile: "profile",
     }
 )

@@ -15,7 +15,9 @@ from multiprocessing import process, spawn
 from typing import Any
 
 from runtime_check import launch, plan
+from runtime_check.executed import ExecutedLines
 from runtime_check.hooks.patches import replace
+from runtime_check.line_counts import LineCounts
 from runtime_check.plan import Plan
 
 
@@ -66,13 +68,23 @@ class _Child:
         from runtime_check import recorder
 
         try:
-            started = recorder.start(self._asked, dict, parent=self._parent)
+            counts = self._count()
+            started = recorder.start(self._asked, dict, counts, self._parent)
         except Exception as error:  # the program goes on without us, and the run says so
             recorder.say_missing(self._asked, self._parent, " ".join(str(error).split()) or type(error).__name__)
             return
         self._stop, self._simulated = started.stop, started.simulated
         replace(process.BaseProcess, "_bootstrap", self._with_code)
         atexit.register(self._finish)
+
+    def _count(self) -> LineCounts | None:
+        """Counts of lines, where they are wanted: of this process from here on, and of what is compiled from here on
+        where that takes other code."""
+        if not (self._asked.lines and self._asked.root):
+            return None
+        counts = LineCounts(self._asked.root)
+        ExecutedLines((), counts).start()
+        return counts
 
     def _with_code(self, original: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(original)

@@ -21,6 +21,7 @@ from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
 from runtime_check.reports.units import count
 from runtime_check.verdicts import Judgement
+from transferlint import atomic, escaping
 
 FAILED, REFUSED = 1, 2
 _FINDINGS = "findings.json"
@@ -44,6 +45,7 @@ class Options:
     baseline: str | None
     folder: str
     html: bool
+    lines: bool
     color: bool | None
     quiet: bool
 
@@ -120,7 +122,7 @@ def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Ch
         started = datetime.datetime.now(datetime.timezone.utc).isoformat()
         asked = Plan(
             options.program, options.module, str(folder), options.level, sites, options.steps, options.warmup, rank,
-            ranks, str(root), started,
+            ranks, str(root), started, options.lines,
         )  # fmt: skip
         plan.write(folder, f"plan-{rank}", asked)
     except OSError as error:
@@ -240,10 +242,16 @@ def _rendered(shown: Shown, form: str, color: bool) -> str:
 
 
 def _written(path: Path, text: str) -> bool:
+    """Write a file whole, or leave what was there; what is no file (a pipe, a device) is written to."""
+    data = text.encode("utf-8", "backslashreplace")
     try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            atomic.write(path, data, None)
     except OSError as error:
-        _say(f"transferlint: {path}: cannot be written: {(error.strerror or str(error)).lower()}")
+        why = error.message if isinstance(error, atomic.WriteError) else f"not written: {error.strerror or error}"
+        _say(f"transferlint: {path}: {why}")
         return False
     return True
 
@@ -258,4 +266,4 @@ def _version() -> str:
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    click.echo(escaping.line(line), err=True)

@@ -1,8 +1,13 @@
-"""`python -m transferlint`."""
+"""`python -m transferlint`.
 
-from __future__ import annotations
+`-m` puts the current folder first among those that modules are imported from, and what is checked often lies there: it
+is taken out before anything else is imported, `from __future__` too.
+"""
 
 import sys
+
+if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    del sys.path[0]
 
 from transferlint.cli import main
 

@@ -120,6 +120,8 @@ def render(findings: Iterable[Finding], path: str, confidence: Confidence, conte
 def read(path: str) -> Baseline:
     """The baseline at a path. Raises SettingsError with one line that names the file where there is none."""
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise SettingsError(f"{path}: the baseline cannot be read: it is no file")
         with open(path, encoding="utf-8") as file:
             text = file.read()
     except FileNotFoundError:

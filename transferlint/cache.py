@@ -3,7 +3,8 @@
 An entry is found by the SHA-256 of the bytes, so that it holds wherever a file stands and whatever it is called, and
 none is ever out of date. It lies under a stamp of all that made it: Python, and the front end's own files.
 Entries are written whole or not at all, carry a checksum, and what cannot be read or written is made again: a damaged,
-full or read-only cache costs time and nothing else.
+full or read-only cache costs time and nothing else. The checksum is no proof of who wrote an entry, and `marshal` must
+not be given bytes of others (docs.python.org, library/marshal): a cache that others can write is not used (`unfit`).
 """
 
 from __future__ import annotations
@@ -13,23 +14,25 @@ import contextlib
 import hashlib
 import marshal
 import os
+import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from transferlint.gitignore import repository
 from transferlint.syntax import portable
-from transferlint.syntax.program import Program
+from transferlint.syntax.front_end import Parts
 from transferlint.syntax.suppressions import Suppression
 
 VARIABLE = "TRANSFERLINT_CACHE_DIR"
 _DIGEST = 16  # bytes
 _KEPT = 30 * 24 * 3600  # seconds
 _LOOKED_AFTER = ".pruned"
-
-Parts = tuple[Program, tuple[Suppression, ...], "array.array[int]", "array.array[int]", "array.array[int]"]
+_STAMP = re.compile(r"[0-9a-f]{20}")
 
 
 def folder(environment: Mapping[str, str]) -> str:
@@ -38,6 +41,23 @@ def folder(environment: Mapping[str, str]) -> str:
 
     base = environment.get(VARIABLE) or platformdirs.user_cache_dir("transferlint")
     return os.path.join(base, _stamp())
+
+
+def unfit(where: str, paths: Iterable[str]) -> str:
+    """Why the cache is not to be used when `paths` are checked, in words, "" where nothing speaks against it: whoever
+    wrote what is checked, or another user, could have written it."""
+    base = os.path.realpath(os.path.dirname(where))
+    for path in map(os.path.realpath, paths):
+        tree = repository(path) or path
+        if os.path.join(base, "").startswith(os.path.join(tree, "")):
+            return f"it lies in {tree}, which is checked"
+    try:
+        found = os.stat(base)
+    except OSError:  # not there yet
+        return ""
+    if hasattr(os, "getuid") and found.st_uid not in (0, os.getuid()):
+        return "it belongs to another user"
+    return "everybody can write to it" if found.st_mode & stat.S_IWOTH else ""
 
 
 def holds(where: str, data: bytes) -> bool:
@@ -68,6 +88,7 @@ def write(where: str, data: bytes, parts: Parts) -> None:
     content = marshal.dumps((portable.pack(program), rows, *(part.tobytes() for part in arrays)))
     entry = _entry(where, data)
     with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(where), mode=0o700, exist_ok=True)
         os.makedirs(os.path.dirname(entry), exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(entry))
         try:
@@ -90,7 +111,9 @@ def prune(where: str, now: float | None = None) -> None:
         with open(mark, "wb"):
             os.utime(mark, (now, now))
         for stamp in os.scandir(base):
-            if stamp.is_dir() and stamp.path != where and now - stamp.stat().st_mtime > _KEPT:
+            if not _STAMP.fullmatch(stamp.name) or not stamp.is_dir(follow_symlinks=False):
+                continue  # somebody else's: the folder may be one that the user named
+            if stamp.path != where and now - stamp.stat().st_mtime > _KEPT:
                 shutil.rmtree(stamp.path, ignore_errors=True)
         for shelf in os.scandir(where):
             for entry in os.scandir(shelf.path) if shelf.is_dir() else ():
@@ -107,10 +130,11 @@ def _stamp() -> str:
     """Changes whenever what makes entries does: Python, or a file of the front end."""
     made_by = [sys.version]
     syntax = os.path.join(os.path.dirname(os.path.abspath(__file__)), "syntax")
-    for file in sorted(os.scandir(syntax), key=lambda one: one.name):
-        if file.name.endswith(".py"):
-            about = file.stat()
-            made_by.append(f"{file.name} {about.st_size} {about.st_mtime_ns}")
+    for folder, _, names in sorted(os.walk(syntax)):
+        for name in sorted(names):
+            if name.endswith(".py"):
+                about = os.stat(os.path.join(folder, name))
+                made_by.append(f"{name} {about.st_size} {about.st_mtime_ns}")
     return hashlib.sha256("\n".join(made_by).encode()).hexdigest()[:20]
 
 

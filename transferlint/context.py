@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from transferlint.discovery import Target, walk
 from transferlint.flow.modules import ModuleIndex
+from transferlint.nearest import Nearest, common_folder
 from transferlint.reach import reach
-from transferlint.settings import Settings, common_folder
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
 # Beyond these a folder is no project (a home folder, a tree of checkouts): the files are then checked by themselves.
@@ -40,19 +40,19 @@ class Context:
 
 
 def around(
-    paths: Sequence[str], targets: Sequence[Target], settings: Settings, texts: Mapping[str, bytes] | None = None
+    paths: Sequence[str], targets: Sequence[Target], nearest: Nearest, texts: Mapping[str, bytes] | None = None
 ) -> Context:
     """The context of `targets`, which were found under `paths`; `texts` are the bytes of targets that are not on disk.
 
-    The project's folder is `settings.project_root`, or the nearest above all paths that has one of `MARKERS`, or the
-    deepest above all paths. Its files are named like the paths: absolute where one of these is, else relative to the
-    current folder.
+    The project's folder is the `project_root` of the settings, or the nearest above all paths that has one of
+    `MARKERS`, or the deepest above all paths. Its files are named like the paths: absolute where one of these is, else
+    relative to the current folder.
     """
-    root, marked = _root(paths, settings)
+    root, marked = _root(paths, nearest.top.project_root)
     limit = MAX_FILES if marked else MAX_FILES_UNMARKED
     start = root if any(os.path.isabs(path) for path in paths) else _relative(root)
     names = [target.path for target in targets]
-    found = [target.path for target in itertools.islice(walk(start, settings), limit + 1)]
+    found = [target.path for target in itertools.islice(walk(start, nearest), limit + 1)]
     if len(found) > limit:
         why = f"{start} has more than {limit:,} Python files: checked without the others"
         return Context(root, tuple(names), {}, (), note=why)
@@ -69,10 +69,10 @@ def around(
     return dataclasses.replace(project, others=others, users=users)
 
 
-def _root(paths: Sequence[str], settings: Settings) -> tuple[str, bool]:
+def _root(paths: Sequence[str], named: str) -> tuple[str, bool]:
     """The project's absolute folder, and whether somebody said that it is one."""
-    if settings.project_root:
-        return os.path.abspath(settings.project_root), True
+    if named:
+        return os.path.abspath(named), True
     folder = start = common_folder(paths)
     while True:
         if any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS):
@@ -83,9 +83,7 @@ def _root(paths: Sequence[str], settings: Settings) -> tuple[str, bool]:
         folder = above
 
 
-def _others(
-    targets: list[str], project: Context, texts: Mapping[str, bytes]
-) -> tuple[tuple[str, ...], frozenset[str]]:
+def _others(targets: list[str], project: Context, texts: Mapping[str, bytes]) -> tuple[tuple[str, ...], frozenset[str]]:
     """The files beside the targets that matter for them, in order, and those of them that use them."""
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from transferlint import selection
 from transferlint.discovery import Trouble
+from transferlint.layout import laid_out_fix
+from transferlint.line_length import line_length
 from transferlint.model import Finding, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
@@ -45,11 +47,22 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     found = counting
     if plan.known is not None:
         counting, hidden, keys = _fresh(facts, counting, firsts, quiet, plan)
-    new = tuple(sorted(counting, key=_order))
+    new = _laid_out(facts, sorted(counting, key=_order))
     ran = tuple(sorted(rule.code for rule, _ in firsts))
     asked = tuple(_on_purpose(facts, silencing, firsts, found, new)) if plan.quiet else ()
     notes = (*_malformed(facts.path, comments), *_cut(facts))
     return Checked(new, tuple(troubles), notes, tuple(keys), ran, hidden, asked)
+
+
+def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
+    """Findings whose fixes keep to the line length of the file's project."""
+    if not any(finding.fix for finding in found):
+        return tuple(found)
+    limit = line_length(facts.path, facts.text)
+    return tuple(
+        dataclasses.replace(finding, fix=laid_out_fix(facts.text, finding.fix, limit)) if finding.fix else finding
+        for finding in found
+    )
 
 
 def _on_purpose(

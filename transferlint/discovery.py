@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from transferlint import gitignore
+from transferlint.nearest import Nearest
 from transferlint.settings import Settings
 
 
@@ -36,11 +37,19 @@ class Trouble:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Notebook:
+    """A notebook in a folder that was walked: it is not checked."""
+
+    path: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """The files of a run, in order, and what could not be looked at."""
+    """The files of a run, in order, what could not be looked at, and (where there are no files) a remark on that."""
 
     targets: tuple[Target, ...]
     troubles: tuple[Trouble, ...]
+    note: str = ""
 
 
 class Exclusion:
@@ -53,6 +62,8 @@ class Exclusion:
 
     def below(self, start: str) -> Exclusion:
         """What counts below a folder that was named: not the patterns that cover the folder itself."""
+        if self.root.startswith(os.path.join(os.path.abspath(start), "")):
+            return self
         if not self.covers(start, is_folder=True):
             return self
         other = copy.copy(self)
@@ -72,32 +83,47 @@ class Exclusion:
         return self.spec.match_file(relative + ("/" if is_folder else ""))
 
 
-def discover(paths: Iterable[str], settings: Settings) -> Found:
-    """The files that `paths` stand for. Nothing is read but folders and ignore files; nothing is raised."""
-    exclusion = Exclusion(settings)
+def discover(paths: Iterable[str], nearest: Nearest) -> Found:
+    """The files that `paths` stand for. Nothing is read but folders, settings and ignore files; nothing is raised."""
     targets: list[Target] = []
     troubles: list[Trouble] = []
+    notebooks: list[Notebook] = []
     seen: set[str] = set()
+    paths = list(paths)
     for path in paths:
-        for item in _under(path, exclusion, settings):
+        for item in _under(path, nearest):
             if isinstance(item, Trouble):
                 troubles.append(item)
+                continue
+            if isinstance(item, Notebook):
+                notebooks.append(item)
                 continue
             real = os.path.realpath(item.path)
             if real not in seen:
                 seen.add(real)
                 targets.append(item)
-    return Found(tuple(targets), tuple(troubles))
+    folders = [_shown(path) for path in paths if os.path.isdir(path)]
+    note = _nothing(folders, len(notebooks)) if folders and not (targets or troubles) else ""
+    return Found(tuple(targets), tuple(troubles), note)
 
 
-def walk(folder: str, settings: Settings) -> Iterator[Target]:
+def _nothing(folders: list[str], notebooks: int) -> str:
+    """What is said of folders in which there is nothing to check."""
+    where = ", ".join(folders)
+    if not notebooks:
+        return f"no Python files in {where}"
+    many = f"{notebooks} notebook" + ("" if notebooks == 1 else "s")
+    return f"no Python files in {where}, only {many}, which cannot be checked yet: see `jupyter nbconvert`"
+
+
+def walk(folder: str, nearest: Nearest) -> Iterator[Target]:
     """The files below a folder, in order, found as they are asked for; what cannot be looked at is passed over."""
-    for item in _walk(folder, Exclusion(settings), settings.respect_gitignore):
+    for item in _walk(folder, nearest):
         if isinstance(item, Target):
             yield item
 
 
-def _under(path: str, exclusion: Exclusion, settings: Settings) -> Iterator[Target | Trouble]:
+def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]:
     shown = _shown(path)
     try:
         is_folder = os.path.isdir(path)
@@ -106,10 +132,11 @@ def _under(path: str, exclusion: Exclusion, settings: Settings) -> Iterator[Targ
     except (OSError, ValueError) as error:
         yield Trouble(shown, _why(error))
         return
-    if settings.force_exclude and exclusion.covers(path, is_folder):
+    settings = nearest.of(path)
+    if settings.force_exclude and Exclusion(settings).covers(path, is_folder):
         return
     if is_folder:
-        yield from _walk(path, exclusion, settings.respect_gitignore)
+        yield from _walk(path, nearest)
     elif path.endswith(".ipynb"):
         yield Trouble(shown, "is a notebook; notebooks cannot be checked yet, only Python source")
     elif not os.path.isfile(path):
@@ -118,8 +145,9 @@ def _under(path: str, exclusion: Exclusion, settings: Settings) -> Iterator[Targ
         yield Target(shown, named=True)
 
 
-def _walk(start: str, exclusion: Exclusion, respect_gitignore: bool) -> Iterator[Target | Trouble]:
-    exclusion = exclusion.below(start)
+def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]:
+    exclusions: dict[str, Exclusion] = {}
+    respect_gitignore = nearest.top.respect_gitignore
     above = gitignore.layers_above(os.path.abspath(start)) if respect_gitignore else ()
     in_repository = respect_gitignore and gitignore.repository(os.path.abspath(start)) is not None
     pending: list[tuple[str, gitignore.Layers]] = [(start, above)]
@@ -133,10 +161,14 @@ def _walk(start: str, exclusion: Exclusion, respect_gitignore: bool) -> Iterator
         except OSError as error:
             yield Trouble(_shown(folder), _why(error))
             continue
+        settings = nearest.of_folder(folder)
+        exclusion = exclusions.get(settings.source)
+        if exclusion is None:
+            exclusion = exclusions[settings.source] = Exclusion(settings).below(start)
         below = []
         for entry in ordered:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if not is_folder and not (entry.name.endswith(".py") and _is_file(entry)):
+            is_folder = _is_folder(entry)
+            if not is_folder and not (entry.name.endswith((".py", ".ipynb")) and _is_file(entry)):
                 continue
             path = entry.path
             if exclusion.covers(path, is_folder) or gitignore.ignores(layers, os.path.abspath(path), is_folder):
@@ -144,8 +176,15 @@ def _walk(start: str, exclusion: Exclusion, respect_gitignore: bool) -> Iterator
             if is_folder:
                 below.append((path, layers))
             else:
-                yield Target(_shown(path))
+                yield Target(_shown(path)) if entry.name.endswith(".py") else Notebook(_shown(path))
         pending.extend(reversed(below))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:  # gone, or not to be looked at
+        return False
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

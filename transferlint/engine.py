@@ -11,10 +11,12 @@ from transferlint import baseline, context, selection, steps, workers, writing
 from transferlint.discovery import Exclusion, Target, Trouble, discover
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
+from transferlint.nearest import Nearest
 from transferlint.pipeline import check_bytes, check_file
 from transferlint.plan import UNPARSABLE, Outcome, Plan, internal
-from transferlint.reach import reach
+from transferlint.reach import Reach
 from transferlint.registry import Registry
+from transferlint.scopes import Scopes
 from transferlint.settings import Settings
 from transferlint.steps import Prepared
 from transferlint.syntax import collector
@@ -93,18 +95,22 @@ def plan_for(
     )
 
 
-def check_paths(paths: Iterable[str], settings: Settings, plan: Plan, progress: Progress) -> Result:
-    """Discover and check; `progress` hears how it goes.
+def check_paths(
+    paths: Iterable[str], settings: Settings, plan: Plan, progress: Progress, scopes: Scopes | None = None
+) -> Result:
+    """Discover and check; `progress` hears how it goes. `scopes` has other settings and plans for some files, None for
+    the same everywhere.
 
     Where files were changed, all are checked again, and changed again, until nothing changes: what was changed in one
     file may matter for another, and only then are the findings those of the project as it is now. A file that could
     not be written is left alone from then on.
     """
     paths = tuple(paths)
+    scopes = scopes or Scopes(Nearest(settings), plan)
     results: list[Result] = []
     given_up: dict[str, Trouble] = {}
     while not results or (results[-1].changed and plan.write and plan.changes and len(results) < _PASSES):
-        results.append(_pass(paths, settings, plan, progress, given_up))
+        results.append(_pass(paths, settings, scopes, progress, given_up))
     last = results[-1]
     return dataclasses.replace(
         last,
@@ -117,77 +123,96 @@ def check_paths(paths: Iterable[str], settings: Settings, plan: Plan, progress: 
 
 
 def _pass(
-    paths: tuple[str, ...], settings: Settings, plan: Plan, progress: Progress, given_up: dict[str, Trouble]
+    paths: tuple[str, ...], settings: Settings, scopes: Scopes, progress: Progress, given_up: dict[str, Trouble]
 ) -> Result:
     """Check all once, and write what is to be written; `given_up` are the files that could not be, and gets more."""
-    files = discover(paths, settings)
-    ignored = _PerFile(settings)
-    jobs = [workers.Job(index, target, ignored.of(target.path)) for index, target in enumerate(files.targets)]
+    files = discover(paths, scopes.nearest)
+    jobs = [_job(index, target, scopes) for index, target in enumerate(files.targets)]
+    write = scopes.plans[0].write
+    barred = writing.outside(paths, files.targets)
+    if write and scopes.plans[0].changes:
+        writing.sweep(files.targets)
     if settings.context == "file" or not jobs:
         progress.begin(len(jobs))
-        check = functools.partial(_check, plan=plan)
+        check = functools.partial(_check, plans=tuple(scopes.plans))
         outcomes = workers.run(jobs, check, _died, settings.jobs, progress.advance)
-        if plan.write:
-            outcomes = writing.written(outcomes, lambda path: "", given_up)
-        return _gathered(outcomes, plan, files.troubles)
-    around = context.around(paths, files.targets, settings)
-    beside = enumerate(around.others, start=len(jobs))
-    plan = dataclasses.replace(plan, whole=not around.note)
-    reading = [*jobs, *(workers.Job(index, Target(path), wanted=False) for index, path in beside)]
+        if write:
+            outcomes = writing.written(outcomes, barred, given_up)
+        return _gathered(outcomes, scopes, scopes.plans, files.troubles, files.note)
+    around = context.around(paths, files.targets, scopes.nearest)
+    reading = [*jobs, *_beside(len(jobs), around, scopes)]
+    plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
     progress.begin(len(reading) + len(jobs))
     with collector.paused():
-        prepare = functools.partial(_prepare, plan=plan)
+        prepare = functools.partial(_prepare, plans=plans)
         prepared = workers.run(reading, prepare, _lost, settings.jobs, progress.advance)
-        outcomes = _check_prepared(prepared, jobs, around, plan, settings.jobs, progress.advance)
-    if plan.write and any(outcome.data for outcome in outcomes):
-        outcomes = writing.written(outcomes, _rests_on(prepared, around), given_up)
-    return _gathered(outcomes, plan, files.troubles, around.note)
+        outcomes = _check_prepared(prepared, reading, jobs, around, plans, settings.jobs, progress.advance)
+    if write and any(outcome.data for outcome in outcomes):
+        rests_on = _rests_on(prepared, around)
+        outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
+    return _gathered(outcomes, scopes, plans, files.troubles, around.note)
 
 
-def check_stdin(path: str, data: bytes, settings: Settings, plan: Plan) -> tuple[Result, Outcome]:
+def check_stdin(
+    path: str, data: bytes, settings: Settings, plan: Plan, scopes: Scopes | None = None
+) -> tuple[Result, Outcome]:
     """Check text from standard input as if it stood in `path`; the outcome holds the fixed text. Nothing is written."""
     plan = dataclasses.replace(plan, write=False)
+    scopes = scopes or Scopes(Nearest(settings), plan)
     note = ""
     if settings.force_exclude and Exclusion(settings).covers(path):
         outcome = Outcome(path)
     elif settings.context == "file" or not path.endswith(".py"):
-        ignored = _PerFile(settings).of(path)
+        ignored = scopes.ignored(path)
         alone = dataclasses.replace(plan, whole=False)
         outcome = workers.deep(lambda: check_bytes(path, data, alone, ignored))
     else:
-        job = workers.Job(0, Target(path), _PerFile(settings).of(path))
-        around = context.around((path,), (job.target,), settings, {path: data})
-        others = [workers.Job(index, Target(other), wanted=False) for index, other in enumerate(around.others)]
+        job = _job(0, Target(path), scopes)
+        around = context.around((path,), (job.target,), scopes.nearest, {path: data})
+        others = _beside(1, around, scopes)
+        plans = (plan, *scopes.plans[1:])
         with collector.paused():
             prepared = [workers.deep(lambda: steps.prepare_bytes(path, data, plan, job.ignored))]
-            prepare = functools.partial(_prepare, plan=plan)
+            prepare = functools.partial(_prepare, plans=plans)
             prepared += workers.run(others, prepare, _lost, settings.jobs, _nobody)
-            (outcome,) = _check_prepared(prepared, [job], around, plan, 1, _nobody)
+            (outcome,) = _check_prepared(prepared, [job, *others], [job], around, plans, 1, _nobody)
         note = around.note
-    return _gathered([outcome], plan, (), note), outcome
+    return _gathered([outcome], scopes, [plan], (), note), outcome
+
+
+def _job(index: int, target: Target, scopes: Scopes, wanted: bool = True) -> workers.Job:
+    ignored = scopes.ignored(target.path) if wanted else ()
+    return workers.Job(index, target, ignored, wanted, scopes.of(target.path))
+
+
+def _beside(first: int, around: context.Context, scopes: Scopes) -> list[workers.Job]:
+    """The files that are only read, numbered from `first` on."""
+    return [_job(index, Target(path), scopes, wanted=False) for index, path in enumerate(around.others, start=first)]
 
 
 def _check_prepared(
     prepared: Sequence[Prepared],
+    reading: Sequence[workers.Job],
     jobs: Sequence[workers.Job],
     around: context.Context,
-    plan: Plan,
+    plans: Sequence[Plan],
     count: int,
     done: workers.Done,
 ) -> list[Outcome]:
-    """The second step for `jobs`, with which `prepared` begins; all of it is the project's. Where that cannot be put
-    together, the files are checked each by itself."""
+    """The second step for `jobs`, with which `reading` begins; what was `prepared` of all that was read is the
+    project's. Where that cannot be put together, the files are checked each by itself."""
     project = None
     troubles: tuple[Trouble, ...] = ()
     try:
         if any(one.program for one in prepared):
             entered = around.users | {job.target.path for job in jobs}
-            project = workers.deep(lambda: steps.linked(prepared, around.index(), plan, entered))
+            own = {job.target.path: plans[job.scope].options for job in reading if job.scope}
+            project = workers.deep(lambda: steps.linked(prepared, around.index(), plans[0], entered, own))
     except Exception as error:  # a defect of ours must not end the run
         troubles = (internal("the project", around.root, error),)
-        plan = dataclasses.replace(plan, whole=False)
+        plans = [dataclasses.replace(plan, whole=False) for plan in plans]
     checking = [job for job in jobs if prepared[job.index].outcome is None]
-    task = functools.partial(_check_one, prepared=prepared, plan=plan, project=project)
+    task = functools.partial(_check_one, prepared=prepared, plans=plans, project=project)
     checked = workers.run(checking, task, _died, count, done, shares=True)
     done(len(jobs) - len(checking))
     outcomes = {job.index: outcome for job, outcome in zip(checking, checked, strict=False)}
@@ -196,30 +221,33 @@ def _check_prepared(
 
 
 def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable[[str], str]:
-    """For a path, a file that changed on disk since it was read and that matters for it; "" for none."""
+    """For a path, why it is not to be written, where a file that matters for it changed since it was read; else ""."""
     known = [one for one in prepared if one.stamp != writing.NO_STAMP]
     changed = [one.path for one in known if writing.stamp_of(one.path) != one.stamp]
     if not changed:
         return lambda path: ""
-    sources = context.sources(around.files)
+    reach = Reach(context.sources(around.files), around.index())
 
     def look(path: str) -> str:
-        near = reach([path], sources, around.index())
-        return next((other for other in changed if other in near.users or other in near.used), "")
+        near = reach.of([path])
+        other = next((other for other in changed if other in near.users or other in near.used), "")
+        return f"not written: {other}, on which its findings rest, changed while it was checked" if other else ""
 
     return look
 
 
-def _check(job: workers.Job, plan: Plan) -> Outcome:
-    return check_file(job.target, plan, job.ignored)
+def _check(job: workers.Job, plans: Sequence[Plan]) -> Outcome:
+    return check_file(job.target, plans[job.scope], job.ignored)
 
 
-def _prepare(job: workers.Job, plan: Plan) -> Prepared:
-    return steps.prepare(job.target, plan, job.ignored, job.wanted)
+def _prepare(job: workers.Job, plans: Sequence[Plan]) -> Prepared:
+    return steps.prepare(job.target, plans[job.scope], job.ignored, job.wanted)
 
 
-def _check_one(job: workers.Job, prepared: Sequence[Prepared], plan: Plan, project: Project | None) -> Outcome:
-    return steps.check_prepared(prepared[job.index], plan, job.ignored, project)
+def _check_one(
+    job: workers.Job, prepared: Sequence[Prepared], plans: Sequence[Plan], project: Project | None
+) -> Outcome:
+    return steps.check_prepared(prepared[job.index], plans[job.scope], job.ignored, project)
 
 
 def _died(job: workers.Job) -> Outcome:
@@ -235,26 +263,14 @@ def _nobody(count: int) -> None:
     """Hears how far a run is, and tells nobody."""
 
 
-class _PerFile:
-    """The selectors that `per-file-ignores` names for a path; patterns as in `exclude`."""
-
-    def __init__(self, settings: Settings) -> None:
-        empty = dataclasses.replace(settings, exclude=(), extend_exclude=())
-        self.rows = [
-            (Exclusion(dataclasses.replace(empty, exclude=(pattern,))), codes)
-            for pattern, codes in settings.per_file_ignores
-        ]
-
-    def of(self, path: str) -> tuple[str, ...]:
-        return tuple(code for pattern, codes in self.rows if pattern.covers(path) for code in codes)
-
-
-def _gathered(outcomes: Iterable[Outcome], plan: Plan, troubles: Sequence[Trouble], note: str = "") -> Result:
-    outcomes = list(outcomes)
+def _gathered(
+    outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan], troubles: Sequence[Trouble], note: str = ""
+) -> Result:
+    troubles = [*scopes.troubles(), *troubles]
     notes = [note] if note else []
     found = [finding for outcome in outcomes for finding in outcome.findings]
     return Result(
-        findings=(*found, *_stale(outcomes, plan)),
+        findings=(*found, *_stale(outcomes, scopes, plans)),
         fixed=tuple(finding for outcome in outcomes for finding in outcome.fixed),
         troubles=(*troubles, *(trouble for outcome in outcomes for trouble in outcome.troubles)),
         files=len(outcomes),
@@ -268,11 +284,16 @@ def _gathered(outcomes: Iterable[Outcome], plan: Plan, troubles: Sequence[Troubl
     )
 
 
-def _stale(outcomes: Sequence[Outcome], plan: Plan) -> Iterator[Finding]:
-    """The entries of the baseline that nothing answers to any more, where this run would have found what they know."""
-    known = plan.known
-    if known is None or all(rule.code != baseline.STALE[0] for rule in plan.rules):
-        return
-    comparable = plan.min_confidence <= known.confidence and plan.whole == (known.context == "project")
-    ran = ((outcome.path, code) for outcome in outcomes for code in outcome.ran) if comparable else ()
-    yield from known.stale((key for outcome in outcomes for key in outcome.known), ran)
+def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan]) -> Iterator[Finding]:
+    """The entries of baselines that nothing answers to any more, where this run would have found what they know."""
+    planned = [(outcome, plans[scopes.of(outcome.path)]) for outcome in outcomes]
+    for known in {id(plan.known): plan.known for plan in plans if plan.known is not None}.values():
+        own = [(outcome, plan) for outcome, plan in planned if plan.known is known]
+        ran = ((outcome.path, code) for outcome, plan in own if _comparable(plan, known) for code in outcome.ran)
+        if any(rule.code == baseline.STALE[0] for plan in plans if plan.known is known for rule in plan.rules):
+            yield from known.stale((key for outcome, _ in own for key in outcome.known), ran)
+
+
+def _comparable(plan: Plan, known: baseline.Baseline) -> bool:
+    """Whether a run finds what the run found that wrote the baseline."""
+    return plan.min_confidence <= known.confidence and plan.whole == (known.context == "project")

@@ -1,4 +1,4 @@
-"""Edits to text, in rounds until nothing changes, and text to disk without ever leaving half a file.
+"""Edits to text, in rounds until nothing changes.
 
 A fix is applied whole or not at all. Two fixes whose edits touch the same text are never applied in one round: the
 second waits, is computed anew from the changed text, and mostly is gone by then. Nothing is kept that does not parse.
@@ -6,26 +6,13 @@ second waits, is computed anew from the changed text, and mostly is gone by then
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
-import stat
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
+from transferlint.layout import laid_out
 from transferlint.model import Edit, Finding, Fix, Safety
 
 Check = Callable[[str], "list[Finding]"]
-
-
-class FixError(OSError):
-    """A file could not be written; it is as it was. `message` is one line, without the path."""
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(message)
-        self.path = path
-        self.message = message
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,12 +39,15 @@ class _Round:
     refused: tuple[tuple[Finding, str], ...]
 
 
-def fix_text(path: str, text: str, check: Check, unsafe: bool, limit: int = 50) -> FixOutcome:
+def fix_text(
+    path: str, text: str, check: Check, unsafe: bool, limit: int = 50, line_length: int = 0
+) -> FixOutcome:
     """Apply the allowed fixes of what `check` finds, and of what it finds then, until nothing changes.
 
     `text` is decoded and without a byte order mark, its line ends as in the file; `check` maps such a text to the
     findings that count (selected and not suppressed), of which those at `path` are fixed. `unsafe` allows fixes that a
-    person should look at; fixes that are only shown are never applied. At most `limit` rounds.
+    person should look at; fixes that are only shown are never applied. At most `limit` rounds. Lines that several fixes
+    together make longer than `line_length` are wrapped (0: they are not).
     """
     fixed: list[Finding] = []
     refused: list[str] = []
@@ -75,7 +65,7 @@ def fix_text(path: str, text: str, check: Check, unsafe: bool, limit: int = 50) 
         candidates = open_fixes()
         if not candidates:
             break
-        made = _one_round(text, candidates, strict)
+        made = _one_round(text, candidates, strict, line_length)
         for finding, reason in made.refused:
             barred.add(_key(finding))
             refused.append(_refusal(finding, reason))
@@ -116,85 +106,28 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join(pieces) + text[position:]
 
 
-def write_atomically(path: str | Path, data: bytes, expected: bytes | None) -> None:
-    """Replace the content of `path`, which must still be `expected`, by `data`: the old file or the new, never a half.
-
-    With `expected` None the content does not matter, nor whether there is a file. Writes beside the file, keeps its
-    permissions and owner, and follows symbolic links, so that the link stays one. Raises FixError where the file
-    changed meanwhile, is read-only, or cannot be written; then nothing was changed.
-    """
-    name = os.fspath(path)
-    try:
-        target = os.path.realpath(name)
-        if expected is None and not os.path.exists(target):
-            return _replace(name, target, 0o666 & ~_umask(), data, None)
-        found = os.stat(target)
-        mode = stat.S_IMODE(found.st_mode)
-        # Replacing needs only a writable folder; a file that was made read-only is meant to stay as it is.
-        if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
-            raise FixError(name, "not written: the file is read-only")
-        _replace(name, target, mode, data, expected, found)
-    except FixError:
-        raise
-    except OSError as error:
-        raise FixError(name, f"not written: {error.strerror or error}") from error
-
-
-def _umask() -> int:
-    """What this process takes away from the permissions of new files; there is no way to ask without setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _replace(
-    name: str, target: str, mode: int, data: bytes, expected: bytes | None, before: os.stat_result | None = None
-) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".transferlint-", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        _give_back(temporary, before)
-        os.chmod(temporary, mode)
-        # As late as possible: between this comparison and the replacement an editor's save would be lost.
-        if expected is not None and Path(target).read_bytes() != expected:
-            raise FixError(name, "not written: the file changed while it was checked")
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _give_back(temporary: str, before: os.stat_result | None) -> None:
-    """Let a new file belong to whom the old one belongs, where the system allows it."""
-    if before is None or not hasattr(os, "chown"):
-        return
-    now = os.stat(temporary)
-    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        with contextlib.suppress(OSError):
-            os.chown(temporary, before.st_uid, before.st_gid)
-
-
-def _one_round(text: str, candidates: Sequence[Finding], strict: bool) -> _Round:
+def _one_round(text: str, candidates: Sequence[Finding], strict: bool, line_length: int) -> _Round:
     """Apply as many candidates as fit together. Where one of them breaks the text, find out which."""
     chosen, refused = _choose(text, candidates)
     if not chosen:
         return _Round(text, (), tuple(refused))
-    made = apply_edits(text, _edits(chosen))
+
+    def applied(findings: Sequence[Finding]) -> str:
+        edits = _edits(findings)
+        return apply_edits(text, laid_out(text, edits, line_length) if line_length and len(findings) > 1 else edits)
+
+    made = applied(chosen)
     if _problem(made, strict) == "":
         return _Round(made, tuple(chosen), tuple(refused))
     kept: list[Finding] = []
     made = text
     for finding in chosen:
-        tried = apply_edits(text, _edits([*kept, finding]))
+        tried = applied([*kept, finding])
         if _problem(tried, strict) == "":
             kept.append(finding)
             made = tried
-        elif problem := _problem(apply_edits(text, _edits([finding])), strict):
-            refused.append((finding, f"the result is not Python ({problem})"))
+        elif problem := _problem(applied([finding]), strict):
+            refused.append((finding, f"the text it makes is not valid Python, {problem}"))
     return _Round(made, tuple(kept), tuple(refused))
 
 
@@ -239,7 +172,7 @@ def _problem(text: str, strict: bool) -> str:
     try:
         libcst.parse_module(text)
     except libcst.ParserSyntaxError as error:
-        return f"line {error.raw_line}: {error.message.splitlines()[0]}"
+        return f"at line {error.raw_line} of it"
     except RecursionError:
         return "nested too deeply"
     return _refusal_of_compiler(text) if strict else ""
@@ -255,7 +188,7 @@ def _refusal_of_compiler(text: str) -> str:
             warnings.simplefilter("ignore")
             compile(text, "text", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return f"line {error.lineno}: {error.msg}"
+        return f"at line {error.lineno} of it: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
         return " ".join(str(error).split()) or type(error).__name__
     return ""

@@ -6,6 +6,8 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
+from transferlint import wildcards
+
 if TYPE_CHECKING:
     import pathspec
 
@@ -66,6 +68,8 @@ def ignores(layers: Layers, path: str, is_folder: bool) -> bool:
 
 def _read(path: str, folder: str) -> Layers:
     try:
+        if not os.path.isfile(path):  # a pipe or a device would never end
+            return ()
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()
     except OSError:
@@ -75,11 +79,14 @@ def _read(path: str, folder: str) -> Layers:
 
 
 def compiled(lines: list[str]) -> pathspec.GitIgnoreSpec:
-    """Patterns in the manner of `.gitignore`; a line that git could not read either is left out."""
+    """Patterns in the manner of `.gitignore`; a line that git could not read either is left out, and so is one with so
+    many wildcards that matching it would take forever: more is checked then, and not less."""
     import pathspec
 
     good: list[str] = []
-    for line in lines:
+    for line in map(wildcards.plain, lines):
+        if wildcards.too_many(line):
+            continue
         try:
             pathspec.GitIgnoreSpec.from_lines([line])
         except ValueError:
@@ -91,7 +98,7 @@ def compiled(lines: list[str]) -> pathspec.GitIgnoreSpec:
 def _git_folder(root: str) -> str:
     """The `.git` folder; in a linked work tree the shared one that holds `info/`."""
     entry = os.path.join(root, ".git")
-    if os.path.isdir(entry):
+    if not os.path.isfile(entry):
         return entry
     try:
         with open(entry, encoding="utf-8") as file:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from transferlint import selection
 from transferlint.detecting import detected
 from transferlint.discovery import Target, Trouble
+from transferlint.line_length import line_length
 from transferlint.model import Finding, Site
 from transferlint.plan import UNPARSABLE, Checked, Outcome, Plan, internal
 from transferlint.screen import worth_analysing
@@ -54,16 +55,13 @@ def check_text(
     path: str, text: str, plan: Plan, ignored: tuple[str, ...] = (), project: Project | None = None
 ) -> Checked:
     """The findings of a text that are not suppressed and sure enough. Raises SourceError where it is not Python."""
-    from transferlint.syntax.source import Source, SourceError, parse
+    from transferlint.syntax import front_end
+    from transferlint.syntax.portable import FrozenSpans
+    from transferlint.syntax.source import Source, SourceError
 
-    tree = parse(Source(path, text, "utf-8", False))
     try:
-        from transferlint.syntax import lower, spans, suppressions
-
-        program = lower.lower(tree, path)
-        positions = spans.Spans(tree, text)
-        facts = facts_of(path, text, program, positions, plan, project)
-        comments = suppressions.find(text, tree, positions)
+        program, comments, *offsets = front_end.read(Source(path, text, "utf-8", False), plan.front_end)
+        facts = facts_of(path, text, program, FrozenSpans(text, *offsets), plan, project)
     except SourceError:
         raise
     except Exception as error:
@@ -110,6 +108,11 @@ def finished(
     )
     if not (plan.changes and checked.findings):
         return outcome
+    from transferlint.syntax import front_end
+
+    uneditable = front_end.refusal(source) if plan.silence is not None or any(f.fix for f in checked.findings) else ""
+    if uneditable:
+        return dataclasses.replace(outcome, notes=(*outcome.notes, f"{source.path}: nothing is changed: {uneditable}"))
 
     def check(text: str) -> list[Finding]:
         if text == source.text:
@@ -131,7 +134,8 @@ def finished(
     elif any(finding.fix for finding in checked.findings):
         from transferlint import fixes
 
-        fixed = fixes.fix_text(source.path, source.text, check, plan.unsafe)
+        width = line_length(source.path, source.text)
+        fixed = fixes.fix_text(source.path, source.text, check, plan.unsafe, line_length=width)
         notes = (*checked.notes, *(f"{source.path}: {line}" for line in fixed.refused))
         made = dataclasses.replace(outcome, findings=fixed.remaining, fixed=fixed.fixed, text=fixed.text, notes=notes)
     else:
@@ -162,9 +166,23 @@ def unified_diff(path: str, before: str, after: str) -> str:
     """The change of a text as a unified diff that `patch` and `git apply` take; lines end at "\\n" alone."""
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
     shown = []
-    for line in difflib.unified_diff(old, new, fromfile=path, tofile=path):
+    name = _name_in_diff(path)
+    for line in difflib.unified_diff(old, new, fromfile=name, tofile=name):
         shown.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
     return "".join(shown)
+
+
+def _name_in_diff(path: str) -> str:
+    """A path as git writes it in a diff: within quotes where it holds what would end the line, or a quote
+    (git-config, `core.quotePath`)."""
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return path
+    plain = {ord('"'): '\\"', ord("\\"): "\\\\"}
+    try:
+        data = path.encode("utf-8", "surrogateescape")  # bytes that are no text
+    except UnicodeEncodeError:  # half of a pair, as Windows allows it in names
+        data = path.encode("utf-8", "surrogatepass")
+    return '"' + "".join(plain.get(c) or (chr(c) if 32 <= c < 127 else f"\\{c:03o}") for c in data) + '"'
 
 
 def unparsable(error: SourceError, text: str, path: str, plan: Plan, ignored: tuple[str, ...]) -> Outcome:

@@ -24,7 +24,8 @@ class Plan:
     are; `diff` asks for the change of each as a unified diff. `usual` are the codes of the installed rules that are on
     by default, None for those of `rules`. `whole` says that files are seen within their project. `silence` is the
     reason with which every finding is to be suppressed by a comment, None where none is. `known` is the baseline,
-    `cache` the folder of kept programs, "" for none. `quiet` asks for what is quiet on purpose, too.
+    `cache` the folder of kept programs, "" for none. `quiet` asks for what is quiet on purpose, too. `front_end` names
+    the one that reads every file, "" where each file is read by the one that suits.
     """
 
     rules: tuple[Rule, ...]
@@ -41,6 +42,7 @@ class Plan:
     known: Baseline | None = None
     cache: str = ""
     quiet: bool = False
+    front_end: str = ""
 
     @property
     def changes(self) -> bool:

@@ -82,7 +82,7 @@ def reach(
     targets: Iterable[str], sources: Mapping[str, bytes], modules: Modules, bounds: Bounds = Bounds()
 ) -> Reached:
     """The files among `sources` (paths to bytes) that matter for `targets`, without these."""
-    return _Graph(sources, modules).reach(frozenset(targets), bounds)
+    return Reach(sources, modules).of(targets, bounds)
 
 
 def imports(data: bytes) -> list[Import]:
@@ -170,8 +170,8 @@ class _Lists:
         return b"", line
 
 
-class _Graph:
-    """Who uses whom, worked out file by file as it is asked for."""
+class Reach:
+    """Who uses whom among `sources`, worked out file by file as it is asked for."""
 
     def __init__(self, sources: Mapping[str, bytes], modules: Modules) -> None:
         self.sources = sources
@@ -179,9 +179,12 @@ class _Graph:
         self._imports: dict[str, dict[str, list[Import]]] = {}
         self._uses: dict[str, frozenset[str]] = {}
         self._traced: dict[tuple[str, str], frozenset[str]] = {}
+        self._used_by: dict[str, set[str]] = {}
         self._said: dict[tuple[str, bool], frozenset[bytes]] = {}
 
-    def reach(self, targets: frozenset[str], bounds: Bounds) -> Reached:
+    def of(self, targets: Iterable[str], bounds: Bounds = Bounds()) -> Reached:
+        """The files that matter for `targets`, without these."""
+        targets = frozenset(targets)
         users = self._users(set(targets), bounds.users)
         used = self._closure(set(targets), _END) | self._closure(users, bounds.bases)
         return Reached(frozenset(users & self.sources.keys()), frozenset(used - users - targets))
@@ -195,10 +198,11 @@ class _Graph:
         return seen & self.sources.keys()
 
     def _users(self, files: set[str], levels: int) -> set[str]:
-        used_by: dict[str, set[str]] = {}
-        for file in self.sources:
-            for used in self._used(file):
-                used_by.setdefault(used, set()).add(file)
+        used_by = self._used_by
+        if not used_by:
+            for file in self.sources:
+                for used in self._used(file):
+                    used_by.setdefault(used, set()).add(file)
         seen, new = set(files), set(files)
         for level in range(levels):
             found: set[str] = set()

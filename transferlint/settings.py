@@ -11,10 +11,11 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from transferlint import wildcards
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, UserKnowledge
 from transferlint.model import Confidence
 
@@ -40,7 +41,7 @@ class Settings:
     folder of the settings file, else the current one). `test_paths` None means the built-in list. `knowledge` holds the
     rows of `[tool.transferlint.knowledge]`. `rules` are files and folders of rules beside the installed packs,
     `baseline` is the file of known findings ("" for none); both as seen from the current folder. `jobs` 0 means one
-    worker a core. `source` names the file they came from, "" for none.
+    worker a core. `source` names the file they came from, "" for none; `refused` says what in it is not followed.
     """
 
     select: tuple[str, ...] | None = None
@@ -64,12 +65,21 @@ class Settings:
     baseline: str = ""
     root: str = ""
     source: str = ""
+    refused: str = ""
 
 
 def _strings(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise TypeError("a list of strings")
     return tuple(value)
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    found = _strings(value)
+    wrong = next((one for one in found if wildcards.too_many(one)), None)
+    if wrong is not None:
+        raise TypeError(f"patterns with at most {wildcards.MOST} wildcards each")
+    return found
 
 
 def _flag(value: Any) -> bool:
@@ -85,8 +95,8 @@ def _count(value: Any) -> int:
 
 
 def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a string")
+    if not isinstance(value, str) or "\0" in value:
+        raise TypeError("a string without null bytes")
     return value
 
 
@@ -112,8 +122,10 @@ def _by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise TypeError("a table from patterns to lists of codes")
     try:
-        return tuple((pattern, _strings(codes)) for pattern, codes in value.items())
-    except TypeError:
+        return tuple((_patterns([pattern])[0], _strings(codes)) for pattern, codes in value.items())
+    except TypeError as error:
+        if any(map(wildcards.too_many, value)):
+            raise error from None
         raise TypeError("a table from patterns to lists of codes") from None
 
 
@@ -149,8 +161,8 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "ignore": _strings,
     "per-file-ignores": _by_pattern,
     "min-confidence": _confidence,
-    "exclude": _strings,
-    "extend-exclude": _strings,
+    "exclude": _patterns,
+    "extend-exclude": _patterns,
     "force-exclude": _flag,
     "respect-gitignore": _flag,
     "test-paths": _strings,
@@ -187,31 +199,35 @@ def _unknown(shown: str, key: str, known: tuple[str, ...], prefix: str = "") -> 
     return f"unknown key `{shown}`; {hint}"
 
 
-def find(start: str) -> str | None:
-    """The nearest settings file at or above the folder `start`: a `transferlint.toml`, or a `pyproject.toml` with
-    `[tool.transferlint]`. Raises SettingsError where a `pyproject.toml` on the way is not TOML."""
-    folder = Path(os.path.abspath(start))
-    for above in (folder, *folder.parents):
-        own = above / "transferlint.toml"
-        if own.is_file():
-            return str(own)
-        project = above / "pyproject.toml"
-        if project.is_file() and _table(str(project)) is not None:
-            return str(project)
-    return None
+def read(path: str, named: bool = False) -> Settings:
+    """The settings that a file holds; a `pyproject.toml` without our table holds none. Raises SettingsError.
 
-
-def read(path: str) -> Settings:
-    """The settings that a file holds; a `pyproject.toml` without our table holds none. Raises SettingsError."""
+    A file that the user did not name himself belongs to what is checked, and who wrote that is not asked what to run,
+    nor which file elsewhere to read or to write: its `rules` are left out, with a word in `refused`, and a `baseline`
+    outside of its folder is an error.
+    """
     root = os.path.dirname(os.path.abspath(path))
     base = Settings(root=root, source=path)
-    table = _table(path)
+    table = holds(path)
     section = " [tool.transferlint]" if os.path.basename(path) == "pyproject.toml" else ""
-    found = from_table(table or {}, _relative(path) + section, base)
+    shown = _relative(path)
+    found = from_table(table or {}, shown + section, base)
     # Paths in a file are relative to it, wherever a run starts.
     rules = tuple(_relative(os.path.join(root, rule)) for rule in found.rules)
     known = _relative(os.path.join(root, found.baseline)) if found.baseline else ""
-    return dataclasses.replace(found, rules=rules, baseline=known)
+    if named:
+        return dataclasses.replace(found, rules=rules, baseline=known)
+    if known and not _within(os.path.realpath(known), os.path.realpath(root)):
+        raise SettingsError(f"{shown}{section}: `baseline` leads out of its folder; name it with --baseline {known}")
+    refused = ""
+    if rules:
+        options = " ".join(f"--rules {rule}" for rule in rules)
+        refused = f"{shown}{section}: `rules` is code, which runs only if you name it: {options}, or --config {shown}"
+    return dataclasses.replace(found, rules=(), baseline=known, refused=refused)
+
+
+def _within(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def inline(text: str, base: Settings) -> Settings:
@@ -223,7 +239,8 @@ def inline(text: str, base: Settings) -> Settings:
     return from_table(table, "--config", base)
 
 
-def _table(path: str) -> Mapping[str, Any] | None:
+def holds(path: str) -> Mapping[str, Any] | None:
+    """The table of a settings file, None where a `pyproject.toml` has none of ours. Raises SettingsError."""
     shown = _relative(path)
     try:
         whole = _toml().loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -275,12 +292,3 @@ def as_table(settings: Settings) -> dict[str, Any]:
             value = list(value)
         table[key] = value
     return {**table, "root": settings.root, "source": settings.source}
-
-
-def common_folder(paths: Iterable[str]) -> str:
-    """The deepest folder that holds all of `paths` (the current one for none): where the search for settings starts."""
-    folders = [os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths]
-    try:
-        return os.path.commonpath(folders) if folders else os.getcwd()
-    except ValueError:  # different drives
-        return os.getcwd()

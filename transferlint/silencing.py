@@ -70,11 +70,11 @@ def _commented(text: str, findings: Iterable[Finding], reason: str, wider: bool)
 
     from transferlint.syntax import comment_edits
     from transferlint.syntax.spans import Spans
-    from transferlint.syntax.suppressions import Lines
+    from transferlint.syntax.statement_lines import lines as lines_of
 
     tree = libcst.parse_module(text)
     spans = Spans(tree, text)
-    lines = Lines(tree, spans)
+    lines = lines_of(tree, spans)
     comments = {spans.position(start)[0]: (start, end) for start, end in spans.comments()}
     wanted: dict[tuple[int, bool], set[str]] = {}
     for finding in findings:

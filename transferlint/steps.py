@@ -22,8 +22,8 @@ from transferlint.syntax import collector
 from transferlint.writing import NO_STAMP, Stamp, stamp_of
 
 if TYPE_CHECKING:
-    from transferlint.cache import Parts
     from transferlint.flow.modules import ModuleIndex
+    from transferlint.flow.options import AnalysisOptions
     from transferlint.flow.project import Project
     from transferlint.syntax.program import Program
     from transferlint.syntax.source import Source
@@ -87,7 +87,8 @@ def prepare(target: Target, plan: Plan, ignored: tuple[str, ...] = (), wanted: b
 
 def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:
     """`prepare` for a file whose bytes are at hand, whatever is in them."""
-    from transferlint.syntax.source import SourceError, decode, parse
+    from transferlint.syntax import front_end
+    from transferlint.syntax.source import SourceError, decode
 
     if plan.cache and not wanted and cache.holds(plan.cache, data):
         return Prepared(path, kept=True)
@@ -99,7 +100,7 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
             source = decode(path, data)
             text = source.text
         if kept is None and source is not None:
-            kept = _made(source, parse(source))
+            kept = front_end.read(source, plan.front_end)
             if plan.cache:
                 cache.write(plan.cache, data, kept)
     except SourceError as error:
@@ -111,20 +112,6 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
     if not wanted:
         return Prepared(path, kept=True) if plan.cache else Prepared(path, program, lines=lines)
     return Prepared(path, program, False, comments, source, data if plan.changes else b"", lines, marks, parentheses)
-
-
-def _made(source: Source, tree: Any) -> Parts:
-    """What is kept of a file's tree."""
-    from transferlint.syntax import lower, portable, spans, suppressions
-
-    positions = spans.Spans(tree, source.text)
-    program = lower.lower(tree, source.path)
-    parentheses = portable.parenthesised(program, positions)
-    comments = tuple(suppressions.find(source.text, tree, positions))
-    portable.freeze(program, positions)
-    lines = array.array("i", positions.line_starts())
-    marks = array.array("i", (offset for pair in positions.comments() for offset in pair))
-    return program, comments, lines, marks, parentheses
 
 
 def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], project: Project | None) -> Outcome:
@@ -191,13 +178,21 @@ class _Programs(Mapping[str, "Program"]):
         return Prepared(path, Program(path, [Function(0, "module", "<module>", "<module>", -1, (0, 0))]))
 
 
-def linked(prepared: Iterable[Prepared], index: ModuleIndex, plan: Plan, entered: Container[str]) -> Project:
+def linked(
+    prepared: Iterable[Prepared],
+    index: ModuleIndex,
+    plan: Plan,
+    entered: Container[str],
+    own: Mapping[str, AnalysisOptions] | None = None,
+) -> Project:
     """The project of all programs, put together here so that processes forked from this one share it; `index` has all
-    its modules, also those that were not prepared. `entered` are the files whose calls count."""
+    its modules, also those that were not prepared. `entered` are the files whose calls count, `own` has the options of
+    files for which those of the plan do not hold."""
     from transferlint.flow.project import Project
 
     programs = _Programs(prepared, plan)
-    project = Project(programs, index, plan.options, programs.lines, [path for path in programs if path in entered])
+    inside = [path for path in programs if path in entered]
+    project = Project(programs, index, plan.options, programs.lines, inside, own)
     with collector.paused():
         project.link()
     return project

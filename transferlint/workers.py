@@ -32,13 +32,14 @@ _WAITING, _STARTED = 0, 1
 class Job:
     """A file of a run: its place in the order of results, what to work on, and the selectors that do not count in it.
 
-    `wanted` is False for a file that is only read for the sake of others.
+    `wanted` is False for a file that is only read for the sake of others; `scope` is the number of its plan.
     """
 
     index: int
     target: Target
     ignored: tuple[str, ...] = ()
     wanted: bool = True
+    scope: int = 0
 
 
 T = TypeVar("T")
@@ -183,10 +184,12 @@ _worker: dict[str, Any] = {}
 
 
 def _begin(task: Any, states: Any) -> None:
-    """In a new worker: keep what every chunk needs, and die of an interrupt without a word."""
+    """In a new worker: keep what every chunk needs, and die of an interrupt without a word, but where the whole run
+    was started with interrupts ignored, as in the background."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.freeze()
     _worker.update(task=task, states=states)
 

@@ -9,7 +9,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-from transferlint.discovery import Trouble
+from transferlint import atomic
+from transferlint.discovery import Target, Trouble
+from transferlint.gitignore import repository
 from transferlint.plan import Outcome
 
 Stamp = tuple[int, int]
@@ -25,30 +27,48 @@ def stamp_of(path: str) -> Stamp:
     return found.st_mtime_ns, found.st_size
 
 
-def written(
-    outcomes: Iterable[Outcome], rests_on: Callable[[str], str], given_up: dict[str, Trouble]
-) -> list[Outcome]:
+def outside(paths: Iterable[str], targets: Iterable[Target]) -> Callable[[str], str]:
+    """For a path, why it is not to be written, where it is a link that leads out of all that was named; else "".
+
+    Whoever wrote a tree chose where its links lead, and whoever has it fixed named no file elsewhere."""
+    roots = [os.path.join(os.path.realpath(path), "") for path in paths]
+    roots += [os.path.join(root, "") for root in {repository(os.path.realpath(path)) for path in paths} if root]
+    named = {target.path for target in targets if target.named}
+
+    def look(path: str) -> str:
+        real = os.path.realpath(path)
+        if path in named or not os.path.islink(path) or any(real.startswith(root) for root in roots):
+            return ""
+        return f"not written: it is a link to {real}, outside of what is checked; name that file to fix it"
+
+    return look
+
+
+def sweep(targets: Iterable[Target]) -> None:
+    """Remove what runs that were killed have left beside the files that may be written."""
+    for folder in {os.path.dirname(target.path) or os.curdir for target in targets}:
+        atomic.sweep(folder)
+
+
+def written(outcomes: Iterable[Outcome], barred: Callable[[str], str], given_up: dict[str, Trouble]) -> list[Outcome]:
     """Write what is to be written. Where a file cannot be, that and why is a trouble, and its findings stand.
 
-    `rests_on` names a file that changed since it was read, and on which the findings in another rest; "" for none.
-    Files in `given_up` are not tried, and those that fail are added to it.
+    `barred` says why a file is not to be written, "" where it may be. Files in `given_up` are not tried, and those that
+    fail are added to it.
     """
-    return [_written(outcome, rests_on, given_up) if outcome.data else outcome for outcome in outcomes]
+    return [_written(outcome, barred, given_up) if outcome.data else outcome for outcome in outcomes]
 
 
-def _written(outcome: Outcome, rests_on: Callable[[str], str], given_up: dict[str, Trouble]) -> Outcome:
-    from transferlint import fixes
-
+def _written(outcome: Outcome, barred: Callable[[str], str], given_up: dict[str, Trouble]) -> Outcome:
     if outcome.path in given_up:
         return _left(outcome, given_up[outcome.path])
-    other = rests_on(outcome.path)
-    why = f"not written: {other}, on which its findings rest, changed while it was checked" if other else ""
+    why = barred(outcome.path)
     if not why:
         try:
             with _uninterrupted():
-                fixes.write_atomically(outcome.path, outcome.data, outcome.before)
+                atomic.write(outcome.path, outcome.data, outcome.before)
             return outcome
-        except fixes.FixError as error:
+        except atomic.WriteError as error:
             why = error.message
     given_up[outcome.path] = Trouble(outcome.path, why)
     return _left(outcome, given_up[outcome.path])
@@ -64,7 +84,8 @@ def _left(outcome: Outcome, trouble: Trouble) -> Outcome:
 def _uninterrupted() -> Iterator[None]:
     """An interrupt (Ctrl-C) waits until one file is written, so that no temporary file stays behind."""
     waiting: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # interrupts reach the main thread alone
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background
+    if ignored or threading.current_thread() is not threading.main_thread():  # they reach the main thread alone
         yield
         return
     before = signal.signal(signal.SIGINT, lambda number, frame: waiting.append(number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +29,10 @@ def replace(owner: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], N
         setattr(owner, name, ours)
     except TypeError:  # a class in C that cannot be changed
         return _nothing
+    forget = _scripted_as(current, ours) if isinstance(owner, types.ModuleType) else _nothing
 
     def undo() -> None:
+        forget()
         if vars(owner).get(name) is not ours:
             return
         if before is _ABSENT:
@@ -38,6 +41,23 @@ def replace(owner: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], N
             setattr(owner, name, before)
 
     return undo
+
+
+def _scripted_as(known: Any, ours: Any) -> Callable[[], None]:
+    """TorchScript finds its operators by the identity of torch's functions (torch/jit/_builtins.py), also in the
+    modules of torch that are scripted while they are imported: have it take ours for the one that it replaces."""
+    from torch.jit import _builtins
+
+    scripts: Any = _builtins
+    operator = scripts._find_builtin(known)
+    if operator is None:
+        return _nothing
+    scripts._register_builtin(ours, operator)
+
+    def forget() -> None:
+        scripts._get_builtin_table().pop(id(ours), None)
+
+    return forget
 
 
 def prepare() -> None:

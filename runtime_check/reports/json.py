@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime_check.reports.shown import Shown, verdict_kinds
 from runtime_check.verdicts import Missed, Verdict
+from transferlint import escaping
 from transferlint.model import Site
 
 
@@ -27,11 +28,12 @@ def render(shown: Shown) -> str:
         "links": [_plain(one) for one in run.links],
         "sites": [_plain(one) for one in run.sites],
         "profiles": [_plain(one) for one in run.profiles],
+        "lines": [_plain(one) for one in run.counted],
         "notes": list(judgement.notes),
         "failures": list(shown.failures),
         "problems": list(shown.problems),
     }
-    return json.dumps(whole, indent=2, default=lambda value: value.value) + "\n"
+    return escaping.data(json.dumps(whole, indent=2, default=lambda value: value.value)) + "\n"
 
 
 def _verdict(shown: Shown, one: Verdict) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime_check.records import Run, SiteRecord
 from runtime_check.reports.units import size
+from transferlint import escaping
 from transferlint.model import Direction
 
 
@@ -41,7 +42,8 @@ def render(run: Run) -> str:
             )
     seen = run.outcome.events if run.outcome else sum(record.count for record in run.sites)
     other = {"events": seen, "shown": len(run.raw), "times": run.header.time_source, "device": run.header.device}
-    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ms", "otherData": other}) + "\n"
+    whole = {"traceEvents": rows, "displayTimeUnit": "ms", "otherData": other}
+    return escaping.data(json.dumps(whole)) + "\n"
 
 
 def kind(record: SiteRecord) -> str:

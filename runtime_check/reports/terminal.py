@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from runtime_check.reports import lines
 from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
 from runtime_check.verdicts import Missed, Verdict, VerdictKind
-
-Row = list[tuple[str, str]]  # pieces of a line: style ("" for none) and text
+from transferlint import rows as lines_of_pieces
+from transferlint.rows import Row
 
 _STYLES = {
     "confirmed": "bold red",
@@ -29,7 +30,7 @@ _MOST_EXPLAINED = 8
 def render(shown: Shown, color: bool = False, quiet: bool = False) -> str:
     """The report; with `color`, with ANSI codes. `quiet`: what failed, and what could not be done."""
     rows = list(_failures(shown)) if quiet else list(_rows(shown))
-    return _coloured(rows) if color else "".join("".join(text for _, text in row).rstrip() + "\n" for row in rows)
+    return lines_of_pieces.render(rows, _STYLES, color)
 
 
 def _rows(shown: Shown) -> Iterator[Row]:
@@ -41,6 +42,7 @@ def _rows(shown: Shown) -> Iterator[Row]:
     for missed in shown.misses:
         yield from _missed(shown, missed)
     yield from _briefly(shown)
+    yield from lines.table(shown, lines.functions(shown))
     for note in shown.judgement.notes:
         yield [("dim", "   = "), ("label", "note"), ("", f": {note}")]
     yield from _failures(shown)
@@ -106,20 +108,3 @@ def _summary(shown: Shown) -> str:
     kinds = parts.verdict_kinds(shown)
     said = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
     return f"{said or 'No findings, and nothing was missed'}."
-
-
-def _coloured(rows: Iterable[Row]) -> str:
-    import io
-
-    from rich.console import Console
-    from rich.text import Text
-
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", no_color=False, highlight=False)
-    for row in rows:
-        text = Text()
-        for style, piece in row:
-            text.append(piece, _STYLES.get(style, ""))
-        text.rstrip()
-        console.print(text, soft_wrap=True)
-    return out.getvalue()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from runtime_check.simulate import places
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import Tensor, torch
 
@@ -56,7 +57,7 @@ def kernel(op: Any, name: str, forge: Forge) -> Callable[..., Any]:
     from torch.utils._python_dispatch import _disable_current_modes
 
     cast = name in RECURRENT
-    check = _check_recurrent if cast else _check_attention
+    check = _check_recurrent if cast else _check_attention if name in ATTENTION else _check_named(op, name)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         check(args)
@@ -89,6 +90,18 @@ def _check_attention(args: tuple[Any, ...]) -> None:
             f"Expected query, key, and value to have the same device type, but got query.device: {query} "
             f"key.device: {key} and value.device: {value} instead."
         )
+
+
+def _check_named(op: Any, name: str) -> Callable[[tuple[Any, ...]], None]:
+    """The check that torch generates."""
+    names = [argument.name for argument in op._schema.arguments]
+
+    def check(args: tuple[Any, ...]) -> None:
+        error = places.named_difference(name, zip(names, args, strict=False))
+        if error is not None:
+            raise error
+
+    return check
 
 
 def _tensors(value: Any) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime_check.simulate import collectives, composites, declarations, own_kernels
 from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.cuda_wheel import missing, refusing
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import FOLDER, C, has_kernel, operator
 from runtime_check.simulate.kernels import Maker
@@ -23,7 +24,8 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None]) 
     """Register the kernels; the answer is the operators ("aten::add.Tensor") that got one."""
     maker = Maker(forge, declarations.read(FOLDER), report)
     own = own_kernels.table(forge)
-    own.update((name, _missing(name)) for name, declared in maker.declarations.items() if declared.host_only)
+    host_only = (name for name, declared in maker.declarations.items() if declared.host_only)
+    own.update((name, refusing(missing(f"aten::{name}", "CUDA"))) for name in host_only)
     done: set[str] = set()
     for name in C._dispatch_get_all_op_names():
         namespace, _, rest = name.partition("::")
@@ -51,18 +53,6 @@ def _host_kernel(maker: Maker, name: str, rest: str) -> Callable[..., Any] | Non
         return maker.kernel(operator(rest))
     except AttributeError:  # names that the dispatcher knows and Python does not
         return None
-
-
-def _missing(rest: str) -> Callable[..., Any]:
-    """CUDA's answer to operators that torch has for the CPU alone (c10/core/dispatch/OperatorEntry.cpp)."""
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"Could not run 'aten::{rest}' with arguments from the 'CUDA' backend. This could be because the operator "
-            "doesn't exist for this backend, or was omitted during the selective/custom build process"
-        )
-
-    return refuse
 
 
 def _fall_back(changes: Changes, maker: Maker) -> None:

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime_check.simulate import generators, places, syncs
+from runtime_check.simulate import generators, places, syncs, wider
 from runtime_check.simulate.declarations import Declaration
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import C, Tensor, aten, torch
@@ -17,7 +17,7 @@ from runtime_check.simulate.signature import Kind, Signature, signature
 
 Kernel = Callable[..., Any]
 TAKE_NUMBERS = frozenset(  # overloads whose CPU operator accepts a Python number for a tensor
-    "add add_ sub sub_ mul mul_ div div_ true_divide true_divide_ floor_divide floor_divide_ fmod".split()
+    "add add_ sub sub_ mul mul_ div div_ true_divide true_divide_ floor_divide floor_divide_".split()
 )
 INDEXING = frozenset(("index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"))
 HOST_RESULTS = {"_pack_padded_sequence": (1,)}
@@ -62,7 +62,7 @@ class Maker:
 
     def _before(self, operator: Any, facts: Signature) -> Callable[..., tuple[tuple[Any, ...], Any]] | None:
         """What happens before the computation: indices go to the device, the host waits."""
-        rule = syncs.rule(facts.name, facts.full)
+        rule = syncs.rule(facts.name, facts.full, operator.namespace)
         indexing = facts.name in INDEXING
         if rule is None and not indexing:
             return None
@@ -70,7 +70,7 @@ class Maker:
         def before(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], Any]:
             if rule is not None:
                 for wait in rule(args, kwargs):
-                    self._wait(f"aten::{facts.name}", wait)
+                    self._wait(f"{operator.namespace}::{facts.name}", wait)
             if indexing:
                 args = self._place_indices(facts, args, kwargs)
             return args, kwargs
@@ -136,7 +136,7 @@ def below_modes(run: Kernel) -> Kernel:
 def _convert(
     operator: Any, facts: Signature, forge: Forge, check: Callable[..., None], before: Callable[..., Any] | None
 ) -> Kernel:
-    call, device, kinds, kind_of = operator._op, forge.device, facts.kinds, facts.kind_of
+    call, device, kinds, kind_of = wider.form(facts.name) or operator._op, forge.device, facts.kinds, facts.kind_of
     host_one = _host_one(forge, facts.name in TAKE_NUMBERS)
     restore = _restore(facts, forge) if facts.resizes else None
     give = _give(facts, forge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import warnings
 from collections.abc import Callable
 from typing import NoReturn
@@ -37,6 +38,12 @@ class Simulation:
 
         leave(status)
 
+    def ends_at_once(self) -> None:
+        """Say that the process will end by `os._exit`, after its atexit handlers: they need not wait for anything."""
+        from runtime_check.simulate.leaving import settle
+
+        atexit.unregister(settle)
+
 
 def refusal() -> str:
     """Why the simulation can not start in this process, in one line; "" where it can."""
@@ -50,7 +57,7 @@ def refusal() -> str:
 
 def begin() -> Simulation:
     """Start it. Raises Refused, and then nothing was changed."""
-    from runtime_check.simulate import conditions, trial
+    from runtime_check.simulate import conditions, leaving, trial
 
     version = conditions.torch_version()
     why = conditions.unmet() or trial.run(lambda: install(Simulation()))
@@ -62,6 +69,7 @@ def begin() -> Simulation:
     except Exception as error:
         simulation.changes.undo()
         raise Refused(getattr(error, "why", "") or f"{type(error).__name__}: {error}", version) from error
+    atexit.register(leaving.settle)
     return simulation
 
 

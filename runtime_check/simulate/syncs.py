@@ -1,7 +1,8 @@
 """The waits that CUDA kernels make inside an operator, where its CPU kernel makes none.
 
 Every row is by hand until it has been measured on a GPU: it was read in the file of torch's source named beside it
-(under aten/src/ATen/native/). A row says how the value comes to the host, because that decides who sees it:
+(under aten/src/ATen/native/, or of the library that is named). A row says how the value comes to the host, because that
+decides who sees it:
 
 - READ: `.item()`, through `aten::_local_scalar_dense`; whoever overrides that operator sees it, so the simulator runs
   it through the dispatcher.
@@ -48,7 +49,7 @@ FLAG = Wait(1, How.READ, "bool")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """`operators` are names without namespace, with or without overload."""
+    """`operators` are names, with or without overload; those of other libraries than ATen with their namespace."""
 
     operators: tuple[str, ...]
     waits: Rule
@@ -189,11 +190,14 @@ TABLE: tuple[Row, ...] = (
         always(FLAG),
         "BatchLinearAlgebra.cpp: _linalg_check_errors",
     ),
+    Row(("torchvision::nms",), always(COUNT), "torchvision/csrc/ops/cuda/nms_kernel.cu: nms_kernel, by masked_select"),
 )
 
 
-def rule(name: str, full: str) -> Rule | None:
+def rule(name: str, full: str, namespace: str = "aten") -> Rule | None:
     """The rule of an operator, by its name without and with overload; `out=` forms wait as the others do."""
+    if namespace != "aten":
+        name, full = f"{namespace}::{name}", f"{namespace}::{full}"
     for row in TABLE:
         for operator in row.operators:
             base = operator.partition(".")[0]

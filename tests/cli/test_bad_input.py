@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,61 @@ def test_worker_that_dies_names_the_file(run, write):
     assert ran.code == 2
     assert ran.err == ("transferlint: internal error: the worker that checked killer.py died; please report\n")
     assert ran.out.count("\n") == 8
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [(("check", "--selec", "TL1"), "--select"), (("check", "--statistic"), "--statistics"),
+     (("check", "--nofix"), "--no-fix"), (("chekc",), "check"), (("explian", "a.py:1"), "explain")],
+)  # fmt: skip
+def test_the_nearest_option_or_command_is_named(run, typed, nearest):
+    ran = run(*typed)
+    assert ran.code == 2
+    assert re.search(r"[dD]id you mean (.*)\?", ran.err)[1] == nearest
+
+
+def test_what_is_nothing_like_an_option_gets_no_suggestion(run):
+    assert run("check", "--zzz").err.splitlines()[-1] == "Error: no such option --zzz"
+    assert "Choose from" in run("debug").err
+
+
+def test_folders_without_python_files(run, folder):
+    (folder / "notes").mkdir()
+    (folder / "books").mkdir()
+    assert run("check", "notes", "books").err == "transferlint: no Python files in notes, books\n"
+    (folder / "books" / "demo.ipynb").write_text("{}")
+    ran = run("check", "books")
+    assert (ran.code, ran.out) == (0, "Nothing found in 0 files.\n")
+    assert ran.err == (
+        "transferlint: no Python files in books, only 1 notebook, which cannot be checked yet: see `jupyter nbconvert`"
+        "\n"
+    )
+    assert run("check", "--show-files", "books").err == ran.err
+
+
+ODD_TARGET = b"import torch\n(x): int = bad\n"  # LibCST cannot read it
+
+
+def test_what_libcst_cannot_read_is_checked(checked):
+    lines, ran = checked(ODD_TARGET)
+    assert lines == ["odd.py:2:12 TST101 bad is slow [fix: --fix]"]
+    assert "odd.py" not in ran.err
+
+
+@pytest.mark.parametrize("option", ["--fix", "--add-ignore"])
+def test_what_libcst_cannot_read_is_not_changed(run, folder, option):
+    (folder / "odd.py").write_bytes(ODD_TARGET)
+    ran = run("check", "odd.py", "-f", "concise", "-q", option)
+    assert ran.out.splitlines() == ["odd.py:2:12 TST101 bad is slow [fix: --fix]"]
+    (said,) = [line for line in ran.err.splitlines() if "odd.py" in line]
+    assert "nothing is changed" in said
+    assert "LibCST" in said
+    assert (folder / "odd.py").read_bytes() == ODD_TARGET
+
+
+def test_a_front_end_that_is_named_reads_alone(checked):
+    assert checked(ODD_TARGET, "--front-end", "ast")[0] == ["odd.py:2:12 TST101 bad is slow [fix: --fix]"]
+    assert checked(ODD_TARGET, "--front-end", "libcst")[0] == ["odd.py:2:1 TL001 syntax error: invalid syntax"]
+    deep = b"import torch\nif a: pass\n" + b"elif a: pass\n" * 6500 + b"x = bad\n"
+    (line,) = checked(deep, "--front-end", "ast")[0]
+    assert "TL001 nests too deeply" in line

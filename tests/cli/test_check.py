@@ -59,7 +59,7 @@ def test_output_file_that_cannot_be_written(run, write):
     write("a.py", "x = bad\n")
     ran = run("check", "-o", "no/where/out.txt")
     assert ran.code == 2
-    assert ran.err == "transferlint: no/where/out.txt: cannot be written: no such file or directory\n"
+    assert ran.err == "transferlint: no/where/out.txt: not written: No such file or directory\n"
 
 
 def test_json_holds_everything(run, write):

@@ -51,8 +51,24 @@ def test_workers_run_it_too(run, own, write):
 def test_the_settings_may_name_it(run, own, write, folder, monkeypatch):
     write("src/a.py", f"{HOT}print('x')\n")
     (folder / "transferlint.toml").write_text('rules = ["my_rules"]\nselect = ["ABC101"]\n')
+    ran = run("check", "-q", "-f", "concise", "--config", "transferlint.toml")
+    assert ran.out.startswith("src/a.py:5:9 ABC101")
+
+
+@pytest.mark.parametrize("command", [("check", "-q", "-f", "concise"), ("explain", "a.py:5")])
+def test_settings_that_nobody_named_run_no_code(run, own, write, folder, monkeypatch, command):
+    write("src/a.py", f"{HOT}print('x')\n\n\nx = bad\n")
+    (folder / "transferlint.toml").write_text('rules = ["my_rules"]\n')
     monkeypatch.chdir(folder / "src")
-    assert run("check", "-q", "-f", "concise").out.startswith("a.py:5:9 ABC101")
+    ran = run(*command)
+    settings = f"{folder}/transferlint.toml"
+    assert ran.err == (
+        f"transferlint: {settings}: `rules` is code, which runs only if you name it: "
+        f"--rules {folder}/my_rules, or --config {settings}\n"
+    )
+    assert ran.code == (2 if command[0] == "check" else 0)
+    assert "ABC101" not in ran.out
+    assert "TST101" in ran.out or command[0] == "explain"
 
 
 BROKEN = {

@@ -14,7 +14,17 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json", ""}
 # Paths of one machine and words about how this was made say nothing to whoever reads the code.
 FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
-SUPPORT = {"driving.py", "proving.py", "showing.py", "simulated.py", "listening.py", "kineto.py"}  # what tests import
+SUPPORT = {
+    "driving.py",
+    "generating.py",
+    "feeding.py",
+    "interrupts.py",
+    "proving.py",
+    "showing.py",
+    "simulated.py",
+    "listening.py",
+    "kineto.py",
+}  # what tests import
 VAGUE = {"utils", "helpers", "common", "manager", "misc"}
 
 
@@ -83,7 +93,7 @@ def test_the_rule_pages_are_current() -> None:
 
 def test_every_test_file_is_found() -> None:
     tests = [path for path in files() if path.parts[len(ROOT.parts)] == "tests" and path.suffix == ".py"]
-    inner = [path for path in tests if not {"fixtures", "programs", "site-packages"} & set(path.parts)]
+    inner = [path for path in tests if not {"fixtures", "fuzz", "programs", "site-packages"} & set(path.parts)]
     strays = [path.name for path in inner if path.name not in {"conftest.py", "__init__.py", *SUPPORT}]
     assert [name for name in strays if not name.startswith("test_")] == []
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKED = """
@@ -49,6 +52,36 @@ def test_the_well_written_example_reports_nothing() -> None:
         check=False,
     )
     assert made.returncode == 0, made.stdout + made.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["examples/train.py"],
+        ["examples/train.py", "--context", "file"],
+        ["examples/train.py", "-f", "json"],
+        ["-", "--stdin-filename", "examples/train.py"],
+    ],
+)
+def test_a_file_is_checked_without_heavy_imports(arguments: list[str], tmp_path: Path) -> None:
+    """Twice, so that the second time everything is in the cache."""
+    code = (
+        "import sys; from transferlint import cli; "
+        "cli.main(['check', '--isolated', '--output-format', 'concise', *sys.argv[1:]]); "
+        "sys.exit(' '.join({'libcst', 'rich', 'torch'} & set(sys.modules)))"
+    )
+    for _ in range(2):
+        made = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=ROOT,
+            env={**os.environ, "TRANSFERLINT_CACHE_DIR": str(tmp_path)},
+            input=(ROOT / "examples" / "train.py").read_text(encoding="utf-8"),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert made.stderr.strip() == ""
+        assert "TL101" in made.stdout
 
 
 def test_version_is_said_without_heavy_imports() -> None:

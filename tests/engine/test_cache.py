@@ -66,7 +66,8 @@ def test_the_second_run_says_the_same(where):
 
 def test_what_is_kept_is_not_parsed_again(where, monkeypatch):
     first = run(where)
-    monkeypatch.setattr("transferlint.syntax.source.parse", lambda source: pytest.fail("parsed"))
+    for name in ("by_ast", "by_libcst"):
+        monkeypatch.setattr(f"transferlint.syntax.front_end.{name}", lambda source: pytest.fail("parsed"))
     assert run(where) == first
 
 
@@ -129,3 +130,46 @@ def test_fixes_are_made_from_what_is_kept(where):
     result = check_paths(("made.py",), settings, plan, _Nobody())
     assert result.changed == 1
     assert 'torch.zeros(3, device="cuda")' in Path("made.py").read_text()
+
+
+def test_nothing_of_others_is_pruned(tmp_path):
+    """The folder that the user named may hold more than the cache."""
+    where = cache.folder({cache.VARIABLE: str(tmp_path)})
+    for name in ("photos", "0123456789abcdef0123", "0123456789abcdef012"):
+        (tmp_path / name / "below").mkdir(parents=True)
+        os.utime(tmp_path / name, (time.time() - 400 * 24 * 3600,) * 2)
+    (tmp_path / "abcdef0123456789abcd").symlink_to(tmp_path / "photos", target_is_directory=True)
+    cache.prune(where)
+    assert sorted(one.name for one in tmp_path.iterdir() if one.name != ".pruned") == [
+        "0123456789abcdef012", "abcdef0123456789abcd", "photos"
+    ]  # fmt: skip
+    assert (tmp_path / "photos" / "below").exists()
+
+
+def test_a_cache_that_others_can_write_is_not_used(tmp_path, monkeypatch):
+    tree, base = tmp_path / "tree", tmp_path / "kept"
+    (tree / ".git").mkdir(parents=True)
+    (tree / "sub").mkdir()
+    base.mkdir(mode=0o755)
+    where = cache.folder({cache.VARIABLE: str(base)})
+    assert cache.unfit(where, [str(tree)]) == ""
+    for inside in (tree, tree / "kept", tree / "sub" / "kept"):
+        for path in (tree, tree / "sub", tree / "sub" / "a.py"):
+            assert "which is checked" in cache.unfit(str(inside / "0123"), [str(path)])
+    (tmp_path / "link").symlink_to(tree / "sub", target_is_directory=True)
+    assert "which is checked" in cache.unfit(str(tmp_path / "link" / "0123"), [str(tree)])
+    base.chmod(0o777)
+    assert cache.unfit(where, [str(tree)]) == "everybody can write to it"
+    base.chmod(0o755)
+    monkeypatch.setattr(os, "getuid", lambda: base.stat().st_uid + 1, raising=False)
+    belongs = "it belongs to another user" if base.stat().st_uid else ""  # to root, whom one has to trust
+    assert cache.unfit(where, [str(tree)]) == belongs
+
+
+def test_a_new_cache_is_the_user_s_alone(tmp_path):
+    base = tmp_path / "kept"
+    where = cache.folder({cache.VARIABLE: str(base)})
+    plan = plan_for(Settings(), registry.load(), cache=where)
+    steps.prepare_bytes("a.py", SOURCE.encode(), plan)
+    assert entries(where)
+    assert base.stat().st_mode & 0o777 == 0o700

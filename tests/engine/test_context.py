@@ -8,6 +8,7 @@ import pytest
 
 from transferlint import context
 from transferlint.discovery import discover
+from transferlint.nearest import Nearest
 from transferlint.settings import Settings
 
 USER = "import lib.model\nlib.model.f()\n"
@@ -33,7 +34,7 @@ def project(tmp_path, monkeypatch):
 
 
 def around(*paths: str, **settings: object) -> context.Context:
-    given = Settings(**settings)  # type: ignore[arg-type]
+    given = Nearest(Settings(**settings))  # type: ignore[arg-type]
     return context.around(paths, discover(paths, given).targets, given)
 
 
@@ -111,7 +112,7 @@ def test_a_folder_of_everything_is_no_project(project, monkeypatch):
 
 
 def test_text_that_is_not_on_disk(project):
-    given = Settings()
+    given = Nearest(Settings())
     (target,) = discover(["lib/model.py"], given).targets
     found = context.around(["lib/model.py"], [target], given, {"lib/model.py": b"import scripts.other\n"})
     assert set(found.others) == {"scripts/other.py"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from transferlint.discovery import discover
+from transferlint.nearest import Nearest
 from transferlint.settings import Settings
 
 
@@ -25,7 +26,7 @@ def _make(root: Path, *names: str) -> None:
 
 
 def _found(*paths: str, **settings: object) -> list[str]:
-    found = discover(paths, Settings(**settings))  # type: ignore[arg-type]
+    found = discover(paths, Nearest(Settings(**settings)))  # type: ignore[arg-type]
     assert not found.troubles
     return [target.path for target in found.targets]
 
@@ -116,6 +117,6 @@ def test_unreadable_folder(tree, monkeypatch):
         return real(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    found = discover(["."], Settings())
+    found = discover(["."], Nearest(Settings()))
     assert [target.path for target in found.targets] == ["a.py", "d/e.py"]
     assert [str(trouble) for trouble in found.troubles] == ["b: cannot be read: permission denied"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import settings
+from transferlint import gitignore, nearest, settings
 from transferlint.model import Confidence
 from transferlint.settings import Settings, SettingsError
 
@@ -16,9 +16,9 @@ def test_nearest_file_with_our_table(tmp_path: Path):
     inner.mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text("[tool.transferlint]\nfix = true\n")
     (tmp_path / "a" / "pyproject.toml").write_text("[tool.ruff]\n")
-    assert settings.find(str(inner)) == str(tmp_path / "pyproject.toml")
+    assert nearest.find(str(inner)) == str(tmp_path / "pyproject.toml")
     (tmp_path / "a" / "transferlint.toml").write_text("")
-    assert settings.find(str(inner)) == str(tmp_path / "a" / "transferlint.toml")
+    assert nearest.find(str(inner)) == str(tmp_path / "a" / "transferlint.toml")
 
 
 def test_every_key_is_read(tmp_path: Path):
@@ -93,12 +93,29 @@ def test_a_table_that_is_none(tmp_path: Path):
     with pytest.raises(SettingsError, match="must be a table"):
         settings.read(str(path))
     path.write_text("tool = 3\n")
-    assert settings.find(str(tmp_path)) != str(path)
+    assert nearest.find(str(tmp_path)) != str(path)
 
 
 def test_common_folder(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "c.py").write_text("")
-    assert settings.common_folder(["a/b", "a/c.py"]) == str(tmp_path / "a")
-    assert settings.common_folder([]) == str(tmp_path)
+    assert nearest.common_folder(["a/b", "a/c.py"]) == str(tmp_path / "a")
+    assert nearest.common_folder([]) == str(tmp_path)
+
+
+HARMFUL = "*a" * 12 + "*b"
+
+
+@pytest.mark.parametrize("key", ["exclude", "extend-exclude", "per-file-ignores"])
+def test_patterns_that_take_forever_are_refused(key):
+    value = {HARMFUL: ["TL1"]} if key == "per-file-ignores" else [HARMFUL]
+    with pytest.raises(SettingsError, match="patterns with at most 4 wildcards each"):
+        settings.from_table({key: value}, "here", Settings())
+    fine = "**/**/**/**/**/*.pyc"
+    settings.from_table({key: {fine: []} if key == "per-file-ignores" else [fine]}, "here", Settings())
+
+
+def test_patterns_of_git_that_take_forever_are_left_out(tmp_path: Path):
+    assert len(gitignore.compiled([HARMFUL, "*.pyc", "*/**/**/**/**/*.pyo"])) == 2
+    assert gitignore.compiled(["*/**/**/**/**/*.pyo"]).match_file("a/b/c.pyo")

@@ -78,65 +78,6 @@ CASES = [
         "TL301",
         Safety.DISPLAY,
         X,
-        "m = x > 0\nwhile m.any():  # some are left\n    x = torch.where(m, x - 1, x)\n    m = x > 0\n",
-        "m = x > 0\n"
-        "turn_count = 0\n"
-        "while True:  # some are left\n"
-        "    if turn_count % 16 == 15 and not m.any():\n"
-        "        break\n"
-        "    turn_count += 1\n"
-        "    x = torch.where(m, x - 1, x)\n"
-        "    m = x > 0\n",
-        "torch.arange(5.)",
-    ),
-    (
-        "TL301",
-        Safety.DISPLAY,
-        X,
-        "m = x > 0\nwhile m.any() and n > 0:\n    n -= 1\n    x = torch.where(m, x - 1, x)\n    m = x > 0\n",
-        "m = x > 0\n"
-        "turn_count = 0\n"
-        "while n > 0:\n"
-        "    if turn_count % 16 == 15 and not m.any():\n"
-        "        break\n"
-        "    turn_count += 1\n"
-        "    n -= 1\n"
-        "    x = torch.where(m, x - 1, x)\n"
-        "    m = x > 0\n",
-        "",
-    ),
-    (
-        "TL301",
-        Safety.DISPLAY,
-        X,
-        "done = x > 99\n"
-        "for one in words:\n"
-        "    x = x + one\n"
-        "    done = done | (x > 9)\n"
-        "    if done.all():\n"
-        "        break\n",
-        "done = x > 99\n"
-        "turn_count = 0\n"
-        "for one in words:\n"
-        "    x = x + one\n"
-        "    done = done | (x > 9)\n"
-        "    turn_count += 1\n"
-        "    if turn_count % 16 == 15 and done.all():\n"
-        "        break\n",
-        "",
-    ),
-    (
-        "TL301",
-        Safety.DISPLAY,
-        X,
-        "k = 0\nwhile True:\n    k += 1\n    x = x + 1\n    if (x > 9).all():\n        break\n",
-        "k = 0\nwhile True:\n    k += 1\n    x = x + 1\n    if k % 16 == 15 and (x > 9).all():\n        break\n",
-        "",
-    ),
-    (
-        "TL301",
-        Safety.DISPLAY,
-        X,
         "m = x.sum()\ny = x[0] if m > 1 else x[1]\n",
         "m = x.sum()\ny = torch.where(m > 1, x[0], x[1])\n",
         "torch.arange(5.)",
@@ -163,7 +104,7 @@ CASES = [
     ),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = torch.linalg.solve(x, x)\n",
         "y = torch.linalg.solve_ex(x, x).result\n",
@@ -171,7 +112,7 @@ CASES = [
     ),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = torch.inverse(x) + x.inverse()\n",
         "y = torch.linalg.inv_ex(x).inverse + torch.linalg.inv_ex(x).inverse\n",
@@ -179,7 +120,7 @@ CASES = [
     ),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = torch.linalg.cholesky(x, upper=True)\n",
         "y = torch.linalg.cholesky_ex(x, upper=True).L\n",
@@ -187,7 +128,7 @@ CASES = [
     ),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = torch.distributions.Normal(x, x.exp()).mean\n",
         "y = torch.distributions.Normal(x, x.exp(), validate_args=False).mean\n",
@@ -203,10 +144,10 @@ CASES = [
     ),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = torch.normal(x, x.exp()) * 0\n",
-        "y = (x + (x.exp()) * torch.randn_like(x.exp())) * 0\n",
+        "y = (x + x.exp() * torch.randn_like(x.exp())) * 0\n",
         "torch.ones(3)",
     ),
 ]

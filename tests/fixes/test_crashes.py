@@ -7,15 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from interrupts import interruptible, uninterruptible
 
 BAD = """\
 import torch
 
 
-def f(x):
+def f(x: torch.Tensor):
     for _ in range(9):
         y = torch.zeros(3).to(x.device)
         x = x + y
@@ -50,9 +52,11 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(tree: Path, *words: str, code: str = DRIVER) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=100, check=False)
+def run(
+    tree: Path, *words: str, code: str = DRIVER, how: Callable[[Sequence[str]], list[str]] = interruptible
+) -> subprocess.CompletedProcess[str]:
+    command = how([sys.executable, "-c", code, *words])
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=600, check=False)
 
 
 def states(tree: Path) -> list[str]:
@@ -85,6 +89,13 @@ def test_an_interrupt_waits_until_the_file_is_written(tree: Path, count: int, jo
     assert "Traceback" not in made.stderr
     assert made.returncode == 130
     finish(tree)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_run_that_was_started_with_interrupts_ignored_ignores_them(tree: Path, jobs: str) -> None:
+    words = ("fsync", str(int(signal.SIGINT)), "2", "--jobs", jobs)
+    made = run(tree, *words, how=uninterruptible)
+    assert (made.returncode, made.stderr, states(tree), left_over(tree)) == (0, "", ["new"] * 4, [])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")

@@ -103,15 +103,15 @@ def train(model, loader, device, tracker):
 
 
 def test_explain_says_what_check_reports():
-    from transferlint.syntax import lower, spans, suppressions
-    from transferlint.syntax.source import Source, parse
+    from transferlint.syntax import front_end
+    from transferlint.syntax.portable import FrozenSpans
+    from transferlint.syntax.source import Source
 
     text = reads(MARK, "", "")
-    tree = parse(Source("a.py", text, "utf-8", False))
-    positions = spans.Spans(tree, text)
-    facts = pipeline.facts_of("a.py", text, lower.lower(tree, "a.py"), positions, PLAN, None)
+    program, comments, *offsets = front_end.read(Source("a.py", text, "utf-8", False))
+    facts = pipeline.facts_of("a.py", text, program, FrozenSpans(text, *offsets), PLAN, None)
     selected = frozenset(rule.code for rule in PLAN.rules)
-    terms = Terms(selected, Confidence.LIKELY, (), tuple(suppressions.find(text, tree, positions)))
+    terms = Terms(selected, Confidence.LIKELY, (), comments)
 
     def said(line: int) -> list[str]:
         found = [one for one in explain(facts, line, PLAN.rules, terms) if one.verdict.code == "TL101"]
@@ -176,7 +176,7 @@ def test_comments_and_baseline_are_taken_together(known):
 
 
 def test_only_what_is_new_in_a_group_is_fixed(known):
-    text = "import torch\n\n\ndef f(model, x, device, n):\n    for _ in range(n):\n"
+    text = "import torch\n\n\ndef f(model, x, device: torch.device, n):\n    for _ in range(n):\n"
     text += "        a = torch.zeros(3).to(device)\n        b = torch.ones(3).to(device)\n"
     text += "        x = model(x, a, b)\n    return x\n"
     plan = known(text.replace("        b = torch.ones(3).to(device)\n", "        b = 2\n"))
@@ -217,7 +217,7 @@ import torch
 from making import make
 
 
-def f(model, x, device, n):
+def f(model, x, device: torch.device, n):
     for _ in range(n):
         a = {}
         b = {}

@@ -238,8 +238,8 @@ def test_moves_that_do_something_stay(old: str) -> None:
 def test_reads_of_one_statement_become_one() -> None:
     text = loop("kept = (x.min().item(), float(x.max()), int(x.sum()))\n")
     made = fix(text, RULES["TL106"], unsafe=True)
-    assert "    values = torch.stack([x.min(), x.max(), x.sum()]).tolist()\n" in made.text
-    assert "    kept = (values[0], float(values[1]), int(values[2]))\n" in made.text
+    assert "    min_value, max_value, sum_value = torch.stack([x.min(), x.max(), x.sum()]).tolist()\n" in made.text
+    assert "    kept = (min_value, float(max_value), int(sum_value))\n" in made.text
     if HAS_TORCH:
         assert execute(made.text).values["kept"] == execute(text).values["kept"]
 
@@ -247,7 +247,7 @@ def test_reads_of_one_statement_become_one() -> None:
 def test_reads_of_statements_in_a_row_become_one() -> None:
     text = loop("a = x.min().item()\nb = x.max().item()\nc = x.sum().item()\n")
     made = fix(text, RULES["TL106"], unsafe=True)
-    assert "    a = values[0]\n    b = values[1]\n    c = values[2]\n" in made.text
+    assert "    a = min_value\n    b = max_value\n    c = sum_value\n" in made.text
     if HAS_TORCH:
         before, after = execute(text).values, execute(made.text).values
         assert all(before[name] == after[name] for name in "abc")

@@ -148,7 +148,7 @@ def test_a_fix_that_breaks_the_text_is_refused_and_the_others_are_applied() -> N
     assert made.text == "a = new\nb = bad\nc = new\n"
     assert [found.code for found in made.remaining] == ["TL666"]
     assert len(made.refused) == 1
-    assert made.refused[0].startswith("TL666 at 2:5 is not fixed: the result is not Python (line ")
+    assert made.refused[0].startswith("TL666 at 2:5 is not fixed: the text it makes is not valid Python, at line ")
     assert "\n" not in made.refused[0]
 
 
@@ -270,7 +270,8 @@ def test_a_fix_whose_result_parses_and_does_not_compile_is_refused() -> None:
     made = fix("def f(x):\n    return g(x, a=1, b=2)\n", replacing("b=2", "a=2"))
     assert made.fixed == ()
     assert made.refused == (
-        "TL900 at 2:22 is not fixed: the result is not Python (line 2: keyword argument repeated: a)",
+        "TL900 at 2:22 is not fixed: the text it makes is not valid Python, at line 2 of it:"
+        " keyword argument repeated: a",
     )
 
 

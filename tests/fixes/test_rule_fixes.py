@@ -295,7 +295,7 @@ def made_in_forward(expression: str) -> str:
     """A module whose forward, run twice, makes a tensor by `expression`."""
     return (
         "import torch\nfrom torch import zeros\nb = torch.zeros(3)\nn = 3\ndevice = torch.device('cuda')\n"
-        "class Net(torch.nn.Module):\n    def forward(self, x):\n"
+        "class Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
         f"        made = {expression}\n        return made\n"
         "net = Net().to(device)\nout = [net(torch.ones(3, device=device)) for _ in range(2)]\n"
     )
@@ -305,6 +305,10 @@ def made_in_forward(expression: str) -> str:
     ("old", "new"),
     [
         ("torch.zeros(3).to(x.device)", "torch.zeros(3, device=x.device)"),
+        (
+            "torch.zeros(3).to(torch.device('cuda') if n else 'cpu')",
+            "torch.zeros(3, device=torch.device('cuda') if n else 'cpu')",
+        ),
         ("zeros(3).to((x).device)", "zeros(3, device=(x).device)"),
         ("torch.ones(3, ).cuda()", 'torch.ones(3, device="cuda")'),
         (
@@ -350,7 +354,6 @@ def test_constants_are_made_on_the_device(old: str, new: str) -> None:
         "torch.empty(3).to(x.device)",
         "torch.empty_like(b).to(x.device)",
         "torch.rand_like(torch.zeros(3)).to(x.device)",
-        "torch.zeros(3).to(torch.device('cuda') if n else 'cpu')",
     ],
 )
 def test_what_may_differ_is_not_made_on_the_device_safely(made: str) -> None:
@@ -390,10 +393,11 @@ def test_pinned_memory_is_made_to_be_uploaded_from(pin: str) -> None:
 # TL402
 
 
-def batches(move: str, options: str = "pin_memory=True", after: str = "") -> str:
+def batches(move: str, options: str = "pin_memory=True", after: str = "", data: str = "kept") -> str:
     return (
-        "import torch\nfrom torch.utils.data import DataLoader\ndef run(model, data, device, **kw):\n"
-        f"    for x, y in DataLoader(data, {options}):\n        z = {move}\n        model(z)\n{after}"
+        "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\n"
+        "def run(model, data, device, **kw):\n    kept = TensorDataset(*data)\n"
+        f"    for x, y in DataLoader({data}, {options}):\n        z = {move}\n        model(z)\n{after}"
     )
 
 
@@ -434,6 +438,9 @@ def test_only_untouched_tensors_of_plain_loaders_are_safe() -> None:
     assert findings("TL402", batches("x.to(device)", after="        x.zero_()\n")) == [Safety.UNSAFE]
     assert findings("TL402", batches("x.to(device)", after="        w = x[0]\n        w += 1\n")) == [Safety.UNSAFE]
     assert findings("TL402", batches("x.to(device)", "pin_memory=True, collate_fn=model")) == [Safety.UNSAFE]
+    assert findings("TL402", batches("x.to(device)", after="        model(x)\n")) == [Safety.UNSAFE]
+    assert findings("TL402", batches("x.to(device)", after="        y.add_(1)\n")) == [Safety.SAFE]
+    assert findings("TL402", batches("x.to(device)", data="data")) == [Safety.UNSAFE]
 
 
 def test_a_comment_before_the_bracket_leaves_no_fix() -> None:

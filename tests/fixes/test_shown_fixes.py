@@ -9,7 +9,7 @@ import importlib.util
 import pytest
 from showing import RULES, module, ran
 
-from proving import check_bytes, execute, fix, same
+from proving import check_bytes, fix, same
 from transferlint.fixes import apply_edits
 from transferlint.model import Safety
 
@@ -33,24 +33,45 @@ ONES = "torch.ones(3)"
 CASES = [
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         'assert torch.all(x == 1), "ones"\n',
         'torch._assert_async(torch.all(x == 1), "ones")\n',
         ONES,
     ),
-    ("TL301", Safety.UNSAFE, "assert (\n    x.sum() > 0\n)\n", "torch._assert_async(x.sum() > 0)\n", ONES),
+    ("TL301", Safety.DISPLAY, "assert (\n    x.sum() > 0\n)\n", "torch._assert_async(x.sum() > 0)\n", ONES),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "if torch.any(x.isnan()):\n    raise ValueError('no number')\n",
-        "torch._assert_async(torch.logical_not(torch.any(x.isnan())), 'no number')\n",
+        "torch._assert_async(~torch.any(x.isnan()), 'no number')\n",
         ONES,
     ),
     (
         "TL301",
         Safety.DISPLAY,
         "if torch.any(x.isnan()):\n    raise ValueError(f'{n}')\n",
-        "torch._assert_async(torch.logical_not(torch.any(x.isnan())))\n",
+        "torch._assert_async(~torch.any(x.isnan()))\n",
+        ONES,
+    ),
+    (
+        "TL301",
+        Safety.DISPLAY,
+        "if not (x > 0).all() or x.isnan().any():\n    raise ValueError()\n",
+        "torch._assert_async((x > 0).all() & ~x.isnan().any())\n",
+        ONES,
+    ),
+    (
+        "TL301",
+        Safety.DISPLAY,
+        "if (x < 0).any():\n    raise ValueError()\n",
+        "torch._assert_async((x >= 0).all())\n",
+        ONES,
+    ),
+    (
+        "TL301",
+        Safety.DISPLAY,
+        "if torch.logical_not(torch.all(x == 1)):\n    raise ValueError()\n",
+        "torch._assert_async(torch.all(x == 1))\n",
         ONES,
     ),
     ("TL301", Safety.UNSAFE, "m = x > 2\nif m.any():\n    x[m] = 0\n", "m = x > 2\nx[m] = 0\n", "torch.arange(5.)"),
@@ -70,13 +91,6 @@ CASES = [
         ONES,
     ),
     (
-        "TL301",
-        Safety.DISPLAY,
-        "for i in range(n):\n    x = x + 1\n    if x.sum() == n or n < 0:\n        break\n",
-        "for i in range(n):\n    x = x + 1\n    if i % 16 == 15 and (x.sum() == n or n < 0):\n        break\n",
-        "",
-    ),
-    (
         "TL304",
         Safety.UNSAFE,
         "m = x > 1\ny = x[m].sum()\n",
@@ -87,7 +101,7 @@ CASES = [
         "TL304",
         Safety.UNSAFE,
         "y = 1 + x.masked_select(x > 1).mean()\n",
-        "y = 1 + (torch.where(x > 1, x, 0).sum() / (x > 1).sum())\n",
+        "y = 1 + torch.where(x > 1, x, 0).sum() / (x > 1).sum()\n",
         "torch.arange(5.)",
     ),
     (
@@ -101,7 +115,7 @@ CASES = [
         "TL304",
         Safety.DISPLAY,
         "t = x.sum()\nm = x > 1\nx = x + 1\nx[m] -= t\n",
-        "t = x.sum()\nm = x > 1\nx = x + 1\nx = torch.where(m, x - (t), x)\n",
+        "t = x.sum()\nm = x > 1\nx = x + 1\nx = torch.where(m, x - t, x)\n",
         "torch.arange(5.)",
     ),
     (
@@ -158,7 +172,7 @@ CASES = [
         "TL401",
         Safety.UNSAFE,
         "y = torch.LongTensor(\n    [n] * x.size(0),\n).to(x.device)\n",
-        "y = torch.tensor(\n    [n] * x.size(0), dtype=torch.long, device=x.device)\n",
+        "y = torch.tensor(\n    [n] * x.size(0),\n    dtype=torch.long,\n    device=x.device,\n)\n",
         ONES,
     ),
     (
@@ -193,7 +207,7 @@ CASES = [
         "TL401",
         Safety.UNSAFE,
         "y = torch.tensor(2.5).to(x)\n",
-        "y = torch.tensor(2.5, device=x.device).to(x)\n",
+        "y = torch.tensor(2.5, device=x.device, dtype=x.dtype)\n",
         "torch.ones(3)",
     ),
 ]
@@ -230,11 +244,3 @@ def test_nothing_is_written_where_it_is_not_sure(code: str, body: str) -> None:
     found = check_bytes("example.py", module(body).encode(), [RULES[code]])
     assert found
     assert [one.fix for one in found] == [None] * len(found)
-
-
-@pytest.mark.skipif(not HAS_TORCH, reason="needs torch")
-def test_a_check_that_does_not_wait_still_fails() -> None:
-    text = module('assert torch.all(x == 1), "ones"\n')
-    made = fix(text, RULES["TL301"], unsafe=True).text
-    for one, kind in ((text, AssertionError), (made, RuntimeError)):
-        assert isinstance(execute(f"{one}\n\nout = Net()(torch.zeros(3))\n").error, kind)

@@ -61,7 +61,7 @@ def test_one_line_between_marks_is_shown(report):
         ("\tx.item()", 2, 10, "    x.item()", "    ^^^^^^^^"),
         ("漢 = x.item()", 5, 13, "漢 = x.item()", "     ^^^^^^^^"),
         ("e\u0301 = x.item()", 6, 14, "e\u0301 = x.item()", "    ^^^^^^^^"),
-        ("a\x1b[31m = x.y", 9, 12, "a�[31m = x.y", "        ^^^"),
+        ("a\x1b[31m = x.y", 9, 12, "a\\x1b[31m = x.y", "           ^^^"),
     ],
 )
 def test_marks_stand_under_what_they_mark(line, column, end, shown, marks):

@@ -44,7 +44,7 @@ def test_several_edits_of_a_line_are_one_change() -> None:
     assert shown(SOURCE, edits, Safety.DISPLAY)[1:] == ["-value = x.item()", "+value = y"]
 
 
-def test_a_long_preview_ends_in_dots_and_controls_are_left_out() -> None:
+def test_a_long_preview_ends_in_dots_and_controls_are_escaped() -> None:
     made = text.render(
         Report(
             (
@@ -61,5 +61,5 @@ def test_a_long_preview_ends_in_dots_and_controls_are_left_out() -> None:
         )
     )
     assert "\x1b" not in made
-    assert made.count("+[2Jz") == 11
+    assert made.count("+\\x1b[2Jz") == 11
     assert "     ..." in made

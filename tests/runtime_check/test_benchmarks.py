@@ -55,7 +55,7 @@ def test_every_rule_about_transfers_that_is_on_by_default_has_a_pair(tmp_path: P
 def test_a_dry_run_of_the_pairs_measures_by_the_model(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     command = [sys.executable, "-m", "benchmarks.fixes", "--only", "TL401", "TL303", "-o", str(tmp_path)]
-    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     if "can be simulated" in made.stderr:
         pytest.skip(made.stderr.strip())
     found = json.loads((tmp_path / "fixes.json").read_text())
@@ -190,9 +190,9 @@ def gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def parts(gpu: Any) -> tuple[Any, ...]:
     write = "import sys; open(sys.argv[1] + '/good.json', 'w').write('{\"number\": 5}')"
     return (
-        gpu.Part("bad", ("-c", "print('no such thing'); raise SystemExit(3)"), 20, 20, None, ()),
+        gpu.Part("bad", ("-c", "print('no such thing'); raise SystemExit(3)"), 600, 600, None, ()),
         gpu.Part("slow", ("-c", "import time; time.sleep(60)"), 1, 1, None, ()),
-        gpu.Part("good", ("-c", write, "{out}"), 20, 20, lambda found: f"number {found['number']}", ()),
+        gpu.Part("good", ("-c", write, "{out}"), 600, 600, lambda found: f"number {found['number']}", ()),
     )
 
 

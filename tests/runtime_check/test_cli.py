@@ -81,7 +81,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str, module: str = "transferlint") -> Ran:
     made = subprocess.run(
-        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False, timeout=600
     )
     assert "internal error" not in made.stderr
     return Ran(made.returncode, made.stdout, made.stderr)
@@ -95,7 +95,7 @@ def verified(simulated: None, tmp_path_factory: pytest.TempPathFactory) -> tuple
     command = [sys.executable, "-m", "transferlint", "verify", "--html", "-o", "out"]
     command += ["--baseline", "base.json", "program.py", "--lr", "0.1"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    made = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    made = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=600)
     return place, Ran(made.returncode, made.stdout, made.stderr)
 
 

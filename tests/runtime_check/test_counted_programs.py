@@ -185,7 +185,7 @@ def together(name: str, folder: str) -> list[Any]:
         subprocess.Popen(command, env={**env, "RANK": str(rank)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for rank in range(RANKS[name])
     ]
-    answers = [process.communicate(timeout=100) for process in processes]
+    answers = [process.communicate(timeout=600) for process in processes]
     assert [process.returncode for process in processes] == [0] * len(processes), answers
     return [json.loads(said.splitlines()[-1]) for said, _ in answers]
 

@@ -19,7 +19,7 @@ def test_the_demo_shows_a_confirmed_a_refuted_and_a_missed_one(tmp_path: Path, m
     words = line.strip().lstrip("@").partition(" || ")[0].split()[1:]
     words[1:1] = ["--output", str(tmp_path)]
     command = [sys.executable, "-m", "transferlint", *words]
-    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     if made.returncode == 2 and "the simulated accelerator cannot start" in made.stderr:
         pytest.skip(made.stderr.strip().splitlines()[-1])
     assert made.returncode == 0, made.stderr
@@ -42,6 +42,6 @@ def test_the_example_learns_the_same_on_the_host(monkeypatch: pytest.MonkeyPatch
     pytest.importorskip("torch")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     command = [sys.executable, "examples/sequences.py", "--device", "cpu"]
-    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
     first, last = (float(line.rpartition(" ")[2]) for line in made.stdout.splitlines())
     assert last < first / 2

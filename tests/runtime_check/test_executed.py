@@ -58,7 +58,7 @@ def lines(script: Path, sites: Iterable[tuple[Path, int, int]]) -> dict[str, lis
     """The lines of the sites that ran in the script, by name of the file."""
     given = json.dumps([(str(path), first, last) for path, first, last in sites])
     made = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(script), given], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", DRIVER, str(script), given], capture_output=True, text=True, check=True, timeout=600
     )
     found: dict[str, list[int]] = json.loads(made.stdout.splitlines()[-1])
     return found

@@ -72,7 +72,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def verify(*arguments: str, rounds: int = 1) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "transferlint", "verify", "--fixed", "--rounds", str(rounds), *arguments]
-    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert "Traceback" not in made.stderr, made.stderr
     return made
 

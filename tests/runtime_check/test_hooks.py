@@ -421,6 +421,17 @@ def test_subclasses_and_function_modes_see_nothing_of_the_hooks() -> None:
 
 
 @in_simulation
+def test_torchscript_takes_the_replaced_functions_for_torchs_own() -> None:
+    import torch
+
+    def made(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.full_like(x, 2.0) + torch.tensor(1.0)
+
+    with told():
+        assert torch.jit.script(made)(torch.zeros(2)).tolist() == [3.0, 3.0]
+
+
+@in_simulation
 def test_warnings_of_the_program_stay_as_they_are() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from interrupts import interruptible, uninterruptible
 
 from runtime_check import launch, plan
 from runtime_check.plan import Plan
@@ -113,7 +114,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ended(command: list[str]) -> Ended:
-    made = subprocess.run(command, input="words", capture_output=True, text=True, check=False, timeout=60)
+    made = subprocess.run(command, input="words", capture_output=True, text=True, check=False, timeout=600)
     return Ended(made.returncode, made.stdout, re.sub("0x[0-9a-f]+", "0x", made.stderr))
 
 
@@ -204,18 +205,18 @@ def test_a_signal_to_us_reaches_the_program_once(folder: Path, number: signal.Si
         "signal.signal(signal.SIGUSR1, lambda *_: came.append('usr1'))\n"  # to print is not safe in a handler
         "open('pid', 'w').write(str(os.getpid()))\n"
         "print('ready', flush=True)\n"
-        "until = time.monotonic() + 100\n"
+        "until = time.monotonic() + 600\n"
         "while time.monotonic() < until and not came:\n"
         "    time.sleep(0.1)\n"
         "time.sleep(0.5)\n"
         "print(*came)\n"
     )
-    command = launched(folder, ("program.py",))
+    command = interruptible(launched(folder, ("program.py",)))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as made:
         assert made.stdout is not None
         assert made.stdout.readline() == "ready\n"
         made.send_signal(number)
-        out, err = made.communicate(timeout=120)
+        out, err = made.communicate(timeout=600)
     ended_by = 0 if number == signal.SIGUSR1 else -number
     assert (out, made.returncode, err[-500:] if number != signal.SIGINT else "") == (
         "usr1\n" if number == signal.SIGUSR1 else "",
@@ -224,6 +225,22 @@ def test_a_signal_to_us_reaches_the_program_once(folder: Path, number: signal.Si
     )
     assert err.count("KeyboardInterrupt") == (number == signal.SIGINT)
     assert gone(int((folder / "pid").read_text()))
+
+
+def test_a_program_that_was_started_with_interrupts_ignored_ignores_them(folder: Path) -> None:
+    (folder / "program.py").write_text(
+        "import signal, sys\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, flush=True)\n"
+        "print(sys.stdin.readline(), end='')\n"
+    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = uninterruptible(launched(folder, ("program.py",)))
+    with subprocess.Popen(command, text=True, **pipes) as made:
+        assert made.stdout is not None
+        assert made.stdout.readline() == "True\n"
+        made.send_signal(signal.SIGINT)
+        assert made.communicate("on\n", timeout=600) == ("on\n", "")
+    assert made.returncode == 0
 
 
 def gone(pid: int) -> bool:

@@ -70,7 +70,7 @@ def run(
     paths = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": paths}
     return subprocess.run(
-        [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
 
 

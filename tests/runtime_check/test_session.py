@@ -32,7 +32,7 @@ def run(body: str) -> subprocess.CompletedProcess[str]:
     """Run a program on the simulated device in a new interpreter."""
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     code = textwrap.dedent(PRELUDE.format(tests=tests)) + textwrap.dedent(body)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
 
 
 def registered() -> dict[str, Any]:

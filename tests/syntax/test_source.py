@@ -207,7 +207,7 @@ else:
     dump.dump(program)
     print("fine")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     if words is None:
         assert done.stdout == "fine\n"

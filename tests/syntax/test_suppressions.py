@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import textwrap
 
-import libcst as cst
 import pytest
 
-from transferlint.syntax.suppressions import Suppression, find
+from transferlint.syntax import front_end
+from transferlint.syntax.source import Source
+from transferlint.syntax.suppressions import Suppression
 
 
 def found(source: str) -> list[Suppression]:
     text = textwrap.dedent(source).lstrip("\n")
-    return find(text, cst.parse_module(text))
+    source = Source("x.py", text, "utf-8", False)
+    (_, comments, *_), _ = front_end.by_ast(source)
+    assert comments == front_end.by_libcst(source)[0][1]
+    return list(comments)
 
 
 def one(source: str) -> Suppression:

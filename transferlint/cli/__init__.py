@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -13,8 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupted. Nothing is raised."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given in (["--version"], ["-V"]):  # asked by every tool that runs this one, so before anything is imported
-        print(f"transferlint {version()}")
-        return 0
+        return _show_version()
     try:
         from transferlint.cli.root import run
 
@@ -22,6 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _show_version() -> int:
+    try:
+        print(f"transferlint {version()}", flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return 0
 
 
 def version() -> str:

@@ -12,6 +12,7 @@ import click
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FORMATS = ("text", "concise", "json", "github", "sarif")
 _CONTEXTS = ("file", "project")
+_FRONT_ENDS = ("ast", "libcst")
 _LEVELS = ("possible", "likely", "certain")
 
 
@@ -68,6 +69,7 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
     type=click.Choice(_CONTEXTS),
     help="Check a file with all of its project that matters for it, or alone.  [default: project]",
 )
+@click.option("--front-end", type=click.Choice(_FRONT_ENDS), help="Read files by this one only.  [default: what suits]")
 @click.option("--no-cache", is_flag=True, help="Do not read or write the cache.")
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, nothing else.")

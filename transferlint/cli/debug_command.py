@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from transferlint.cli import FAILED
+from transferlint.cli import FAILED, output
 
 
 @click.command("debug", short_help="Show what a stage of the analysis made of a file.")
@@ -22,24 +22,24 @@ def COMMAND(stage: str, file: str) -> int:
         shown = workers.deep(lambda: _program(file) if stage == "program" else _facts(file))
     except SourceError as error:
         place = f"{file}:{error.line}" if error.line else file
-        click.echo(f"transferlint: {place}: {error.message}", err=True)
+        output.complain(f"{place}: {error.message}")
         return FAILED
-    click.echo(shown)
+    output.show(shown.split("\n"))
     return 0
 
 
 def _program(path: str) -> str:
-    from transferlint.syntax import dump, lower, source
+    from transferlint.syntax import dump, front_end, source
 
-    return dump.dump(lower.lower(source.parse(source.read(path)), path))
+    return dump.dump(front_end.read(source.read(path))[0])
 
 
 def _facts(path: str) -> str:
     from transferlint.flow import facts
     from transferlint.flow.options import AnalysisOptions
-    from transferlint.syntax import lower, source, spans
+    from transferlint.syntax import front_end, source
+    from transferlint.syntax.portable import FrozenSpans
 
     read = source.read(path)
-    tree = source.parse(read)
-    program = lower.lower(tree, path)
-    return facts.dump(facts.analyse(path, read.text, program, spans.Spans(tree, read.text), AnalysisOptions()))
+    program, _, *offsets = front_end.read(read)
+    return facts.dump(facts.analyse(path, read.text, program, FrozenSpans(read.text, *offsets), AnalysisOptions()))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from transferlint.cli import FAILED
+from transferlint.cli import FAILED, output
 
 if TYPE_CHECKING:
     from transferlint.cli.explaining import Explained
-    from transferlint.settings import Settings
+    from transferlint.nearest import Nearest
 
 _LEVELS = ("possible", "likely", "certain")
 _WIDTH = 11
@@ -53,15 +53,17 @@ def COMMAND(
     if not path or not number.isdecimal():
         raise click.UsageError(f"{place!r} is not FILE:LINE; write for example train.py:42")
     try:
-        settings = _settings(path, forwarded)
-        source, explained = _explained(path, int(number), settings)
+        nearest = _nearest(path, forwarded)
+        for line in nearest.troubles:
+            output.complain(line)
+        source, explained = _explained(path, int(number), nearest)
     except (_Unexplained, SettingsError) as error:
-        click.echo(f"transferlint: {error}", err=True)
+        output.complain(error)
         return FAILED
     if output_format == "json":
         from transferlint.cli.explaining import as_data
 
-        click.echo(json.dumps(as_data(path, int(number), source, explained), indent=2))
+        output.show_data(as_data(path, int(number), source, explained))
         return 0
     _show(list(_lines(path, int(number), source, explained)), color)
     return 0
@@ -71,27 +73,29 @@ class _Unexplained(Exception):
     """Why there is nothing to explain, in one line."""
 
 
-def _settings(path: str, forwarded: Sequence[str]) -> Settings:
+def _nearest(path: str, forwarded: Sequence[str]) -> Nearest:
     """The settings with which `check` would check the file, from its own options."""
     from transferlint.cli import check_command
-    from transferlint.cli.merging import merged
+    from transferlint.cli.merging import nearest
 
     with check_command.COMMAND.make_context("check", [*forwarded, "--", path]) as given:
-        return merged(given.params)
+        return nearest(given.params)
 
 
-def _explained(path: str, line: int, settings: Settings) -> tuple[str, tuple[Explained, ...]]:
+def _explained(path: str, line: int, nearest: Nearest) -> tuple[str, tuple[Explained, ...]]:
     """The text of the line and what is explained of it. Raises _Unexplained."""
     from transferlint import engine, registry, workers
     from transferlint.cli.explaining import Terms, Unreadable, explain, look
+    from transferlint.scopes import Scopes
     from transferlint.syntax.positions import NEWLINE
     from transferlint.syntax.source import SourceError
 
     data = _bytes(path)
-    packs = registry.load(paths=settings.rules)
-    plan = engine.plan_for(settings, packs)
+    packs = registry.load(paths=nearest.top.rules)
+    plan = engine.plan_for(nearest.top, packs)
+    scopes = Scopes(nearest, plan, lambda other: engine.plan_for(other, packs))
     try:
-        facts, comments = look(path, data, settings, plan)
+        facts, comments = look(path, data, scopes)
     except SourceError as error:
         where = f"{path}:{error.line}" if error.line else path
         raise _Unexplained(f"{where}: {' '.join(error.message.split())}") from None
@@ -102,7 +106,7 @@ def _explained(path: str, line: int, settings: Settings) -> tuple[str, tuple[Exp
     if not 1 <= line <= count:
         raise _Unexplained(f"{path}: has no line {line}; it ends at line {count}")
     selected = frozenset(rule.code for rule in plan.rules)
-    terms = Terms(selected, plan.min_confidence, engine._PerFile(settings).of(path), comments)
+    terms = Terms(selected, plan.min_confidence, scopes.ignored(path), comments)
     return lines[line - 1], workers.deep(lambda: explain(facts, line, packs.rules, terms))
 
 
@@ -172,16 +176,8 @@ def _brief(text: str) -> str:
 
 def _show(lines: Sequence[tuple[str, str]], color: bool | None) -> None:
     """In colour on a terminal, as it is in a pipe."""
-    import sys
+    from transferlint import rows
 
-    from transferlint.cli import output
-
-    if not output.coloured(color, None, os.environ, sys.stdout):
-        click.echo("\n".join(text for text, _ in lines))
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(force_terminal=True, soft_wrap=True)
-    for text, style in lines:
-        console.print(Text(text, style=style))
+    coloured = output.coloured(color, None, os.environ, sys.stdout)
+    styles = {style: style for _, style in lines}
+    output.write(rows.render([[(style, text)] for text, style in lines], styles, coloured), None, coloured)

@@ -19,7 +19,7 @@ from transferlint.syntax import collector
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts
     from transferlint.flow.project import Project
-    from transferlint.settings import Settings
+    from transferlint.scopes import Scopes
     from transferlint.syntax.suppressions import Suppression
 
 # Evidence of where a value came to be on the device: it explains the finding, and the finding does not speak for it.
@@ -143,40 +143,48 @@ class Unreadable(Exception):
     """A file of which no facts can be had; the message is one line and names it."""
 
 
-def look(path: str, data: bytes, settings: Settings, plan: Plan) -> tuple[FileFacts, tuple[Suppression, ...]]:
+def look(path: str, data: bytes, scopes: Scopes) -> tuple[FileFacts, tuple[Suppression, ...]]:
     """The facts of a file as `check` has them, within its project unless the settings say otherwise, and its
     suppressions. Raises SourceError where it is not Python, Unreadable where something else goes wrong."""
+    from transferlint.syntax.front_end import read
     from transferlint.syntax.portable import FrozenSpans
-    from transferlint.syntax.source import decode, parse
+    from transferlint.syntax.source import decode
 
-    workers.deep(lambda: parse(decode(path, data)))  # for its SourceError: the steps make a finding of it
+    plan = scopes.plans[scopes.of(path)]
+    workers.deep(lambda: read(decode(path, data)))  # for its SourceError: the steps make a finding of it
     with collector.paused():
         prepared = workers.deep(lambda: steps.prepare_bytes(path, data, plan))
         source, program = prepared.source, prepared.program
         if source is None or program is None:
             troubles = prepared.outcome.troubles if prepared.outcome is not None else ()
             raise Unreadable("; ".join(str(trouble) for trouble in troubles) or f"{path}: cannot be analysed")
-        project = _project(prepared, data, settings, plan)
+        project = _project(prepared, data, scopes)
         spans = FrozenSpans(source.text, prepared.lines, prepared.marks, prepared.parentheses)
         facts = workers.deep(lambda: pipeline.facts_of(path, source.text, program, spans, plan, project))
     return facts, prepared.comments
 
 
-def _project(prepared: Prepared, data: bytes, settings: Settings, plan: Plan) -> Project | None:
+def _project(prepared: Prepared, data: bytes, scopes: Scopes) -> Project | None:
     """The project of a file, read from the files around it that matter for it."""
-    path = prepared.path
+    path, settings = prepared.path, scopes.nearest.top
     if settings.context == "file" or not path.endswith(".py"):
         return None
-    around = context.around((path,), (Target(path),), settings, {path: data})
-    jobs = [workers.Job(index, Target(other), wanted=False) for index, other in enumerate(around.others)]
-    task = functools.partial(_prepare, plan=plan)
+    around = context.around((path,), (Target(path),), scopes.nearest, {path: data})
+    scope = scopes.of(path)
+    jobs = [
+        workers.Job(index, Target(other), wanted=False, scope=scopes.of(other))
+        for index, other in enumerate(around.others)
+    ]
+    plans = tuple(scopes.plans)
+    task = functools.partial(_prepare, plans=plans)
     others = workers.run(jobs, task, _lost, settings.jobs, lambda _: None)
     known = [prepared, *others]
-    return workers.deep(lambda: steps.linked(known, around.index(), plan, around.users | {path}))
+    own = {job.target.path: plans[job.scope].options for job in jobs if job.scope != scope}
+    return workers.deep(lambda: steps.linked(known, around.index(), plans[scope], around.users | {path}, own))
 
 
-def _prepare(job: workers.Job, plan: Plan) -> Prepared:
-    return steps.prepare(job.target, plan, job.ignored, job.wanted)
+def _prepare(job: workers.Job, plans: Sequence[Plan]) -> Prepared:
+    return steps.prepare(job.target, plans[job.scope], job.ignored, job.wanted)
 
 
 def _lost(job: workers.Job) -> Prepared:

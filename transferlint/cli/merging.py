@@ -7,16 +7,24 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from transferlint import nearest as nearest_of
 from transferlint import settings as settings_of
 from transferlint.model import Confidence
+from transferlint.nearest import Nearest
 from transferlint.settings import Settings, SettingsError
 
 _PLAIN = ("output_format", "fix", "unsafe_fixes", "jobs", "context", "force_exclude", "respect_gitignore")
 
 
-def merged(given: Mapping[str, Any]) -> Settings:
-    """The settings in force for the options `given` (None or empty: not given). Raises SettingsError."""
-    found = _of_file(given)
+def nearest(given: Mapping[str, Any]) -> Nearest:
+    """The settings in force for each file, with the options `given` (None or empty: not given): those of its nearest
+    settings file, or of the one file that is named. Raises SettingsError."""
+    named = given["isolated"] or any(_names_file(text) for text in given["config"])
+    return Nearest(_merged(_of_file(given), given), None if named else lambda found: _merged(found, given))
+
+
+def _merged(found: Settings, given: Mapping[str, Any]) -> Settings:
+    """What a settings file says, and then the command line. Raises SettingsError."""
     for text in given["config"]:
         if not _names_file(text):
             found = settings_of.inline(text, found)
@@ -58,11 +66,11 @@ def _of_file(given: Mapping[str, Any]) -> Settings:
             raise SettingsError("--isolated and a settings file exclude each other")
         return Settings(root=os.path.abspath(root or os.getcwd()))
     if files:
-        found = settings_of.read(files[0])
+        found = settings_of.read(files[0], named=True)
         return dataclasses.replace(found, root=os.path.abspath(root or os.getcwd()))
     named = [given["stdin_filename"] or "" if path == "-" else path for path in given["paths"]]
-    start = root or settings_of.common_folder(path for path in named if path)
-    path = settings_of.find(start)
+    start = root or nearest_of.common_folder(path for path in named if path)
+    path = nearest_of.find(start)
     found = settings_of.read(path) if path else Settings(root=os.path.abspath(root or os.getcwd()))
     return dataclasses.replace(found, root=os.path.abspath(root)) if root else found
 

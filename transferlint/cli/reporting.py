@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -13,15 +12,18 @@ import click
 from transferlint import baseline, cache, engine, registry
 from transferlint.cli import FAILED, FOUND, output, version
 from transferlint.cli.cards import card
-from transferlint.cli.merging import merged
+from transferlint.cli.merging import nearest
 from transferlint.cli.progress import NoProgress, TerminalProgress
 from transferlint.discovery import discover
 from transferlint.engine import Result
+from transferlint.model import Finding
+from transferlint.nearest import Nearest
 from transferlint.pipeline import Plan
 from transferlint.registry import Registry
 from transferlint.reporters import concise, github, sarif, statistics, text
 from transferlint.reporters import json as json_reporter
 from transferlint.reporters.report import Problem, Report, count, tallies
+from transferlint.scopes import Scopes
 from transferlint.settings import Settings, SettingsError, as_table
 
 
@@ -63,52 +65,78 @@ class CheckOptions:
     color: bool | None
     quiet: bool
     quiet_sites: bool = False
+    front_end: str | None = None
 
 
 def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
     """Do what the options ask and return the exit code."""
     _refuse_contradictions(options)
     try:
-        settings = merged({field.name: getattr(options, field.name) for field in dataclasses.fields(options)})
-        if options.show_settings:
-            click.echo(json.dumps(as_table(settings), indent=2))
-            return 0
-        if options.show_files:
-            return _show_files(options, settings)
-        packs = registry.load(paths=settings.rules)
+        near = nearest({field.name: getattr(options, field.name) for field in dataclasses.fields(options)})
+    except SettingsError as error:
+        output.complain(error)
+        return FAILED
+    if options.show_settings:
+        output.show_data(as_table(near.top))
+        return 0
+    if options.show_files:
+        return _show_files(options, near)
+    settings = near.top
+    packs = registry.load(paths=settings.rules)
+    kept = _cache(options, environment)
+    try:
         if not packs.rules:
             raise SettingsError(" ".join(packs.refused) or "no rule pack is installed: reinstall transferlint")
         if options.write_baseline and not settings.baseline:
             raise SettingsError("--write-baseline: name the file with --baseline FILE, or `baseline` in the settings")
-        known = baseline.read(settings.baseline) if settings.baseline and not options.write_baseline else None
-        silence = (options.reason or "") if options.add_ignore else None
-        kept = "" if options.no_cache else cache.folder(environment)
-        plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
-        plan = dataclasses.replace(plan, quiet=options.quiet_sites)
+        plan = _plan(options, settings, packs, kept)
     except SettingsError as error:
-        click.echo(f"transferlint: {error}", err=True)
+        for line in (*near.troubles, error):
+            output.complain(line)
         return FAILED
+    scopes = Scopes(near, plan, lambda other: _plan(options, other, packs, kept))
     if options.paths == ("-",):
-        return _check_stdin(options, settings, packs, plan, environment)
+        return _check_stdin(options, scopes, packs, environment)
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
-        result = engine.check_paths(options.paths or (".",), settings, plan, progress)
+        result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes)
     if kept:
         cache.prune(kept)
     if options.write_baseline:
-        return _write_baseline(options, settings, packs, result)
+        return _write_baseline(options, scopes, packs, result)
     return _report(options, settings, packs, result, environment)
 
 
-def _check_stdin(
-    options: CheckOptions, settings: Settings, packs: Registry, plan: Plan, environment: Mapping[str, str]
-) -> int:
+def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str) -> Plan:
+    """The plan of files for which these settings hold. Raises SettingsError."""
+    known = baseline.read(settings.baseline) if settings.baseline and not options.write_baseline else None
+    silence = (options.reason or "") if options.add_ignore else None
+    plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
+    return dataclasses.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "")
+
+
+def _cache(options: CheckOptions, environment: Mapping[str, str]) -> str:
+    """The folder of kept programs, "" for none."""
+    if options.no_cache or options.front_end:  # what is kept may come from either front end
+        return ""
+    where = cache.folder(environment)
+    paths = [options.stdin_filename or "." if path == "-" else path for path in options.paths or (".",)]
+    why = cache.unfit(where, paths)
+    if why and not options.quiet:
+        output.complain(f"the cache in {os.path.dirname(where)} is not used: {why}")
+    return "" if why else where
+
+
+def _check_stdin(options: CheckOptions, scopes: Scopes, packs: Registry, environment: Mapping[str, str]) -> int:
     """With --fix standard output is the fixed text, whatever happened, and the report goes to standard error."""
+    if sys.stdin is None:
+        output.complain("standard input is closed: there is nothing to check")
+        return FAILED
     data = sys.stdin.buffer.read()
-    result, outcome = engine.check_stdin(options.stdin_filename or "-", data, settings, plan)
+    settings, plan = scopes.nearest.top, scopes.plans[0]
+    result, outcome = engine.check_stdin(options.stdin_filename or "-", data, settings, plan, scopes)
     fixing = plan.changes and not options.diff
     if fixing:
-        sys.stdout.buffer.write(outcome.data or data)
-        sys.stdout.flush()
+        output.write_bytes(outcome.data or data)
     return _report(options, settings, packs, result, environment, err=fixing)
 
 
@@ -131,20 +159,25 @@ def _refuse_contradictions(options: CheckOptions) -> None:
             raise click.UsageError(f"--reason: {fault}")
 
 
-def _write_baseline(options: CheckOptions, settings: Settings, packs: Registry, result: Result) -> int:
-    """Write all that was found; what could not be checked is said, and is not in it."""
-    from transferlint import fixes
-
+def _write_baseline(options: CheckOptions, scopes: Scopes, packs: Registry, result: Result) -> int:
+    """Write all that was found, each finding to the baseline that its file's settings name; what could not be checked
+    is said, and is in none."""
     problems = _said(packs, result)
-    path = settings.baseline
-    text = baseline.render(result.findings, path, settings.min_confidence, settings.context)
-    try:
-        fixes.write_atomically(path, text.encode(), None)
-    except fixes.FixError as error:
-        click.echo(f"transferlint: {path}: {error.message}", err=True)
-        return FAILED
-    if not options.quiet:
-        click.echo(f"Wrote {count(len(result.findings), 'finding')} to {path}.")
+    found: dict[str, list[Finding]] = {scopes.nearest.top.baseline: []}
+    for finding in result.findings:
+        found.setdefault(scopes.nearest.of(finding.site.path).baseline, []).append(finding)
+    for path, findings in found.items():
+        if not path:
+            where = ", ".join(sorted({scopes.nearest.of(finding.site.path).source for finding in findings}))
+            problems.append(Problem("", f"{count(len(findings), 'finding')} not written: no `baseline` in {where}"))
+            output.complain(problems[-1].message)
+            continue
+        settings = scopes.nearest.of(findings[0].site.path) if findings else scopes.nearest.top
+        text = baseline.render(findings, path, settings.min_confidence, settings.context)
+        if not output.write(text, path):
+            return FAILED
+        if not options.quiet:
+            output.show([f"Wrote {count(len(findings), 'finding')} to {path}."])
     return FAILED if problems else 0
 
 
@@ -153,24 +186,23 @@ def _said(packs: Registry, result: Result) -> list[Problem]:
     problems = [Problem("", line) for line in packs.refused]
     problems += [Problem(trouble.path, trouble.message) for trouble in result.troubles]
     for note in result.notes:
-        click.echo(f"transferlint: {note}", err=True)
+        output.complain(note)
     for problem in problems:
         place = f"{problem.path}: " if problem.path else ""
-        click.echo(f"transferlint: {place}{problem.message}", err=True)
+        output.complain(f"{place}{problem.message}")
     return problems
 
 
-def _show_files(options: CheckOptions, settings: Settings) -> int:
-    found = discover(options.paths or (".",), settings)
-    for target in found.targets:
-        click.echo(target.path)
-    for trouble in found.troubles:
-        click.echo(f"transferlint: {trouble}", err=True)
-    return FAILED if found.troubles else 0
+def _show_files(options: CheckOptions, near: Nearest) -> int:
+    found = discover(options.paths or (".",), near)
+    output.show(target.path for target in found.targets)
+    for trouble in (*filter(None, [found.note]), *found.troubles, *near.troubles):
+        output.complain(trouble)
+    return FAILED if found.troubles or near.troubles else 0
 
 
 def _shows_progress(options: CheckOptions) -> bool:
-    return sys.stderr.isatty() and not options.quiet
+    return sys.stderr is not None and sys.stderr.isatty() and not options.quiet
 
 
 def _report(
@@ -185,15 +217,15 @@ def _report(
     problems = _said(packs, result)
     failed = bool(problems)
     if options.diff:
-        failed |= not output.write("".join(result.diffs), options.output_file)
+        failed |= not output.write_diff("".join(result.diffs), options.output_file)
         if not options.quiet:
             verb, done = ("suppress", result.silenced) if options.add_ignore else ("fix", result.fixed)
-            click.echo(f"Would {verb} {count(len(done), 'finding')} in {count(result.changed, 'file')}.", err=True)
+            output.remark(f"Would {verb} {count(len(done), 'finding')} in {count(result.changed, 'file')}.")
         found = bool(result.changed)
     elif options.fix_only:
         if not options.quiet:
-            click.echo(f"Fixed {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.", err=True)
-            click.echo(tallies(result.fixed, result.findings), nl=False, err=True)
+            output.remark(f"Fixed {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.")
+            output.remark(tallies(result.fixed, result.findings))
         found = False
     else:
         report = _as_report(result, settings, packs, problems, options.quiet_sites)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import importlib
 import os
 import sys
@@ -10,7 +12,8 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, version
+from transferlint import escaping
+from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
 _COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "debug")
 
@@ -51,8 +54,11 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest command in the message."""
         if args and not args[0].startswith("-") and args[0] not in (*_COMMANDS, *installed.names()):
-            hint = f" To check it: transferlint check {args[0]}" if os.path.exists(args[0]) else ""
-            ctx.fail(f"no such command {args[0]!r}; commands are {', '.join(self.list_commands(ctx))}.{hint}")
+            known = self.list_commands(ctx)
+            near = difflib.get_close_matches(args[0], known, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            hint = hint or (f" To check it: transferlint check {args[0]}" if os.path.exists(args[0]) else "")
+            ctx.fail(f"no such command {args[0]!r}; commands are {', '.join(known)}.{hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -83,12 +89,16 @@ def run(arguments: Sequence[str]) -> int:
 def _guarded(run: Callable[[], object], debugging: bool) -> int:
     try:
         code = run()
-        sys.stdout.flush()
+        output.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        _plainly(error).show()
+        return FAILED
+    except output.OutputError as error:
+        output.complain(error)
+        _discard()
         return FAILED
     except click.Abort:
         return _interrupted()
@@ -99,21 +109,62 @@ def _guarded(run: Callable[[], object], debugging: bool) -> int:
     except Exception as error:
         if debugging:
             raise
+        if isinstance(error, FileNotFoundError) and not _has_folder():
+            output.complain("the current folder does not exist any more")
+            return FAILED
+        if isinstance(error, OSError) and error.filename is None:  # a stream: click itself writes help pages
+            output.complain(f"standard output: not written: {error.strerror or error}")
+            _discard()
+            return FAILED
         words = " ".join(str(error).split())[:300]
-        click.echo(f"transferlint: internal error: {type(error).__name__}: {words}; please report", err=True)
+        output.complain(f"internal error: {type(error).__name__}: {words}; please report")
         return FAILED
+
+
+def _has_folder() -> bool:
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False
+
+
+def _plainly(error: click.ClickException) -> click.ClickException:
+    """The error with what was typed escaped, and of options that do not exist, the nearest that does: click names
+    several in the order of the alphabet."""
+    if isinstance(error, click.MissingParameter):
+        return error  # nothing was typed; and click writes the choices on lines of their own
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        known = [name for one in error.ctx.command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
+        near = difflib.get_close_matches(error.option_name, [name for name in known if name.startswith("--")], n=1)
+        message = f"no such option {error.option_name}" + (f"; did you mean {near[0]}?" if near else "")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return click.UsageError(escaping.escaped(message), context)
 
 
 def _interrupted() -> int:
     """One line; and where a thread is still at work in the parser, no wait for it (nor the abort that ends in)."""
     click.echo("interrupted", err=True)
     if threading.active_count() > 1:
-        sys.stdout.flush()
+        with contextlib.suppress(OSError, output.OutputError):
+            output.flush()
         os._exit(INTERRUPTED)
     return INTERRUPTED
 
 
 def _reader_gone() -> int:
     """Whoever read this has gone (`| head`): say nothing, not even when the interpreter flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard()
     return FOUND
+
+
+def _discard() -> None:
+    """Let what is still to be written to a stream that takes nothing go nowhere, and not fail as the program ends."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

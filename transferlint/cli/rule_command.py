@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import json
-import sys
 from typing import Any
 
 import click
 
-from transferlint.cli import FAILED
+from transferlint.cli import FAILED, output
 
 
 @click.command("rule", short_help="Explain a rule.")
@@ -24,7 +22,7 @@ def COMMAND(code: str | None, everything: bool, output_format: str, rules: tuple
 
     packs = registry.load(paths=rules)
     for line in packs.refused:
-        click.echo(f"transferlint: {line}", err=True)
+        output.complain(line)
     if everything == bool(code):
         raise click.UsageError("give one CODE, or --all")
     chosen = packs.rules if everything else tuple(filter(None, [packs.find(code or "")]))
@@ -32,11 +30,11 @@ def COMMAND(code: str | None, everything: bool, output_format: str, rules: tuple
         wanted, words = code or "", [word for rule in packs.rules for word in (rule.code, rule.name)]
         near = [*difflib.get_close_matches(wanted.upper(), words), *difflib.get_close_matches(wanted, words)]
         hint = f"did you mean {near[0]}?" if near else "`transferlint rules` lists them"
-        click.echo(f"transferlint: no rule {code!r}; {hint}", err=True)
+        output.complain(f"no rule {code!r}; {hint}")
         return FAILED
     if output_format == "json":
         pages = [{**row(rule), "doc": rule.doc.strip()} for rule in chosen]
-        click.echo(json.dumps(pages if everything else pages[0], indent=2))
+        output.show_data(pages if everything else pages[0])
         return 0
     for rule in chosen:
         _show(f"# {rule.code} {rule.name}\n\n{_traits(row(rule))}\n\n{rule.doc.strip()}\n")
@@ -50,8 +48,8 @@ def _traits(traits: dict[str, Any]) -> str:
 
 def _show(page: str) -> None:
     """Rendered on a terminal, as Markdown in a pipe."""
-    if not sys.stdout.isatty():
-        click.echo(page)
+    if not output.on_terminal():
+        output.show(page.split("\n"))
         return
     from rich.console import Console
     from rich.markdown import Markdown

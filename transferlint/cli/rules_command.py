@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import click
 
-from transferlint.cli import FAILED
+from transferlint.cli import FAILED, output
 
 
 @click.command("rules", short_help="List all rules.")
@@ -21,17 +19,19 @@ def COMMAND(output_format: str, rules: tuple[str, ...]) -> int:
 
     packs = registry.load(paths=rules)
     for line in packs.refused:
-        click.echo(f"transferlint: {line}", err=True)
+        output.complain(line)
     rows = [row(rule) for rule in packs.rules]
     if output_format == "json":
-        click.echo(json.dumps(rows, indent=2))
-    elif sys.stdout.isatty():
+        output.show_data(rows)
+    elif output.on_terminal():
         _table(rows)
     else:
         width = max((len(one["name"]) for one in rows), default=0)
-        for one in rows:
-            on = "on " if one["default"] else "off"
-            click.echo(f"{one['code']}  {one['name']:<{width}}  {on}  {one['fix'] or '-':<6}  {one['summary']}")
+        output.show(
+            f"{one['code']}  {one['name']:<{width}}  {'on ' if one['default'] else 'off'}  {one['fix'] or '-':<6}  "
+            f"{one['summary']}"
+            for one in rows
+        )
     return FAILED if packs.refused else 0
 
 

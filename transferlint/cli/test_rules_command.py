@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferlint.cli import FAILED, FOUND
+from transferlint.cli import FAILED, FOUND, output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,17 +33,16 @@ def COMMAND(paths: tuple[str, ...], fixtures: str | None) -> int:
 
     loaded = registry.load(points=(), paths=paths)
     for line in loaded.refused:
-        click.echo(f"transferlint: {line}", err=True)
+        output.complain(line)
     if not loaded.rules:
-        click.echo(f"transferlint: no rule to test in {', '.join(paths)}", err=True)
+        output.complain(f"no rule to test in {', '.join(paths)}")
         return FAILED
     files = _fixtures(paths, fixtures, loaded.rules)
     faults = workers.deep(lambda: _faults(loaded.rules, files))
-    for fault in faults:
-        click.echo(f"{fault.where}: {fault.message}")
+    output.show(f"{fault.where}: {fault.message}" for fault in faults)
     examples = sum(len(rule.examples) for rule in loaded.rules)
     tested = f"{len(loaded.rules)} rule(s), {examples} example(s), {len(files)} fixture(s)"
-    click.echo(f"{tested}: " + (f"{len(faults)} failure(s)" if faults else "all as they should be"))
+    output.show([f"{tested}: " + (f"{len(faults)} failure(s)" if faults else "all as they should be")])
     return FAILED if loaded.refused else FOUND if faults else 0
 
 

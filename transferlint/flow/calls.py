@@ -5,7 +5,7 @@ from __future__ import annotations
 from transferlint.flow import attributes, builtin_calls, effects, known_calls, library_calls, methods
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import BUILD
-from transferlint.flow.unknown_calls import arguments, unknown_call
+from transferlint.flow.unknown_calls import arguments, own_class, unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -73,6 +73,8 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
         done = methods.call(frame, reg, made, instruction, base)
         if done is not None:
             return done
+    if own_class(frame, instruction):
+        return Value(MODULE | UNKNOWN, HOST)
     if callee.kinds & MODULE and not callee.kinds & ~(MODULE | UNKNOWN | OBJECT):
         return _module_call(frame, reg, made, callee)
     made_of = unknown_call(frame, made, frame.last_name(made.function))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,8 @@ from transferlint.flow.words import device_evidence, heat_words
 from transferlint.flow.writes import FileWrites
 from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
 from transferlint.syntax import program as p
+from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
-from transferlint.syntax.spans import Spans
 
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
@@ -224,7 +225,7 @@ class FileFacts:
         path: str,
         text: str,
         program: Program,
-        spans: Spans,
+        spans: Positions,
         options: AnalysisOptions,
         project: Project | None = None,
     ) -> None:
@@ -261,6 +262,36 @@ class FileFacts:
         """The placement of another file of the project."""
         return self.project.placement(path) if self.project is not None else None
 
+    @functools.cached_property
+    def rebound(self) -> frozenset[str]:
+        """The names that a function declares `global` or `nonlocal` and binds."""
+        return frozenset(i.name for f in self.program.functions for i in f.code if isinstance(i, p.StoreOuter))
+
+    @functools.cached_property
+    def known_imports(self) -> dict[tuple[int, Slot], bool]:
+        """Whether imports of one meaning alone bind a variable of a function: what was asked so far."""
+        return {}
+
+    @functools.cached_property
+    def attribute_stores(self) -> dict[str, list[tuple[FunctionFacts, p.SetAttr]]]:
+        """Every `object.name = value` of the file by its name, with the function it stands in."""
+        found: dict[str, list[tuple[FunctionFacts, p.SetAttr]]] = {}
+        for function in self.functions:
+            for made in function.code:
+                if isinstance(made, p.SetAttr):
+                    found.setdefault(made.name, []).append((function, made))
+        return found
+
+    @functools.cached_property
+    def makes(self) -> dict[int, list[tuple[Function, p.Make]]]:
+        """By the index of a function or class, where it is made and in which function."""
+        found: dict[int, list[tuple[Function, p.Make]]] = {}
+        for function in self.program.functions:
+            for made in function.code:
+                if isinstance(made, p.Make):
+                    found.setdefault(made.function, []).append((function, made))
+        return found
+
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""
         return self.spans.site(self.path, offset, offset).line
@@ -270,7 +301,7 @@ def analyse(
     path: str,
     text: str,
     program: Program,
-    spans: Spans,
+    spans: Positions,
     options: AnalysisOptions,
     project: Project | None = None,
 ) -> FileFacts:

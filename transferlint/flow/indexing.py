@@ -50,6 +50,8 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         return base.but(flags=base.flags & ~(_LOST & ~FRESH if index.flags & LITERAL else _LOST))
     if base.is_a(ARRAY):
         return base
+    if base.is_a(CONTAINER) and isinstance(frame.code[made.index], Slice):
+        return Value(CONTAINER, base.places, base.flags, base.why, base.item, None, base.name, base.reads, base.uploads)
     if base.items is not None:
         position = frame.code[made.index]
         if (

@@ -50,6 +50,8 @@ class Invariance:
             return not made.inplace and self.holds(made.left, makes) and self.holds(made.right, makes)
         if isinstance(made, p.Unary):
             return self.holds(made.operand, makes)
+        if isinstance(made, p.Compare | p.Boolean):
+            return all(self.holds(r, makes) for r in made.operands)
         if isinstance(made, p.Call):
             return self._call(made, makes)
         return False

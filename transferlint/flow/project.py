@@ -27,7 +27,8 @@ from transferlint.syntax.program import Program
 class Project:
     """The programs of a project by path, the index of its modules, and (for words) what says at which offsets the lines
     of a file begin. `entered` are the files whose calls count (None: all); of the others only that is placed which
-    these need. `depth` counts functions being placed."""
+    these need. `depth` counts functions being placed. `own` has the options of files for which `options` do not
+    hold."""
 
     def __init__(
         self,
@@ -36,12 +37,14 @@ class Project:
         options: AnalysisOptions,
         lines: Callable[[str], Sequence[int]] | None = None,
         entered: Iterable[str] | None = None,
+        own: Mapping[str, AnalysisOptions] | None = None,
     ) -> None:
         self.programs = programs
         self.lines = lines
         self.entered = sorted(programs if entered is None else entered)
         self.index = index
         self.options = options
+        self._own = own or {}
         self.recursion = Recursion()
         self._placements: dict[str, FilePlacement] = {}
         self._making: set[str] = set()
@@ -163,7 +166,7 @@ class Project:
         if known is not None or key in self._making or key not in self.programs:
             return known
         self._making.add(key)
-        known = self._placements[key] = FilePlacement(self.programs[key], self.options, self)
+        known = self._placements[key] = FilePlacement(self.programs[key], self._own.get(key, self.options), self)
         self._making.discard(key)
         return known
 

@@ -46,6 +46,8 @@ _KERNELS = (
     "jit.kernel",
     "cute.jit",
     "cute.kernel",
+    "tilelang.jit",
+    "T.prim_func",
 )
 _KEEPING = re.compile(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
 TESTING = "test or benchmark code"

@@ -23,7 +23,7 @@ from transferlint.flow.values import (
     combine,
 )
 from transferlint.knowledge.libraries import HOST_NAMES, MOVERS, READERS
-from transferlint.syntax.program import Call
+from transferlint.syntax.program import Call, Instruction, Load
 
 
 def arguments(frame: Frame, made: Call) -> list[Value]:
@@ -61,3 +61,12 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
     if tensors and all(v.is_a(TENSOR | CONTAINER) and v.on_host for v in tensors):
         return Value(UNKNOWN, ANYWHERE, may & DATA, reads=reads)
     return Value(UNKNOWN, ANYWHERE, 0, reads=reads)
+
+
+def own_class(frame: Frame, callee: Instruction) -> bool:
+    """True for `cls` in a class method of a module: to call it makes one, and does not run it."""
+    given = frame.function.parameters
+    if not isinstance(callee, Load) or not given or callee.slot != given[0].slot:
+        return False
+    info = frame.file.class_of(frame.function)
+    return "classmethod" in frame.function.decorators and info is not None and info.module

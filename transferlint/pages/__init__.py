@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transferlint import escaping
+
 if TYPE_CHECKING:
     from markupsafe import Markup
 
@@ -26,9 +28,17 @@ def render(template: str, folder: Path, values: Mapping[str, Any]) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_plain,
     )
     environment.filters["words"] = _words
     return environment.get_template(template).render(values)
+
+
+def _plain(value: Any) -> Any:
+    """What a page shows, with control and bidirectional characters as escapes; the ends of lines and tabs stay."""
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return type(value)("".join(one if one in "\n\t" else escaping.character(one) for one in value))
 
 
 def _words(text: str) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transferlint import escaping
 from transferlint.reporters.report import Report, fixable, summary
 
 
@@ -15,4 +16,4 @@ def render(report: Report, quiet: bool = False) -> str:
         lines.append(f"{site.path}:{site.line}:{site.column} {finding.code} {finding.message}{mark}")
     if not quiet:
         lines.append(summary(report))
-    return "".join(line + "\n" for line in lines)
+    return escaping.lines(lines)

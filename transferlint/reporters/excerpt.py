@@ -6,10 +6,9 @@ import dataclasses
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from transferlint import escaping
 from transferlint.model import Finding, Site
-
-Piece = tuple[str, str]  # style ("" for none) and text
-Row = list[Piece]
+from transferlint.rows import Row
 
 _WIDTH = 160  # cells of a source line that are shown
 _LEAD = 40  # cells shown before the mark where a line is clipped
@@ -90,14 +89,7 @@ def _clean(line: str) -> tuple[str, list[int]]:
     shown: list[str] = []
     cells = [0]
     for character in line:
-        if character == "\t":
-            piece = " " * (_TAB - cells[-1] % _TAB)
-        elif unicodedata.category(character) in ("Cc", "Cs"):
-            piece = "�"
-        elif unicodedata.category(character) == "Cf":
-            piece = ""
-        else:
-            piece = character
+        piece = " " * (_TAB - cells[-1] % _TAB) if character == "\t" else escaping.character(character)
         shown.append(piece)
         cells.append(cells[-1] + sum(_cells(single) for single in piece))
     return "".join(shown), cells

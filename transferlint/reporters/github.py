@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transferlint import escaping
 from transferlint.reporters.report import Report
 
 
@@ -26,11 +27,13 @@ def render(report: Report) -> str:
 
 
 def _command(properties: dict[str, str], message: str) -> str:
-    """Escaped as the runner unescapes: properties also lose their separators."""
+    """Escaped as the runner unescapes: properties also lose their separators. Of control characters only the ends of
+    a message's lines are left, of which the runner makes lines again."""
     shown = ",".join(f"{key}={_escaped(value, in_property=True)}" for key, value in properties.items())
     return f"::error {shown}::{_escaped(message, in_property=False)}"
 
 
 def _escaped(text: str, in_property: bool) -> str:
-    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    text = escaping.escaped(text) if in_property else "\n".join(map(escaping.line, text.split("\n")))
+    text = text.replace("%", "%25").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if in_property else text

@@ -7,6 +7,7 @@ import collections
 import json
 from typing import Any
 
+from transferlint import escaping
 from transferlint.model import Finding, Fix, Heat, QuietSite, Site
 from transferlint.reporters.report import Report, fingerprint, fixable, position
 
@@ -32,7 +33,7 @@ def render(report: Report) -> str:
     }
     if report.quiet is not None:
         whole["quiet"] = [_quiet(one) for one in report.quiet]
-    return json.dumps(whole, indent=2) + "\n"
+    return escaping.data(json.dumps(whole, indent=2)) + "\n"
 
 
 def _finding(finding: Finding, report: Report) -> dict[str, Any]:

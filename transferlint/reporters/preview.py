@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import unicodedata
 
+from transferlint import escaping
 from transferlint.model import Edit, Finding, Safety
-from transferlint.reporters.excerpt import Row
 from transferlint.reporters.report import lines_of
+from transferlint.rows import Row
 
 _MOST = 12  # lines of a preview; with more it is no longer looked at
 _WIDTH = 160
@@ -69,5 +69,5 @@ def _end(text: str, offset: int) -> int:
 
 
 def _cut(line: str) -> str:
-    clean = "".join(c for c in line.expandtabs(4) if unicodedata.category(c) not in ("Cc", "Cs", "Cf"))
+    clean = escaping.escaped(line.expandtabs(4))
     return clean if len(clean) <= _WIDTH else clean[: _WIDTH - 3] + "..."

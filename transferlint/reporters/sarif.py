@@ -7,6 +7,7 @@ import os
 from typing import Any
 from urllib.parse import quote
 
+from transferlint import escaping
 from transferlint.model import Confidence, Finding, Fix, Safety, Site
 from transferlint.reporters.report import Problem, Report, RuleCard, fingerprint, position
 
@@ -38,7 +39,7 @@ def render(report: Report) -> str:
     }
     if not run["originalUriBaseIds"]:
         del run["originalUriBaseIds"]
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return escaping.data(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)) + "\n"
 
 
 def _cards(report: Report) -> list[RuleCard]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 
+from transferlint import escaping
 from transferlint.reporters.report import Report, fixable
 
 
@@ -13,14 +14,14 @@ def render(report: Report) -> str:
     lines = []
     for code, name, number, safe, unsafe in _rows(report):
         mark = "[*]" if safe else "[u]" if unsafe else "[ ]"
-        lines.append(f"{number:>6}  {code}  {mark}  {name}\n")
-    return "".join(lines)
+        lines.append(f"{number:>6}  {code}  {mark}  {name}")
+    return escaping.lines(lines)
 
 
 def render_json(report: Report) -> str:
     """The same as a JSON list."""
     keys = ("code", "name", "count", "fixable", "fixable_unsafely")
-    return json.dumps([dict(zip(keys, row, strict=True)) for row in _rows(report)], indent=2) + "\n"
+    return escaping.data(json.dumps([dict(zip(keys, row, strict=True)) for row in _rows(report)], indent=2)) + "\n"
 
 
 def _rows(report: Report) -> list[tuple[str, str, int, int, int]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from transferlint import rows as lines_of_pieces
 from transferlint.model import Finding, Heat
 from transferlint.reporters import excerpt, preview
-from transferlint.reporters.excerpt import Row
 from transferlint.reporters.report import Report, fixable, lines_of, summary, tallies
+from transferlint.rows import Row
 
 _STYLES = {
     "dim": "dim",
@@ -34,7 +35,7 @@ def render(report: Report, color: bool = False, quiet: bool = False) -> str:
     if not quiet:
         rows.append([("label", summary(report))])
         rows += [[("", line)] for line in tallies(report.fixed, report.findings).splitlines()]
-    return _coloured(rows) if color else "".join("".join(text for _, text in row).rstrip() + "\n" for row in rows)
+    return lines_of_pieces.render(rows, _STYLES, color)
 
 
 def _finding(finding: Finding, lines: Sequence[str], unsafe: bool) -> Iterator[Row]:
@@ -45,14 +46,14 @@ def _finding(finding: Finding, lines: Sequence[str], unsafe: bool) -> Iterator[R
     if lines != [""]:
         yield from excerpt.rows(finding, lines)
     for words in excerpt.links(finding, lines):
-        yield _note("note", words)
+        yield from _note("note", words)
     if finding.heat:
-        yield _note(*_heat(finding.heat))
+        yield from _note(*_heat(finding.heat))
     option = fixable(finding, unsafe)
     if finding.help:
-        yield _note("use instead", finding.help, option)
+        yield from _note("use instead", finding.help, option)
     elif finding.fix:
-        yield _note("fix", finding.fix.title, option)
+        yield from _note("fix", finding.fix.title, option)
 
 
 def _heat(heat: Heat) -> tuple[str, str]:
@@ -64,25 +65,10 @@ def _heat(heat: Heat) -> tuple[str, str]:
     return label, ", ".join([heat.why or heat.level.words, *rare])
 
 
-def _note(label: str, words: str, option: str = "") -> Row:
-    row: Row = [("dim", "   = "), ("label", label), ("", ": " + words.replace("\n", "\n     "))]
+def _note(label: str, words: str, option: str = "") -> list[Row]:
+    first, *more = lines_of(words)
+    rows: list[Row] = [[("dim", "   = "), ("label", label), ("", f": {first}")]]
+    rows += [[("", f"     {line}")] for line in more]
     if option:
-        row.append(("option", f"   [fix: {option}]"))
-    return row
-
-
-def _coloured(rows: Iterable[Row]) -> str:
-    import io
-
-    from rich.console import Console
-    from rich.text import Text
-
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", no_color=False, highlight=False)
-    for row in rows:
-        text = Text()
-        for style, piece in row:
-            text.append(piece, _STYLES.get(style, ""))
-        text.rstrip()
-        console.print(text, soft_wrap=True)
-    return out.getvalue()
+        rows[-1].append(("option", f"   [fix: {option}]"))
+    return rows

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from transferlint.syntax.program import (
     Block,
     Function,
@@ -31,11 +29,13 @@ if TYPE_CHECKING:
 
 
 class Table(dict[type, Any]):
-    """A dispatch table by node type; what it does not know goes to `otherwise`."""
+    """A dispatch table by node type; what it does not know goes to `otherwise`. `line` is the type of nodes that hold
+    several simple statements in their `body`, where the tree has such."""
 
-    def __init__(self, entries: dict[type, Any], otherwise: Any) -> None:
+    def __init__(self, entries: dict[type, Any], otherwise: Any, line: type | None = None) -> None:
         super().__init__(entries)
         self.otherwise = otherwise
+        self.line = line
 
     def __missing__(self, kind: type) -> Any:
         return self.otherwise
@@ -121,14 +121,16 @@ class Builder:
         regions.append(Region(kind, parent, test, node))
         return len(regions) - 1
 
-    def suite(self, body: cst.BaseSuite) -> None:
-        """Lower the statements of a suite in the present region, and leave the region as it was, with `left` set."""
+    def suite(self, body: Any) -> None:
+        """`run` for a suite of LibCST."""
         self.run(body.body)
 
     def run(self, statements: Iterable[Any]) -> None:
-        """See `suite`. Statements after one that always leaves are lowered into a block nothing leads to."""
+        """Lower statements in the present region, and leave the region as it was, with `left` set. Statements after one
+        that always leaves are lowered into a block nothing leads to."""
         region = self.region
         table = self.statements
+        line: Any = table.line
         left = ""
         self.guard = None
         for statement in statements:
@@ -137,7 +139,7 @@ class Builder:
                 self.open(self.region)
             elif self.guard is not None:
                 self._enter_guard(self.guard)
-            if type(statement) is cst.SimpleStatementLine:
+            if type(statement) is line:
                 for small in statement.body:
                     if self.left:
                         left = left or self.left

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import libcst as cst
 
-from transferlint.syntax import targets
+from transferlint.syntax import scopes, targets
 from transferlint.syntax.builder import Builder
-from transferlint.syntax.program import Collect, Next, Reg, Slot, Test
+from transferlint.syntax.program import Collect, Next, Reg, Test
+from transferlint.syntax.spelling import identifier
 
 KINDS: dict[type, str] = {cst.ListComp: "list", cst.SetComp: "set", cst.DictComp: "dict", cst.GeneratorExp: "generator"}
 
@@ -20,7 +22,7 @@ def comprehension(b: Builder, node: Any) -> Reg:
     outer = b.region
     iterable = table[type(clause.iter)](b, clause.iter)
     first_region = len(b.function.regions)
-    scope = _open_scope(b, clause)
+    scope = scopes.opened(b, _bound(clause))
     headers: list[int] = []
     while True:
         _clause(b, clause, iterable, headers)
@@ -30,9 +32,16 @@ def comprehension(b: Builder, node: Any) -> Reg:
         iterable = table[type(clause.iter)](b, clause.iter)
     key, value = _element(b, node)
     b.link((b.block,), headers[-1])
-    _close_scope(b, scope)
+    scopes.close(b, scope)
     b.open(outer, headers[0])
     return b.emit(Collect(KINDS.get(type(node), "dict"), key, value, first_region), node)
+
+
+def _bound(clause: cst.CompFor | None) -> Iterator[str]:
+    """The names that all clauses bind."""
+    while clause is not None:
+        yield from (identifier(target.value) for target in targets.names(clause.target))
+        clause = clause.inner_for_in
 
 
 def _clause(b: Builder, clause: cst.CompFor, iterable: Reg, headers: list[int]) -> None:
@@ -44,7 +53,8 @@ def _clause(b: Builder, clause: cst.CompFor, iterable: Reg, headers: list[int]) 
     if headers:
         b.link((header,), headers[-1])
     headers.append(header)
-    b.function.regions[region].target_slots = tuple(b.slot(name.value) for name in targets.names(clause.target))
+    bound = [identifier(name.value) for name in targets.names(clause.target)]
+    b.function.regions[region].target_slots = tuple(b.slot(name) for name in bound)
     targets.assign(b, clause.target, element)
     for condition in clause.ifs:
         _filter(b, condition, header)
@@ -67,42 +77,6 @@ def _element(b: Builder, node: Any) -> tuple[Reg | None, Reg]:
         return key, table[type(node.value)](b, node.value)
     element = node.elt if hasattr(node, "elt") else node.value
     return None, table[type(element)](b, element)
-
-
-Scope = tuple[dict[str, Slot], dict[str, Slot | None]]
-
-
-def _open_scope(b: Builder, clause: cst.CompFor | None) -> Scope:
-    """Give the targets of all clauses slots of their own that shadow the function's; what to restore afterwards.
-
-    Within a class body the rest of a comprehension does not see the names of the class (docs.python.org, execution
-    model, 'Resolution of names').
-    """
-    before = b.slots
-    if b.function.kind == "class" and not b.targets:
-        b.slots = {}
-    hidden: dict[str, Slot | None] = {}
-    own: dict[str, Slot] = {}
-    while clause is not None:
-        for target in targets.names(clause.target):
-            name = target.value
-            if name not in hidden:
-                hidden[name] = b.slots.get(name)
-                own[name] = b.slots[name] = b.fresh(name)
-        clause = clause.inner_for_in
-    b.targets.append(own)
-    return before, hidden
-
-
-def _close_scope(b: Builder, scope: Scope) -> None:
-    b.targets.pop()
-    before, hidden = scope
-    for name, slot in hidden.items():
-        if slot is None:
-            del b.slots[name]
-        else:
-            b.slots[name] = slot
-    b.slots = before
 
 
 COMPREHENSIONS: dict[type, Any] = dict.fromkeys(KINDS, comprehension)

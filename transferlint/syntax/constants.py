@@ -7,6 +7,8 @@ from typing import Any
 
 import libcst as cst
 
+from transferlint.syntax.spelling import identifier, one_style
+
 
 def integer(text: str) -> Any:
     """The value of an integer literal; infinity where Python refuses to convert so many digits."""
@@ -57,10 +59,10 @@ def written(node: cst.CSTNode) -> str:
     """The source text of a node, without its own parentheses where it has such."""
     kind = type(node)
     if kind is cst.Name:
-        return node.value  # type: ignore[attr-defined,no-any-return]
+        return identifier(node.value)  # type: ignore[attr-defined]
     if kind is cst.Attribute and type(node.value) is cst.Name:  # type: ignore[attr-defined]
-        return f"{node.value.value}.{node.attr.value}"  # type: ignore[attr-defined]
-    return cst.Module([]).code_for_node(node)
+        return identifier(f"{node.value.value}.{node.attr.value}")  # type: ignore[attr-defined]
+    return one_style(cst.Module([]).code_for_node(node))
 
 
 def dotted(node: Any) -> str:
@@ -70,4 +72,4 @@ def dotted(node: Any) -> str:
         parts.append(node.attr.value)
         node = node.value
     parts.append(node.value)
-    return ".".join(reversed(parts))
+    return identifier(".".join(reversed(parts)))

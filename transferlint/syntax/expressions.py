@@ -32,6 +32,7 @@ from transferlint.syntax.program import (
     Unary,
     Yield,
 )
+from transferlint.syntax.spelling import identifier
 
 NAMED_CONSTANTS = {"None": None, "True": True, "False": False}
 CHAINED = frozenset((cst.Attribute, cst.Call, cst.Subscript))
@@ -45,7 +46,7 @@ OPERATORS = {
 
 
 def name(b: Builder, node: cst.Name) -> Reg:
-    text = node.value
+    text = identifier(node.value)
     code = b.code
     slot = b.slots.get(text)
     if slot is not None:
@@ -75,7 +76,7 @@ def chain(b: Builder, node: Any) -> Reg:
         node = spine.pop()
         kind = type(node)
         if kind is cst.Attribute:
-            code.append(Attr(reg, node.attr.value))
+            code.append(Attr(reg, identifier(node.attr.value)))
         elif kind is cst.Call:
             code.append(_call(b, reg, node.args))
         else:
@@ -102,7 +103,7 @@ def _call(b: Builder, function: Reg, arguments: Any) -> Call:
     keywords: list[tuple[str, Reg]] = []
     for argument in named:
         value = argument.value
-        keyword = argument.keyword.value if argument.keyword is not None else ""
+        keyword = identifier(argument.keyword.value) if argument.keyword is not None else ""
         keywords.append((keyword, table[type(value)](b, value)))
     return Call(function, tuple(args), tuple(keywords), tuple(stars) if starred else ())
 
@@ -219,7 +220,7 @@ def mapping(b: Builder, node: cst.Dict) -> Reg:
 def walrus(b: Builder, node: cst.NamedExpr) -> Reg:
     reg: Reg = b.expressions[type(node.value)](b, node.value)
     target: Any = node.target
-    b.bind(target.value, reg, target)
+    b.bind(identifier(target.value), reg, target)
     return reg
 
 

@@ -6,16 +6,19 @@ from typing import Any
 
 import libcst as cst
 
+from transferlint.syntax import scopes
 from transferlint.syntax.builder import Builder
 from transferlint.syntax.constants import written
-from transferlint.syntax.program import Function, Make, Parameter, Reg, Return
+from transferlint.syntax.program import Make, Parameter, Reg, Return
+from transferlint.syntax.spelling import identifier
 
 
 def define(b: Builder, node: cst.FunctionDef) -> None:
     """`def`: decorators, defaults, the function, its name."""
     decorators = _decorators(b, node.decorators)
     defaults = _defaults(b, node.params)
-    inner = _begin(b, "function", node.name.value, node)
+    name = identifier(node.name.value)
+    inner = _begin(b, "function", name, node)
     function = inner.function
     function.is_async = node.asynchronous is not None
     function.decorators = [written(decorator.decorator) for decorator in node.decorators]
@@ -25,7 +28,7 @@ def define(b: Builder, node: cst.FunctionDef) -> None:
     inner.run(without_docstring(node.body))
     inner.finish()
     made = b.emit(Make(function.index, decorators, defaults, (), ()), node)
-    b.bind(node.name.value, made, node.name)
+    b.bind(name, made, node.name)
 
 
 def define_class(b: Builder, node: cst.ClassDef) -> None:
@@ -34,16 +37,20 @@ def define_class(b: Builder, node: cst.ClassDef) -> None:
     table = b.expressions
     bases = tuple(table[type(base.value)](b, base.value) for base in node.bases)
     keywords = tuple(
-        (argument.keyword.value if argument.keyword is not None else "", table[type(argument.value)](b, argument.value))
+        (
+            identifier(argument.keyword.value) if argument.keyword is not None else "",
+            table[type(argument.value)](b, argument.value),
+        )
         for argument in node.keywords
     )
-    inner = _begin(b, "class", node.name.value, node)
+    name = identifier(node.name.value)
+    inner = _begin(b, "class", name, node)
     inner.function.decorators = [written(decorator.decorator) for decorator in node.decorators]
     _type_parameters(inner, node)
     inner.run(without_docstring(node.body))
     inner.finish()
     made = b.emit(Make(inner.function.index, decorators, (), bases, keywords), node)
-    b.bind(node.name.value, made, node.name)
+    b.bind(name, made, node.name)
 
 
 def lambda_(b: Builder, node: cst.Lambda) -> Reg:
@@ -81,20 +88,7 @@ def _is_text(node: Any) -> bool:
 
 def _begin(b: Builder, kind: str, name: str, node: Any) -> Builder:
     """A new function of the program within the one under construction."""
-    parent = b.function
-    qualname = name if parent.kind == "module" else f"{parent.qualname}.{name}"
-    functions = b.program.functions
-    function = Function(len(functions), kind, name, qualname, parent.index, node)
-    functions.append(function)
-    captured = b.captured
-    if b.targets:
-        captured = dict(captured)
-        for own in b.targets:
-            for name, slot in own.items():
-                # A name of its own, since another variable of the function may be called the same.
-                unique = f"{name}@{parent.index}.{slot}"
-                parent.slots[unique] = slot
-                captured[name] = unique
+    function, captured = scopes.function(b, kind, name, node)
     return Builder(b.program, function, b.statements, b.expressions, captured)
 
 
@@ -122,14 +116,14 @@ def _defaults(b: Builder, params: cst.Parameters) -> tuple[tuple[str, Reg], ...]
         for param in group:
             value = param.default
             if value is not None:
-                found.append((param.name.value, table[type(value)](b, value)))
+                found.append((identifier(param.name.value), table[type(value)](b, value)))
     return tuple(found)
 
 
 def _parameters(inner: Builder, params: cst.Parameters) -> None:
     function = inner.function
     for param, kind in _all(params):
-        name = param.name.value
+        name = identifier(param.name.value)
         slot = inner.slot(name)
         annotation = written(param.annotation.annotation) if param.annotation is not None else ""
         default = written(param.default) if param.default is not None else ""
@@ -143,4 +137,4 @@ def _type_parameters(inner: Builder, node: Any) -> None:
     found = getattr(node, "type_parameters", None)
     if found is not None:
         for item in found.params:
-            inner.slot(item.param.name.value)
+            inner.slot(identifier(item.param.name.value))

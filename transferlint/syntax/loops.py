@@ -9,6 +9,7 @@ import libcst as cst
 from transferlint.syntax import targets
 from transferlint.syntax.builder import Builder, Loop
 from transferlint.syntax.program import Next, Test
+from transferlint.syntax.spelling import identifier
 
 
 def for_(b: Builder, node: cst.For) -> None:
@@ -20,10 +21,8 @@ def for_(b: Builder, node: cst.For) -> None:
     element = b.emit(Next(iterable, region), node.target)
     b.open(region, header)
     targets.assign(b, node.target, element)
-    bound = targets.names(node.target)
-    b.function.regions[region].target_slots = tuple(
-        b.slot(name.value) for name in bound if name.value not in b.declared_outer
-    )
+    bound = [identifier(name.value) for name in targets.names(node.target)]
+    b.function.regions[region].target_slots = tuple(b.slot(name) for name in bound if name not in b.declared_outer)
     loop = _body(b, header, node.body)
     _after(b, node, outer, loop, header)
 

@@ -17,7 +17,7 @@ from transferlint.syntax.program import Function, Program
 from transferlint.syntax.statements import STATEMENTS, nothing
 
 _EXPRESSIONS = Table({**EXPRESSIONS, **LITERALS, **COMPREHENSIONS, cst.Lambda: lambda_}, unknown)
-_STATEMENTS = Table(STATEMENTS, nothing)
+_STATEMENTS = Table(STATEMENTS, nothing, cst.SimpleStatementLine)
 
 
 def lower(tree: cst.Module, path: str) -> Program:

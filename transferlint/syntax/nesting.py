@@ -34,6 +34,11 @@ FEW_WORDS = 1000
 LONG_STRING = 2000
 
 
+_LINK_BYTES = b"+-*/%@&|^~<>.(["
+_TOKEN_BYTES = b"'\"#\\()[]{},;\r\n*/+@&|^~.%-"
+_DEFINITION = re.compile(rb"[\r\n][ \t\f]*(?:(?:async[ \t]+)?def|class)[ \t]")
+
+
 @dataclasses.dataclass(slots=True)
 class Depth:
     """The most of each kind, and the 0-based offset where it was first reached.
@@ -110,6 +115,25 @@ def measure(text: str) -> Depth:
     depth.tokens = (tokens, 0)
     depth.effort = (effort + peak**3, depth.links[1])
     return depth
+
+
+def most_links(text: str, enough: int) -> int:
+    """No less than the signs, attributes, calls and brackets of any one expression; up to `enough`, of all together.
+
+    An expression does not reach beyond a line that begins with a definition.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    most = _count(data, _LINK_BYTES)
+    return most if most <= enough else max(_count(part, _LINK_BYTES) for part in _DEFINITION.split(data))
+
+
+def most_tokens(text: str) -> int:
+    """No less than the tokens that `measure` counts, keywords apart."""
+    return _count(text.encode("utf-8", "surrogatepass"), _TOKEN_BYTES)
+
+
+def _count(data: bytes, signs: bytes) -> int:
+    return len(data) - len(data.translate(None, signs))
 
 
 def _tokens(text: str) -> re.Pattern[str]:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from transferlint.syntax.builder import Builder
 from transferlint.syntax.program import Exception_, Reg
+from transferlint.syntax.spelling import identifier
 
 
 def capture(b: Builder, pattern: Any, subject: Reg) -> None:
@@ -42,7 +43,7 @@ def capture(b: Builder, pattern: Any, subject: Reg) -> None:
 
 def _bind(b: Builder, name: cst.Name | None, subject: Reg) -> None:
     if name is not None and name.value != "_":
-        b.bind(name.value, b.emit(Exception_(subject), name), name)
+        b.bind(identifier(name.value), b.emit(Exception_(subject), name), name)
 
 
 def always_matches(pattern: Any) -> bool:

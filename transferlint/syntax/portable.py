@@ -83,10 +83,12 @@ def freeze(program: Program, spans: Spans) -> Program:
 def parenthesised(program: Program, spans: Spans) -> array.array[int]:
     """The expressions of a program, not frozen yet, that have parentheses of their own: four offsets each, without and
     with them."""
+    from libcst import BaseExpression
+
     found = array.array("i")
     for function in program.functions:
         for node in function.nodes:
-            if node is not None and getattr(node, "lpar", None):
+            if getattr(node, "lpar", None) and isinstance(node, BaseExpression):
                 found.extend((*spans.of(node), *spans.outer(node)))
     return found
 

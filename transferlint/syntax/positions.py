@@ -27,6 +27,10 @@ class Positions(abc.ABC):
     def of(self, node: Any) -> tuple[int, int]:
         """The offsets of a node."""
 
+    @abc.abstractmethod
+    def outer(self, node: Any) -> tuple[int, int]:
+        """The offsets of an expression with its own parentheses."""
+
     def text(self, node: Any) -> str:
         """The text at `of(node)`."""
         start, end = self.of(node)
@@ -55,11 +59,15 @@ class Positions(abc.ABC):
 
     def commented(self, start: int, end: int) -> bool:
         """True where a comment stands between two offsets, or in part."""
+        return self.comment(start, end) is not None
+
+    def comment(self, start: int, end: int) -> tuple[int, int] | None:
+        """The first comment of which a part stands between two offsets."""
         if self._ends is None:
             self._found = self.comments()
             self._ends = [stop for _, stop in self._found]
         at = bisect.bisect_right(self._ends, start)
-        return at < len(self._found) and self._found[at][0] < end
+        return self._found[at] if at < len(self._found) and self._found[at][0] < end else None
 
     def line_starts(self) -> Sequence[int]:
         """The offsets at which the lines of the text begin."""

@@ -7,9 +7,9 @@ Limits, so that no input can take the process down or stall it:
 - More than `MAX_BRACKETS` nested brackets are refused, as CPython refuses them (Parser/tokenizer.h, MAXLEVEL).
 - More than `MAX_LINKS` operators, attributes or calls within each other in one expression are refused, counted without
   regard to precedence; CPython's compiler gives up at 3,000 that really nest (Python/symtable.c,
-  COMPILER_STACK_FRAME_SCALE), and the parser's time grows with their third power: 1,000 calls in a chain take it
-  seconds. `MAX_EFFORT` bounds what all statements together take. `MAX_ELIFS` only bounds the parser's stack; beyond
-  `MAX_STRINGS` literals side by side it gives up by itself, with a message that says nothing.
+  COMPILER_STACK_FRAME_SCALE), and the parser's time grows with their third power: a chain of 1,000 calls (2,000 links)
+  takes it seconds. `MAX_EFFORT` bounds what all statements together take. `MAX_ELIFS` only bounds the parser's stack;
+  beyond `MAX_STRINGS` literals side by side it gives up by itself, with a message that says nothing.
 - More than `MAX_PATTERN_BRACKETS` in a `case` pattern are refused: the parser's time doubles with each.
 - More than `MAX_TOKENS` operators, brackets, separators and strings are refused: a table of a million numbers on one
   line takes the parser a minute and gigabytes. A module of 25,000 lines has half of that.
@@ -34,13 +34,26 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000
 MAX_BRACKETS = 200
-MAX_LINKS = 1_000
-MAX_EFFORT = 3_000_000_000
+MAX_LINKS = 2_500
+MAX_EFFORT = 40_000_000_000
 MAX_STRINGS = 2_900
 MAX_ELIFS = 20_000
 MAX_PATTERN_BRACKETS = 8
 MAX_TOKENS = 300_000
+FEW_LINKS = 1_000  # that any thread's stack holds
 PARSER_STACK_BYTES = 64 * 1024 * 1024  # three times what the parser was seen to need at all limits at once
+
+_LINKS = ("links", MAX_LINKS, "operators, attributes or calls in one expression")
+_TOKENS = ("tokens", MAX_TOKENS, "operators, brackets, separators and strings")
+_LIMITS = (
+    ("brackets", MAX_BRACKETS, "nested brackets (Python refuses them too)"),
+    _LINKS,
+    ("strings", MAX_STRINGS, "string literals side by side"),
+    ("elifs", MAX_ELIFS, "elif branches"),
+    ("pattern_brackets", MAX_PATTERN_BRACKETS, "nested brackets in a case pattern"),
+    ("effort", MAX_EFFORT, "long expressions (the third powers of what each has)"),
+    _TOKENS,
+)
 
 # PEP 263, 'Defining the Encoding': the comment that declares one, in the first two lines.
 COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -163,17 +176,35 @@ def parse(source: Source) -> cst.Module:
         raise SourceError(source.path, None, f"the parser failed: {_one_line(str(error))}") from None
 
 
+def parse_ast(source: Source) -> ast.Module:
+    """The tree of a source that Python's own parser makes. Raises SourceError as `parse` does.
+
+    That parser bounds its own recursion, but for what leans to the left (Python/ast.c, Python-ast.c): such chains get a
+    stack that holds the longest which is allowed, and longer ones are refused as for the other parser.
+    """
+    text = source.text
+    links = nesting.most_links(text, FEW_LINKS)
+    if links > MAX_LINKS or nesting.most_tokens(text) > MAX_TOKENS:
+        _refuse(source.path, text, nesting.measure(text), (_LINKS, _TOKENS))
+    try:
+        with collector.paused(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd escapes and comparisons
+            return ast.parse(text) if links <= FEW_LINKS else with_stack(lambda: ast.parse(text), PARSER_STACK_BYTES)
+    except SyntaxError as error:
+        _raise_syntax_error(source, error.lineno or 1, f"parser error: {error.msg}")
+    except (RecursionError, MemoryError):
+        raise SourceError(source.path, None, "nests too deeply for the parser") from None
+    except ValueError as error:  # characters that UTF-8 lacks
+        raise SourceError(source.path, None, f"the parser failed: {_one_line(str(error))}") from None
+
+
 def _refuse_too_deep(path: str, text: str) -> None:
-    depth = nesting.measure(text)
-    for (found, at), most, what in (
-        (depth.brackets, MAX_BRACKETS, "nested brackets (Python refuses them too)"),
-        (depth.links, MAX_LINKS, "operators, attributes or calls in one expression"),
-        (depth.strings, MAX_STRINGS, "string literals side by side"),
-        (depth.elifs, MAX_ELIFS, "elif branches"),
-        (depth.pattern_brackets, MAX_PATTERN_BRACKETS, "nested brackets in a case pattern"),
-        (depth.effort, MAX_EFFORT, "long expressions (the third powers of what each has)"),
-        (depth.tokens, MAX_TOKENS, "operators, brackets, separators and strings"),
-    ):
+    _refuse(path, text, nesting.measure(text), _LIMITS)
+
+
+def _refuse(path: str, text: str, depth: nesting.Depth, limits: tuple[tuple[str, int, str], ...]) -> None:
+    for name, most, what in limits:
+        found, at = getattr(depth, name)
         if found > most:
             line = len(NEWLINE.findall(text, 0, at)) + 1
             raise SourceError(path, line, f"too many {what}: {found:,}, at most {most:,}")

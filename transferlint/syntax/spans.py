@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +16,8 @@ from transferlint.syntax.deep import with_deep_stack
 from transferlint.syntax.positions import Positions
 
 COMMENT = re.compile(r"#[^\r\n]*")
+_BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
+_COLON = re.compile(r":|#[^\r\n]*")
 
 
 class Spans(Positions):
@@ -31,9 +33,25 @@ class Spans(Positions):
         self._record: _Recorder | None = None
 
     def of(self, node: Any) -> tuple[int, int]:
-        """The offsets of a node: of an expression without its own parentheses, of a statement without the blank
-        lines and comments before it and without what follows its last token."""
-        return self._recorded().inner[id(node)]
+        """The offsets of a node: of an expression without its own parentheses, of a statement or clause without the
+        blanks and comments before it and without what follows its last token, of a module all of the text."""
+        if node is self._tree:
+            return 0, len(self.source)
+        span = self._recorded().inner[id(node)]
+        exact = _INEXACT.get(type(node))
+        return span if exact is None else exact(self, node, *span)
+
+    def _behind_blanks(self, node: Any, start: int, end: int) -> tuple[int, int]:
+        match = _BLANK.match(self.source, start)
+        return (match.end() if match else start), end
+
+    def _up_to_colon(self, node: cst.Slice, start: int, end: int) -> tuple[int, int]:
+        bounds = [part for part in (node.lower, node.upper, node.step) if part is not None]
+        last = self.outer(bounds[-1])[1] if bounds else start
+        for match in _COLON.finditer(self.source, last, end):
+            if match.group() == ":":
+                last = match.end()
+        return start, last
 
     def outer(self, node: Any) -> tuple[int, int]:
         """The offsets of a node with its own parentheses."""
@@ -221,3 +239,11 @@ class _Stretch:
         start = self.start if self.start_node is None else inner[id(self.start_node)][0]
         end = self.recorder.offset if self.end_node is None else inner[id(self.end_node)][1]
         inner[id(self.node)] = (start, end)
+
+
+# Kinds of nodes that LibCST counts the blanks before, or behind, as part of.
+_INEXACT: dict[type, Callable[..., tuple[int, int]]] = {
+    cst.CompFor: Spans._behind_blanks,
+    cst.CompIf: Spans._behind_blanks,
+    cst.Slice: Spans._up_to_colon,
+}

@@ -10,6 +10,7 @@ from transferlint.syntax import branches, functions, loops, targets
 from transferlint.syntax.builder import Builder
 from transferlint.syntax.constants import dotted, written
 from transferlint.syntax.program import Discard, Import, Raise, Return, Test
+from transferlint.syntax.spelling import identifier
 
 
 def discard(b: Builder, node: cst.Expr) -> None:
@@ -25,8 +26,10 @@ def assign(b: Builder, node: cst.Assign) -> None:
 def annotated(b: Builder, node: cst.AnnAssign) -> None:
     """The annotation is recorded as text and not computed; without a value nothing else happens."""
     target = node.target
-    if isinstance(target, cst.Name) and target.value not in b.declared_outer:
-        b.function.annotations[b.slot(target.value)] = written(node.annotation.annotation)
+    if isinstance(target, cst.Name):
+        name = identifier(target.value)
+        if name not in b.declared_outer:
+            b.function.annotations[b.slot(name)] = written(node.annotation.annotation)
     elif isinstance(target, cst.Attribute):
         _declare(b, target, node.annotation)
     if node.value is not None:
@@ -39,7 +42,7 @@ def _declare(b: Builder, target: cst.Attribute, annotation: cst.Annotation) -> N
     given = b.function.parameters[0].name if b.function.parameters else ""
     of_self = isinstance(target.value, cst.Name) and target.value.value == given == "self"
     if of_self and owner is not None and owner.kind == "class":
-        owner.declared.setdefault(target.attr.value, written(annotation.annotation))
+        owner.declared.setdefault(identifier(target.attr.value), written(annotation.annotation))
 
 
 def delete(b: Builder, node: cst.Del) -> None:
@@ -83,7 +86,7 @@ def import_(b: Builder, node: Any) -> None:
             module = module.split(".", 1)[0]
             while type(bound) is cst.Attribute:
                 bound = bound.value
-        b.bind(bound.value, b.emit(Import(module, ""), alias), bound)
+        b.bind(identifier(bound.value), b.emit(Import(module, ""), alias), bound)
 
 
 def import_from(b: Builder, node: Any) -> None:
@@ -93,12 +96,12 @@ def import_from(b: Builder, node: Any) -> None:
         return
     for alias in node.names:
         bound = alias.asname.name if alias.asname is not None else alias.name
-        b.bind(bound.value, b.emit(Import(module, alias.name.value), alias), bound)
+        b.bind(identifier(bound.value), b.emit(Import(module, identifier(alias.name.value)), alias), bound)
 
 
 def declare(b: Builder, node: cst.Global | cst.Nonlocal) -> None:
     if b.function.kind != "module":
-        b.declared_outer.update(item.name.value for item in node.names)
+        b.declared_outer.update(identifier(item.name.value) for item in node.names)
 
 
 def type_alias(b: Builder, node: cst.TypeAlias) -> None:

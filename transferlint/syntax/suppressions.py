@@ -16,18 +16,17 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-if TYPE_CHECKING:
-    import libcst as cst
-
-    from transferlint.syntax.spans import Spans
+from transferlint.syntax.positions import Positions
 
 OURS = re.compile(r"#\s*transferlint\s*:\s*(?P<form>[\w-]*)\s*(?:\[(?P<codes>[^\]#]*)\])?\s*(?P<rest>[^#]*)", re.I)
 NOQA = re.compile(r"#\s*noqa(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?(?![\w-])", re.I)
 CODE = re.compile(r"[A-Z]+[0-9]*\Z")
 OUR_NOQA = re.compile(r"TL[0-9]+\Z")
+
+# First and last line of a simple statement or header, the last line that a comment on it covers, "line" or "block".
+Entry = tuple[int, int, int, str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,31 +55,22 @@ class Suppression:
         return self.first_line <= first_line <= self.last_line or first_line <= self.line <= last_line
 
 
-def find(text: str, tree: cst.Module, spans: Spans | None = None) -> list[Suppression]:
-    """The suppressions of a file, in the order of their comments; does nothing where no comment can be one.
-
-    `text` is what `tree` was parsed from; `spans` are its positions where somebody has them already.
-    """
-    lowered = text.lower()
-    if "transferlint" not in lowered and "noqa" not in lowered:
-        return []
-    from transferlint.syntax import spans as spans_
-
-    positions = spans or spans_.Spans(tree, text)
+def find(text: str, comments: Sequence[tuple[int, int]], lines: Callable[[], Lines]) -> list[Suppression]:
+    """The suppressions of a file, in the order of its comments, which stand at the given offsets of `text`. `lines` is
+    only called where a comment can be one."""
     found: list[Suppression] = []
-    lines: Lines | None = None
-    for start, end in positions.comments():
+    known: Lines | None = None
+    for start, end in comments:
         comment = text[start:end]
-        if "transferlint" not in comment.lower() and "noqa" not in comment.lower():
-            continue
-        if lines is None:
-            lines = Lines(tree, positions)
-        found.extend(_of_comment(comment, start, text, lines))
+        lowered = comment.lower()
+        if "transferlint" in lowered or "noqa" in lowered:
+            known = known or lines()
+            found.extend(_of_comment(comment, start, text, known))
     return found
 
 
 def _of_comment(comment: str, start: int, text: str, lines: Lines) -> Iterator[Suppression]:
-    line, column = lines.spans.position(start)
+    line, column = lines.positions.position(start)
     end = start + len(comment)
     ours = OURS.search(comment)
     if ours is not None:
@@ -112,18 +102,17 @@ def _ours(match: re.Match[str], lines: Lines, line: int, span: tuple[int, int], 
     if form == "ignore-file":
         if not alone:
             return Suppression((match["form"],), reason, line, line, line, *span, "malformed")
-        return Suppression(codes, reason, 1, len(lines.spans.line_starts()), line, *span, "file")
+        return Suppression(codes, reason, 1, len(lines.positions.line_starts()), line, *span, "file")
     first, last, kind = lines.covered(line)
     return Suppression(codes, reason, first, last, line, *span, kind)
 
 
 class Lines:
-    """Which lines a comment on a line speaks for."""
+    """Which lines a comment on a line speaks for; `positions` are those of the text."""
 
-    def __init__(self, tree: cst.Module, spans: Spans) -> None:
-        self.spans = spans
-        # First and last line of each simple statement and header, in order, with the last line covered and the kind.
-        self._entries = sorted(self._walk(tree))
+    def __init__(self, positions: Positions, entries: Iterable[Entry]) -> None:
+        self.positions = positions
+        self.entries = sorted(entries)
 
     def covered(self, line: int) -> tuple[int, int, str]:
         """The first and last line that a comment on this line covers, and "line" or "block"."""
@@ -136,50 +125,13 @@ class Lines:
         first, last, _, kind = self._entry(line)
         return first, last, kind
 
-    def _entry(self, line: int) -> tuple[int, int, int, str]:
-        at = bisect.bisect_right(self._entries, (line, float("inf"))) - 1
+    def _entry(self, line: int) -> Entry:
+        at = bisect.bisect_right(self.entries, (line, float("inf"))) - 1
         while at >= 0:
-            entry = self._entries[at]
+            entry = self.entries[at]
             if line <= entry[1]:
                 return entry
-            if at and self._entries[at - 1][0] != entry[0]:
+            if at and self.entries[at - 1][0] != entry[0]:
                 break
             at -= 1
         return line, line, line, "line"
-
-    def _walk(self, tree: cst.Module) -> Iterator[tuple[int, int, int, str]]:
-        import libcst
-
-        blocks = (libcst.FunctionDef, libcst.ClassDef, libcst.For, libcst.While, libcst.With)
-        waiting: list[Any] = [tree]
-        while waiting:
-            node = waiting.pop()
-            body = getattr(node, "body", None)
-            if isinstance(node, libcst.SimpleStatementLine | libcst.SimpleStatementSuite | libcst.Decorator):
-                first, last = self._extent(node)
-                yield first, last, last, "line"
-            elif isinstance(node, libcst.Module | libcst.IndentedBlock):
-                waiting.extend(node.body)
-            elif body is not None or isinstance(node, libcst.Match):
-                header = self._header(node)
-                last = self._extent(body)[1] if isinstance(node, blocks) else header[1]
-                yield *header, last, "block" if isinstance(node, blocks) else "line"
-                waiting.extend(
-                    part
-                    for part in (body, getattr(node, "orelse", None), getattr(node, "finalbody", None))
-                    if part is not None
-                )
-                for parts in ("handlers", "cases", "decorators"):
-                    waiting.extend(getattr(node, parts, ()))
-
-    def _extent(self, node: Any) -> tuple[int, int]:
-        start, end = self.spans.of(node)
-        return self.spans.position(start)[0], self.spans.position(max(end - 1, start))[0]
-
-    def _header(self, node: Any) -> tuple[int, int]:
-        """The lines of a compound statement or clause up to its colon."""
-        first = self.spans.position(self.spans.of(node)[0])[0]
-        body = getattr(node, "body", None)
-        if body is None:  # a match: its subject ends the header
-            return first, self.spans.position(self.spans.outer(node.subject)[1])[0]
-        return first, self.spans.position(self.spans.whole(body)[0])[0]

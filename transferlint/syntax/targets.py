@@ -9,6 +9,7 @@ import libcst as cst
 from transferlint.syntax import expressions
 from transferlint.syntax.builder import Builder
 from transferlint.syntax.program import Attr, Binary, Delete, Reg, SetAttr, SetItem, Subscript, Unpack
+from transferlint.syntax.spelling import identifier
 
 INPLACE = {
     cst.AddAssign: "+", cst.SubtractAssign: "-", cst.MultiplyAssign: "*", cst.DivideAssign: "/",
@@ -22,9 +23,9 @@ def assign(b: Builder, target: Any, value: Reg) -> None:
     """Bind a target to a value."""
     kind = type(target)
     if kind is cst.Name:
-        b.bind(target.value, value, target)
+        b.bind(identifier(target.value), value, target)
     elif kind is cst.Attribute:
-        b.emit(SetAttr(_read(b, target.value), target.attr.value, value), target)
+        b.emit(SetAttr(_read(b, target.value), identifier(target.attr.value), value), target)
     elif kind is cst.Subscript:
         base = _read(b, target.value)
         b.emit(SetItem(base, expressions.index(b, target), value), target)
@@ -43,9 +44,9 @@ def augment(b: Builder, node: cst.AugAssign) -> None:
     operator = INPLACE[type(node.operator)]
     if type(target) is cst.Attribute:
         base = _read(b, target.value)
-        old = b.emit(Attr(base, target.attr.value), target)
+        old = b.emit(Attr(base, identifier(target.attr.value)), target)
         new = b.emit(Binary(operator, old, _read(b, node.value), True), node)
-        b.emit(SetAttr(base, target.attr.value, new), target)
+        b.emit(SetAttr(base, identifier(target.attr.value), new), target)
     elif type(target) is cst.Subscript:
         base = _read(b, target.value)
         index = expressions.index(b, target)
@@ -61,8 +62,9 @@ def delete(b: Builder, target: Any) -> None:
     """`del target`: a name is unbound; of an attribute or item only the parts are read."""
     kind = type(target)
     if kind is cst.Name:
-        if target.value not in b.declared_outer:
-            b.emit(Delete(b.slot(target.value)), target)
+        name = identifier(target.value)
+        if name not in b.declared_outer:
+            b.emit(Delete(b.slot(name)), target)
     elif kind is cst.Attribute:
         _read(b, target.value)
     elif kind is cst.Subscript:

@@ -470,6 +470,6 @@ def test_a_program_that_records_to_its_end_ends_as_it_would(level: str) -> None:
         sys.exit(5)
     """
     ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600, check=False
     )
     assert (ran.stdout.strip(), ran.stderr, ran.returncode) == ("True", "", 5)

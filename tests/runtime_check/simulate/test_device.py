@@ -221,3 +221,26 @@ def test_the_profiler_is_quiet() -> None:
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as taken:
         torch.ones(8, device="cuda") + 1
     assert any(event.key == "aten::add" for event in taken.key_averages())
+
+
+@in_simulation
+def test_integers_are_counted_in_bins() -> None:
+    import torch
+
+    values = torch.tensor([0, 1, 1, 3, 7, 9, -1], dtype=torch.int32, device="cuda")
+    counted = torch.histc(values, bins=4, min=0, max=7)
+    assert (counted.tolist(), counted.dtype, counted.is_cuda) == ([3, 1, 0, 1], torch.int32, True)
+    assert torch.histc(values, 2).tolist() == [5, 2]
+    assert torch.histc(torch.zeros(3, dtype=torch.int64, device="cuda"), 3).tolist() == [0, 3, 0]
+    assert torch.histc(values.float(), bins=4, min=0, max=7).tolist() == [3.0, 1.0, 0.0, 1.0]
+
+
+@in_simulation
+def test_root_mean_square_norm_takes_its_shape() -> None:
+    import torch
+
+    layer = torch.nn.RMSNorm(4)
+    values = torch.randn(3, 4)
+    found = layer.to("cuda")(values.to("cuda"))
+    found.sum().backward()
+    assert torch.equal(found.cpu(), layer.cpu()(values))

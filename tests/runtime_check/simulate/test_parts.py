@@ -115,11 +115,62 @@ def test_every_row_of_the_table_of_waits_names_operators_and_a_source() -> None:
     for row in syncs.TABLE:
         assert ":" in row.source or "thrust" in row.source
         for operator in row.operators:
+            if "::" in operator:
+                namespace, _, name = operator.partition("::")
+                assert syncs.rule(name, f"{name}.out", namespace) is row.waits
+                assert syncs.rule(name, name) is None
+                continue
             assert hasattr(aten, operator.partition(".")[0])
             assert syncs.rule(operator.partition(".")[0], operator) is row.waits
     assert syncs.rule("add", "add.Tensor") is None
     assert syncs.rule("normal", "normal.float_float") is None
     assert syncs.rule("nonzero", "nonzero.out") is not None
+
+
+@in_simulation
+def test_kernels_of_libraries_that_are_loaded_later_are_replaced() -> None:
+    import torch
+
+    from runtime_check.simulate import cuda_wheel
+    from runtime_check.simulate.changes import Changes
+
+    libraries, replaced = [], []
+
+    def load_library(_: object, name: str) -> str:
+        library = torch.library.Library("loaded_late", "FRAGMENT")
+        library.define(f"{name}(Tensor x) -> Tensor")
+        libraries.append(library)
+        return name
+
+    changes = Changes()
+    changes.attribute(type(torch.ops), "load_library", load_library)
+    cuda_wheel.after_loading(changes, lambda: replaced.append(len(libraries)))
+    assert torch.ops.load_library("one") == "one"
+    assert replaced == [1]
+    import _decimal  # an extension module, or imported already: without operators
+
+    assert _decimal
+    assert replaced == [1]
+    torch.ops.load_library("two")
+    assert replaced == [1, 2]
+    changes.undo()
+
+
+@in_simulation
+def test_numbers_take_the_place_of_tensors_where_cuda_takes_them() -> None:
+    import torch
+
+    x = torch.tensor([1.5, -2.5])
+    for call in (
+        lambda one: one.fmod(1),
+        lambda one: torch.fmod(one, 1.0),
+        lambda one: one.clone().fmod_(2),
+        lambda one: one % 2,
+        lambda one: one.double().fmod(1.0),
+        lambda one: torch.floor_divide(one, 2),
+        lambda one: torch.sub(one, 1, alpha=2),
+    ):
+        assert torch.equal(call(x.cuda()).cpu(), call(x))
 
 
 @in_simulation

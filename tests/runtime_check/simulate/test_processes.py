@@ -4,6 +4,8 @@ they should."""
 from __future__ import annotations
 
 import functools
+import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -64,7 +66,7 @@ def test_a_spawned_process_has_the_device(tmp_path: Path) -> None:
             """
         ).replace("FOLDER", str(tmp_path))
     )
-    subprocess.run([sys.executable, str(program)], check=True, timeout=120)
+    subprocess.run([sys.executable, str(program)], check=True, timeout=600)
     assert [(tmp_path / str(rank)).read_text() for rank in range(2)] == ["0.0", "2.0"]
 
 
@@ -153,17 +155,114 @@ def test_leaving_runs_what_the_interpreter_runs_and_keeps_the_status(status: int
                 while True:
                     layer(torch.ones(2, 20, device="cuda")).sum().backward()
 
+            said = threading.Event()
+
             def slow():
+                said.wait()
                 time.sleep(0.5)
                 print("waited for")
 
             threading.Thread(target=endless, daemon=True).start()
             threading.Thread(target=slow).start()
             print("end of program", end=" ")
+            said.set()
             simulation.leave({status})
             """
         )
     )
-    ended = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=600, check=False)
     assert (ended.returncode, ended.stderr) == (status, "")
     assert ended.stdout == "end of program waited for\nat exit\n"
+
+
+@in_simulation
+def test_autograds_threads_are_told_by_their_name_and_sleep_when_they_have_nothing_to_do() -> None:
+    import torch
+
+    from runtime_check.simulate import leaving
+
+    assert leaving.asleep() == {}
+    torch.ones(2, device="cuda", requires_grad=True).sum().backward()
+    leaving.settle()
+    assert leaving.asleep()
+
+
+def test_the_end_waits_until_autograds_threads_sleep_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    from runtime_check.simulate import leaving
+
+    looks: list[dict[str, str] | None] = [{"7": "1"}, None, {"7": "2"}, {"7": "3"}, None, {"7": "4"}, {"7": "4"}]
+    left = iter(looks)
+    monkeypatch.setattr(leaving, "asleep", lambda: next(left))
+    leaving.settle()
+    assert list(left) == []
+    monkeypatch.setattr(leaving, "asleep", lambda: None)
+    monkeypatch.setattr(leaving, "LONGEST_WAIT", 0.01)
+    leaving.settle()
+
+
+SLOW = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+/* Keeps autograd's threads busy, where that is asked for, after each time that they wake another. */
+int pthread_cond_signal(pthread_cond_t *condition)
+{
+    static int (*real)(pthread_cond_t *);
+    char name[17] = "";
+    struct timespec begin, now;
+    if (!real)
+        real = (int (*)(pthread_cond_t *))dlsym(RTLD_NEXT, "pthread_cond_signal");
+    int answer = real(condition);
+    prctl(PR_GET_NAME, name);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (getenv("SLOW") && !strncmp(name, "pt_autograd_", 12)
+           && (now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 20000000L);
+    return answer;
+}
+"""
+LATE = """
+import os, sys, torch
+from runtime_check import simulate
+from runtime_check.simulate import trial
+
+trial.run = lambda install: ""
+simulate.start()
+x = torch.ones(2, requires_grad=True).to("cuda")
+os.environ["SLOW"] = "1"
+USE
+sys.exit(3)
+"""
+ENDS = {
+    "a gradient": "torch.autograd.grad((x * x).sum(), x)",
+    "a mode": """
+from runtime_check import session
+session.start("trace", lambda event: None)
+x.sum().backward()
+""",
+}
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize("kept", ENDS)
+def test_a_program_ends_well_whose_backward_pass_is_let_go_of_late(kept: str, tmp_path: Path) -> None:
+    (tmp_path / "slow.c").write_text(SLOW)
+    command = ["cc", "-O1", "-shared", "-fPIC", "-o", "slow.so", "slow.c", "-ldl"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=600)
+    program = tmp_path / "program.py"
+    program.write_text(LATE.replace("USE", ENDS[kept]))
+    ended = subprocess.run(
+        [sys.executable, str(program)],
+        env={**os.environ, "LD_PRELOAD": str(tmp_path / "slow.so")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, "", "")

@@ -10,6 +10,15 @@ import pytest
 from simulated import in_fork, in_simulation
 
 
+def without_device() -> tuple[str, str]:
+    """What torch says to a program that wants a device, and which accelerator C++ names: it depends on the build."""
+    import torch
+
+    with pytest.raises((AssertionError, RuntimeError)) as refused:
+        torch.ones(1, device="cuda")
+    return str(refused.value), str(torch._C._accelerator_getAccelerator())
+
+
 @in_simulation
 def test_there_is_one_simulation_in_a_process() -> None:
     import torch
@@ -27,10 +36,31 @@ def test_asking_for_a_refusal_changes_nothing() -> None:
 
     from runtime_check import simulate
 
+    before = without_device()
     assert simulate.refusal() == ""
     assert not torch.cuda.is_available()
-    with pytest.raises(AssertionError, match="not compiled with CUDA"):
-        torch.ones(1, device="cuda")
+    assert without_device() == before
+
+
+@in_simulation
+def test_no_real_kernel_is_left_in_a_build_with_cuda() -> None:
+    import torch
+
+    from runtime_check.simulate import changes
+    from runtime_check.simulate.cuda_wheel import NOT_THERE
+
+    if torch.version.cuda is None:
+        pytest.skip("this torch was built without CUDA")
+    real = [
+        f"{name} at {line}"
+        for name in torch._C._dispatch_get_all_op_names()
+        for line in torch._C._dispatch_dump(name).splitlines()
+        if line.partition(": ")[0] in ("CUDA", *NOT_THERE) and f"registered at {changes.__file__}:" not in line
+    ]
+    assert real == []
+    indices, values = torch.tensor([[0, 1]], device="cuda"), torch.ones(2, device="cuda")
+    with pytest.raises(NotImplementedError, match="with arguments from the 'SparseCUDA' backend"):
+        torch.sparse_coo_tensor(indices, values, (3,))
 
 
 @in_fork
@@ -48,6 +78,8 @@ def test_it_does_not_start_after_a_backward_pass() -> None:
 
 @in_fork
 def test_another_order_of_virtual_functions_is_refused() -> None:
+    import torch
+
     from runtime_check import simulate
     from runtime_check.simulate import cuda_hooks, device_guard
 
@@ -58,7 +90,10 @@ def test_another_order_of_virtual_functions_is_refused() -> None:
     assert "header of accelerator hooks" in simulate.refusal()
     cuda_hooks.slots = real
     device_guard.slots = lambda header: {}
-    assert "header of device guards" in simulate.refusal()
+    if torch.cuda._is_compiled():  # it has a guard, and needs no header for one
+        assert simulate.refusal() == ""
+    else:
+        assert "header of device guards" in simulate.refusal()
 
 
 @in_fork
@@ -72,13 +107,13 @@ def test_an_abort_in_the_trial_is_a_refusal() -> None:
 
 @in_fork
 def test_a_trial_that_hangs_is_ended() -> None:
-    import time
+    import threading
 
     from runtime_check import simulate
     from runtime_check.simulate import trial
 
     trial.SECONDS = 1.0
-    trial.exercise = lambda: time.sleep(30)
+    trial.exercise = lambda: threading.Event().wait()
     assert "did not end in time" in simulate.refusal()
 
 
@@ -89,6 +124,7 @@ def test_a_start_that_fails_is_taken_back() -> None:
     from runtime_check import simulate
     from runtime_check.simulate import dispatcher, trial
 
+    said = without_device()
     before = {name: value for name, value in vars(torch.cuda).items() if not name.startswith("__")}
     names = {module: dict(vars(module)) for module in (torch, torch.accelerator, torch.Tensor, torch.UntypedStorage)}
 
@@ -102,9 +138,7 @@ def test_a_start_that_fails_is_taken_back() -> None:
     assert {name: value for name, value in vars(torch.cuda).items() if not name.startswith("__")} == before
     for module, values in names.items():
         assert dict(vars(module)) == values
-    assert torch._C._accelerator_getAccelerator() is None
-    with pytest.raises(AssertionError, match="not compiled with CUDA"):
-        torch.ones(1, device="cuda")
+    assert without_device() == said
     x = torch.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     assert x.grad is not None
@@ -140,4 +174,4 @@ def test_other_versions_of_torch_are_refused(version: str, why: str, monkeypatch
 
 def test_the_package_imports_without_torch() -> None:
     code = "import sys, runtime_check.simulate; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)

@@ -1,0 +1,83 @@
+"""Every transfer that the analysis knows of, whatever it thinks of it.
+
+What it does
+------------
+Reports each fact of a transfer, as JSON: for the comparison with what programs did.
+
+Why
+---
+What rules say nothing of is known, or not: the two are different defects.
+
+Example
+-------
+    for x in loader:
+        x.cuda().item()
+
+Use instead
+-----------
+    for x in loader:
+        x + 1
+
+When it is fine
+---------------
+It says nothing about that.
+
+Fix safety
+----------
+It has no fix.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.quiet import why_quiet
+from transferlint.flow.values import ON_DEVICE
+from transferlint.model import Finding
+from transferlint.rule import Example, Rule
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Each transfer of each function."""
+    for function in facts.functions:
+        for transfer in function.transfers:
+            if not function.has_text(transfer.register):
+                continue
+            warmth = function.warmth(transfer.register)
+            before = transfer.before
+            sure = before.places & ~ON_DEVICE == 0 and bool(before.places)
+            place = "host" if before.on_host else "device" if sure else "either" if before.on_device else "unknown"
+            quiet, why = why_quiet(function, transfer, warmth)
+            said = {
+                "kind": transfer.kind,
+                "direction": transfer.direction.value,
+                "place": place,
+                "api": transfer.api,
+                "inside": transfer.inside is not None,
+                "hot": warmth.hot,
+                "level": warmth.level.words,
+                "cold": warmth.cold,
+                "amortised": warmth.amortised,
+                "frequency": getattr(warmth, "frequency", None),
+                "quiet": quiet,
+                "why": why,
+            }
+            yield function.finding(transfer.register, json.dumps(said), heated=False)
+
+
+RULE = Rule(
+    code="TRUTH001",
+    name="every-transfer",
+    summary="Each transfer that the analysis knows of.",
+    category="linter",
+    default=False,
+    fix_safety=None,
+    since="0.1.0",
+    examples=(
+        Example(bad="import torch\n\n\ndef f(x):\n    return x.cuda().item()  # expect: TRUTH001\n", good="x = 1\n"),
+    ),
+    detect=detect,
+    doc=__doc__ or "",
+)

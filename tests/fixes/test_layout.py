@@ -1,0 +1,197 @@
+"""How fixes are laid out: within the line length of the project's formatter, and as the lines around them."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
+
+import pytest
+from showing import RULES, fix
+
+from transferlint.fixes import apply_edits
+from transferlint.layout import laid_out
+from transferlint.line_length import line_length
+from transferlint.model import Edit
+
+
+def edited(text: str, old: str, new: str, limit: int = 60) -> str:
+    start = text.index(old)
+    edit = Edit(start, start + len(old), new)
+    made = apply_edits(text, laid_out(text, (edit,), limit))
+    assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(text.replace(old, new, 1)))
+    return made
+
+
+# what stands in a function, what is put for Q, and how that is laid out in 60 columns, as black has it
+CASES = [
+    ("x = f(aaa, Q)", "device=bbbbb.device", "x = f(aaa, device=bbbbb.device)"),
+    (
+        "x = torch.zeros(aaaaaaaaaaa, Q).sum().cpu()",
+        "bbbbbbbbb, device=xxxxxxx.device",
+        "x = torch.zeros(\n    aaaaaaaaaaa, bbbbbbbbb, device=xxxxxxx.device\n).sum().cpu()",
+    ),
+    (
+        "x = torch.zeros(aaaaaaaaaaa, Q)  # type: ignore",
+        "bbbbbbbbb, device=xxxxxxx.device",
+        "x = torch.zeros(\n    aaaaaaaaaaa, bbbbbbbbb, device=xxxxxxx.device\n)  # type: ignore",
+    ),
+    ("x = f(aaaaaaa, Q)  # some words of it", "device=bbb", "x = f(aaaaaaa, device=bbb)  # some words of it"),
+    ("x = f(aaaaaaaaaaaaaaa, Q)  # type: ignore", "device=bbbbbbbbbbb", None),
+    (
+        "x = f(aaaaaaa, Q)  # some words of it",
+        "device=bbbbbbbbb.device",
+        "# some words of it\nx = f(aaaaaaa, device=bbbbbbbbb.device)",
+    ),
+    (
+        "if aaaaaaaaaaaaaaa and Q:\n    pass",
+        "bbbbbbbbbbbbbbbbbbbb and ccccccccccccc % 16 == 15",
+        "if (\n    aaaaaaaaaaaaaaa\n    and bbbbbbbbbbbbbbbbbbbb\n    and ccccccccccccc % 16 == 15\n):\n    pass",
+    ),
+    (
+        "return Q",
+        "aaaaaaaaaaaaaaaaaaaaa * cccccccccccc + eeeeeeeeeeeeeee % 16",
+        "return (\n    aaaaaaaaaaaaaaaaaaaaa * cccccccccccc\n    + eeeeeeeeeeeeeee % 16\n)",
+    ),
+    (
+        "return aaaa, Q",
+        "bbbbbbbbbbbbbbbbbbbbbbbbbbb(x), ccccccccccccccccccc(x)",
+        "return (\n    aaaa,\n    bbbbbbbbbbbbbbbbbbbbbbbbbbb(x),\n    ccccccccccccccccccc(x),\n)",
+    ),
+    (
+        "f(\n    a=1,\n    b=Q,\n)",
+        "torch.zeros(aaaaaaaaaaaaa, bbbbbbbbbbbbbbb, dtype=ccccccccc)",
+        "f(\n    a=1,\n    b=torch.zeros(\n        aaaaaaaaaaaaa, bbbbbbbbbbbbbbb, dtype=ccccccccc\n    ),\n)",
+    ),
+    (
+        "f(\n    a, Q\n)",
+        "torch.zeros(aaaaaaaaaaa, bbbbbbbbbbbbbbb, dtype=cc)",
+        "f(\n    a,\n    torch.zeros(aaaaaaaaaaa, bbbbbbbbbbbbbbb, dtype=cc),\n)",
+    ),
+    (
+        "return foo(a, Q, eeeeeeeeee,\n           b, c)",
+        "torch.zeros(aaa, bb, dtype=cc), eee",
+        "return foo(a, torch.zeros(aaa, bb, dtype=cc), eee,\n           eeeeeeeeee,\n           b, c)",
+    ),
+    (
+        "x = (\n    torch.arange(3)\n    .float()\n    Q\n)",
+        ".to(device=aaaaaaaaaaaaaaaaaaaaa, dtype=bbbbbbbbbb)",
+        "x = (\n    torch.arange(3)\n    .float()\n    .to(device=aaaaaaaaaaaaaaaaaaaaa, dtype=bbbbbbbbbb)\n)",
+    ),
+    ("x = yQ", ".aaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccc", None),
+    ("x = f('''a\n''', Q)", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbb", None),
+]
+
+
+@pytest.mark.parametrize(("before", "new", "after"), CASES)
+def test_lines_that_a_fix_makes_too_long_are_wrapped(before: str, new: str, after: str | None) -> None:
+    text, wanted = (
+        "def f():\n" + textwrap.indent(one, "    ") + "\n"
+        for one in (before, before.replace("Q", new) if after is None else after)
+    )
+    assert edited(text, "Q", new) == wanted
+
+
+def test_a_line_that_was_too_long_before_is_left_alone() -> None:
+    text = "x = 'a long text, on one line, that nobody wants to wrap, as it is one'; y = 1\n"
+    assert edited(text, "y = 1", "y = 1") == text
+
+
+def test_two_changes_of_one_line_are_wrapped_together() -> None:
+    text = "value = function(first, second)\nother = 1\n"
+    edits = (Edit(17, 22, "first_argument_it"), Edit(24, 30, "second_argument"), Edit(31, 31, "\nmore = 2"))
+    made = apply_edits(text, laid_out(text, edits, 40))
+    assert made == "value = function(\n    first_argument_it, second_argument\n)\nmore = 2\nother = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "length"),
+    [
+        ({"pyproject.toml": "[tool.ruff]\nline-length = 100\n"}, 100),
+        ({"pyproject.toml": "[tool.black]\nline-length = 99\n"}, 99),
+        ({"pyproject.toml": "[tool.black]\n"}, 88),
+        ({"pyproject.toml": "[tool.ruff]\nline-length = 120\n[tool.black]\nline-length = 90\n"}, 90),
+        ({"ruff.toml": "line-length = 70\n", "pyproject.toml": "[tool.black]\nline-length = 99\n"}, 70),
+        ({".ruff.toml": 'extend = "other.toml"\n', "other.toml": "line-length = 71\n"}, 71),
+        ({".ruff.toml": 'extend = ".ruff.toml"\n'}, 88),
+        ({"setup.cfg": "[flake8]\nmax-line-length = 110\n"}, 110),
+        ({"tox.ini": "[pycodestyle]\nmax_line_length = 79  # why\n"}, 79),
+        ({".flake8": "[flake8]\nmax-line-length = 100\n", "pyproject.toml": "[tool.ruff]\nline-length = 90\n"}, 90),
+        ({"a/ruff.toml": "line-length = 77\n", "pyproject.toml": "[tool.ruff]\nline-length = 90\n"}, 77),
+        ({"../pyproject.toml": "[tool.ruff]\nline-length = 60\n"}, 88),
+        ({"pyproject.toml": "[tool.ruff\n", "setup.cfg": "no section\n", "ruff.toml": "line-length = 'x'\n"}, 88),
+        ({"pyproject.toml": "tool = 1\n", ".flake8": "[flake8]\nmax-line-length = -4\n"}, 88),
+    ],
+)
+def test_the_nearest_formatter_says_how_long_a_line_may_be(files: dict[str, str], length: int, tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    (root / "a").mkdir(parents=True)
+    (root / ".git").mkdir()
+    for name, text in files.items():
+        (root / name).write_text(text)
+    assert line_length(str(root / "a" / "b.py"), "x = 1\n") == length
+
+
+def test_without_settings_the_file_is_the_example(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    path = str(tmp_path / "a.py")
+    lengths = [line_length(path, "#" * width + "\n") for width in (10, 100, 300)]
+    assert lengths == [88, 100, 120]
+
+
+HEAD = "import torch\n\n\ndef f(x: torch.Tensor, n: int, words):\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "wanted"),
+    [
+        (
+            "TL401",
+            "y = torch.zeros(\n    n,\n    n,\n).to(x.device)",
+            "y = torch.zeros(\n    n,\n    n,\n    device=x.device,\n)",
+        ),
+        ("TL401", "y = torch.zeros(n,\n                n).to(x.device)", "y = torch.zeros(n,\n                n,\n"
+         "                device=x.device)"),
+        ("TL401", "y = torch.zeros(\n    n, n\n).to(x.device)", "y = torch.zeros(\n    n, n, device=x.device\n)"),
+        ("TL401", "y = torch.zeros(n, n,).to(x.device)", "y = torch.zeros(n, n, device=x.device,)"),
+        ("TL401", "y = torch.tensor(2.5).to(x)", "y = torch.tensor(2.5, device=x.device, dtype=x.dtype)"),
+        (
+            "TL401",
+            "y = torch.Tensor([n]).to(x.device, torch.long)",
+            "y = torch.tensor([n], dtype=torch.long, device=x.device)",
+        ),
+        ("TL104", "y = x + torch.tensor(0.0, device=x.device)", "y = x + torch.zeros((), device=x.device)"),
+        (
+            "TL104",
+            "y = x + torch.tensor([1], dtype=x.dtype, device=x.device)",
+            "y = x + torch.ones(1, dtype=x.dtype, device=x.device)",
+        ),
+        ("TL104", "y = x + torch.tensor(words, device=x.device)", None),
+        ("TL104", "y = x + torch.tensor(x.shape, device=x.device)", None),
+    ],
+)  # fmt: skip
+def test_text_is_what_a_person_would_write(code: str, body: str, wanted: str | None) -> None:
+    tail = "        x = x + y\n    return x\n"
+    text, after = (
+        HEAD + "    x = x.cuda()\n    for _ in range(n):\n" + textwrap.indent(one, " " * 8) + "\n" + tail
+        for one in (body, body if wanted is None else wanted)
+    )
+    assert fix(text, RULES[code], unsafe=True).text == after
+
+
+def test_one_mistake_has_one_fix() -> None:
+    """A move whose result is dropped is not the first of two uploads: once it is assigned the second moves nothing."""
+    text = (
+        "import torch\n\n\ndef train(model, loader, device):\n    for x, labels in loader:\n"
+        "        labels.to(device)\n        loss = model(x.to(device), labels.to(device))\n        loss.backward()\n"
+    )
+    for code in ("TL204", "TL501"):
+        assert "on_device" not in fix(text, RULES[code], unsafe=True).text
+
+
+def test_what_a_condition_may_leave_out_is_not_made_before_the_loop() -> None:
+    text = (
+        "import torch\n\n\ndef f(model, loader, crop, device):\n    for x in loader:\n"
+        "        if crop is not None:\n            x = x + crop.color.to(device)\n        model(x)\n"
+    )
+    assert fix(text, RULES["TL103"], unsafe=True).text == text

@@ -1,0 +1,205 @@
+"""How the text of a fix is laid out: lines that it makes too long are wrapped, and the others stay as they are.
+
+One place for all fixes, those of other packs too: builders say what to write, and not on how many lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+
+from transferlint.model import Edit, Fix
+from transferlint.wrapping import balanced, tokens_of, wrapped
+
+_INDENT = re.compile(
+    r"^(?:def|class|if|for|while|with|try|async)\b[^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*\r?\n)*( +|\t)\S", re.M
+)
+
+
+def laid_out_fix(text: str, fix: Fix, limit: int) -> Fix:
+    """A fix of `text` whose lines keep to `limit` characters, as far as that can be done."""
+    edits = laid_out(text, fix.edits, limit)
+    return fix if edits == fix.edits else dataclasses.replace(fix, edits=edits)
+
+
+def laid_out(text: str, edits: Sequence[Edit], limit: int) -> tuple[Edit, ...]:
+    """Edits that make of `text` the same program as `edits`, with the lines wrapped that become too long by them."""
+    given = tuple(edits)
+    placed = _placed(dict.fromkeys(given))  # one import line is often inserted by several fixes
+    if placed is None:
+        return given
+    made = _applied(text, placed)
+    starts = _starts(made)
+    lines = made.splitlines(keepends=True)
+    long = [line for line in _touched(placed, starts) if _too_long(lines[line], limit)]
+    if not long:
+        return given
+    old = set(text.splitlines())
+    long = [line for line in long if lines[line].rstrip("\r\n") not in old]
+    tree = _parsed(made) if long else None
+    if tree is None:
+        return given
+    unit = match[1] if (match := _INDENT.search(text)) is not None else "    "  # of the first suite
+    changes: list[Edit] = []
+    for first, last in sorted({found for line in long if (found := _statement(tree, line + 1)) is not None}):
+        block = [line.rstrip("\r\n") for line in lines[first - 1 : last]]
+        wanted = [line - first + 1 for line in long if first - 1 <= line < last]
+        new = _block(block, wanted, limit, unit)
+        if new != block:
+            end = starts[last - 1] + len(block[-1])
+            newline = "\r\n" if lines[first - 1].endswith("\r\n") else "\n"
+            changes.append(Edit(starts[first - 1], end, newline.join(new)))
+    if not changes:
+        return given
+    after = _parsed(_applied(made, _placed(changes) or []))
+    if after is None or ast.dump(after) != ast.dump(tree):
+        return given
+    return _joined(text, made, placed, changes)
+
+
+_Placed = list[tuple[Edit, int, int]]
+
+
+def _placed(edits: Iterable[Edit]) -> _Placed | None:
+    """Edits in order, each with the offsets of its text in what they make; None where they overlap."""
+    placed: _Placed = []
+    shift = position = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text)):
+        if edit.start < position:
+            return None
+        start = edit.start + shift
+        placed.append((edit, start, start + len(edit.text)))
+        shift += len(edit.text) - (edit.end - edit.start)
+        position = edit.end
+    return placed
+
+
+def _applied(text: str, placed: _Placed) -> str:
+    pieces: list[str] = []
+    position = 0
+    for edit, _, _ in placed:
+        pieces += (text[position : edit.start], edit.text)
+        position = edit.end
+    return "".join(pieces) + text[position:]
+
+
+def _starts(text: str) -> list[int]:
+    """The offsets at which the lines begin."""
+    found = [0]
+    for line in text.splitlines(keepends=True):
+        found.append(found[-1] + len(line))
+    return found
+
+
+def _touched(placed: _Placed, starts: Sequence[int]) -> list[int]:
+    """The indices of the lines that hold text of the edits, or from which they took some."""
+    found = set()
+    for edit, start, end in placed:
+        last = end - 1 if edit.text.endswith(("\n", "\r")) else end
+        found |= {i for i in range(len(starts) - 1) if starts[i] <= max(last, start) and starts[i + 1] > start}
+    return sorted(found)
+
+
+def _too_long(line: str, limit: int) -> bool:
+    return len(line.rstrip("\r\n")) > limit
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:
+    """The first and last line of the simple statement, or of the head of the statement, that a line belongs to."""
+    found = None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or 0):
+            continue
+        body = getattr(node, "body", None)
+        last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
+        if line <= last and (found is None or node.lineno >= found[0]):
+            found = node.lineno, last
+    return found
+
+
+def _block(block: list[str], wanted: list[int], limit: int, unit: str) -> list[str]:
+    """The lines of a statement, with the `wanted` ones wrapped."""
+    made: list[str] = []
+    for number, line in enumerate(block):
+        if number not in wanted:
+            made.append(line)
+            continue
+        tokens = tokens_of(line.strip())
+        alone = len(block) == 1 or not any(one.strip() for one in block[1:])
+        if tokens is None:
+            made.append(line)
+        elif balanced(tokens) or alone:
+            made += _wrapped_whole(block, number, limit, unit)
+        else:
+            made += _filled(line, limit, number > 0)
+    return made
+
+
+def _wrapped_whole(block: list[str], number: int, limit: int, unit: str) -> list[str]:
+    line = block[number]
+    hand = number > 0 and not block[number - 1].rstrip().endswith(("(", "[", "{", ","))
+    made = wrapped(line, limit, unit, inside=number > 0 and not hand)
+    if number and len(made) > 1 and block[number - 1].rstrip().endswith(("(", "[", "{")):
+        closes = number + 1 < len(block) and block[number + 1].lstrip().startswith((")", "]", "}"))
+        several = all(part.startswith(line[: len(line) - len(line.lstrip())]) for part in made)
+        if closes and several and made[0].rstrip().endswith(",") and not made[-1].rstrip().endswith(","):
+            made[-1] += ","
+    return made
+
+
+def _filled(line: str, limit: int, inside: bool) -> list[str]:
+    """A line whose brackets close on another one, broken behind the last comma that leaves it short enough, and gone on
+    beneath what the bracket holds."""
+    indent = line[: len(line) - len(line.lstrip())]
+    tokens = tokens_of(line) or []
+    for index in range(len(tokens) - 2, 0, -1):
+        token = tokens[index]
+        if token.text != "," or token.end > limit:
+            continue
+        opened = [one for one in tokens[:index] if one.text in "([{" and one.kind == "symbol"]
+        around = [one for one in opened if one.mate < 0 or one.mate > index]
+        if not around and not inside:
+            continue
+        lead = " " * around[-1].end if around else indent
+        rest = lead + line[token.end :].strip()
+        return [line[: token.end], rest] if len(rest) <= limit else [line]
+    return [line]
+
+
+def _joined(text: str, made: str, placed: _Placed, changes: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Edits of `text` for edits of what was `made` of it: those that a change touches become one with it."""
+    groups: list[tuple[int, int, list[Edit]]] = []
+    for change in changes:
+        inner = [one for one in placed if one[1] <= change.end and one[2] >= change.start]
+        start = min([change.start, *(one[1] for one in inner)])
+        end = max([change.end, *(one[2] for one in inner)])
+        group = [change]
+        if groups and start <= groups[-1][1]:
+            before = groups.pop()
+            start, end, group = min(start, before[0]), max(end, before[1]), [*before[2], change]
+        groups.append((start, end, group))
+    found = [edit for edit, start, end in placed if not any(a <= end and start <= b for a, b, _ in groups)]
+    for start, end, group in groups:
+        moved = [Edit(one.start - start, one.end - start, one.text) for one in group]
+        new = _applied(made[start:end], _placed(moved) or [])
+        inner = [one for one in placed if one[2] <= end and not (one[1] < start or one[2] < start)]
+        earlier = [one for one in placed if one not in inner and one[2] <= start]
+        found.append(Edit(_back(start, earlier), _back(end, [*earlier, *inner]), new))
+    return tuple(sorted(found, key=lambda edit: (edit.start, edit.end, edit.text)))
+
+
+def _back(offset: int, before: _Placed) -> int:
+    """The offset in the text that an offset in what was made of it comes from, given the edits before it."""
+    return offset - (before[-1][2] - before[-1][0].end) if before else offset

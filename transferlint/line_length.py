@@ -1,0 +1,105 @@
+"""How long a line of a file may be, as the formatter of its project says, or its linter.
+
+ruff ("Configuring Ruff": `line-length`, 88 where it says none), black ("Configuration": the same), and where neither is
+set up flake8 and pycodestyle (`max-line-length`). The nearest folder that says something counts, up to the root of the
+repository. These are other tools' settings: what cannot be read or understood is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+_USUAL = 88  # of ruff and black
+_LONGEST = 120  # what the lines of a file may set as an example
+_EXTENDED = 8  # how many files may extend one another
+_LINTERS = ("flake8", "pycodestyle", "pep8")
+
+
+def line_length(path: str, text: str) -> int:
+    """The most characters that a line of the file at `path` may have. Where no settings say so its own longest line is
+    the example, between 88 and 120."""
+    folders = tuple(_folders(path))
+    found = next((length for folder in folders if (length := _formatter(folder))), 0)
+    found = found or next((length for folder in folders if (length := _linter(folder))), 0)
+    return found or min(max(_USUAL, *map(len, text.splitlines() or [""])), _LONGEST)
+
+
+def _folders(path: str) -> Iterator[Path]:
+    """The folder of a file and those above it, up to the root of the repository."""
+    folder = Path(os.path.abspath(path)).parent
+    for above in (folder, *folder.parents):
+        yield above
+        if (above / ".git").exists():
+            return
+
+
+def _formatter(folder: Path) -> int:
+    """What the settings of ruff and black in a folder allow; 0 where there are none."""
+    for name in (".ruff.toml", "ruff.toml"):
+        if (table := _toml(folder / name)) is not None:
+            return _ruff(table, folder, _EXTENDED) or _USUAL
+    tools = _table((_toml(folder / "pyproject.toml") or {}).get("tool"))
+    lengths = []
+    if "ruff" in tools:
+        lengths.append(_ruff(_table(tools["ruff"]), folder, _EXTENDED))
+    if "black" in tools:
+        lengths.append(_number(_table(tools["black"]).get("line-length")))
+    said = [length for length in lengths if length]
+    return min(said) if said else _USUAL if lengths else 0
+
+
+def _ruff(table: Mapping[str, Any], folder: Path, depth: int) -> int:
+    """The length that a table of ruff's sets, or the file that it extends; 0 for none."""
+    length, extended = _number(table.get("line-length")), table.get("extend")
+    if length or not isinstance(extended, str) or depth == 0:
+        return length
+    other = folder / os.path.expanduser(extended)
+    above = _toml(other) or {}
+    if other.name == "pyproject.toml":
+        above = _table(_table(above.get("tool")).get("ruff"))
+    return _ruff(above, other.parent, depth - 1)
+
+
+def _linter(folder: Path) -> int:
+    """The most that the settings of flake8 and pycodestyle in a folder allow; 0 where there are none. Where they differ
+    only the larger can be what is meant: both report what is longer."""
+    found = 0
+    for name in (".flake8", "setup.cfg", "tox.ini"):
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string((folder / name).read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError, configparser.Error):
+            continue
+        for section in _LINTERS:
+            for key in ("max-line-length", "max_line_length"):
+                found = max(found, _number(parser.get(section, key, fallback="").split("#")[0].strip()))
+    return found
+
+
+def _toml(path: Path) -> Mapping[str, Any] | None:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return dict(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> int:
+    """A sensible length; 0 for what is none."""
+    try:
+        length = int(value)
+    except (TypeError, ValueError):
+        return 0
+    return length if 20 <= length <= 1000 else 0
