@@ -416,7 +416,7 @@ def test_a_wrapper_that_uses_what_it_reads_itself_speaks_for_itself(look: LookUp
                 assert function.told_inside(transfer) is function.text(transfer.register).startswith("check(")
 
 
-def test_an_alternate_constructor_is_as_hot_as_its_calls(look: LookUp) -> None:
+def test_what_is_named_for_setup_is_as_hot_as_its_calls(look: LookUp) -> None:
     found = look("""
         class Part:
             @classmethod
@@ -436,7 +436,7 @@ def test_an_alternate_constructor_is_as_hot_as_its_calls(look: LookUp) -> None:
             Part.from_pretrained(meta)
     """)
     assert found.warmth("meta.tolist()").hot
-    assert found.warmth("meta.sum()").cold
+    assert found.warmth("meta.sum()").hot
 
 
 _BOUND = "self.run = MethodType(self.STEPS[kind], self); self.run(x)"

@@ -19,6 +19,7 @@ from transferlint.flow.values import (
     NOTHING,
     PYTHON,
     TENSOR,
+    UNKNOWN,
     Value,
 )
 from transferlint.model import Direction
@@ -38,7 +39,7 @@ def test_other_strings(text: str, places: int) -> None:
 
 @pytest.mark.parametrize(
     ("places", "settled"),
-    [(DEVICE, DEVICE), (HOST, HOST), (HOST | DEVICE, GIVEN), (HOST | GIVEN, GIVEN), (ANYWHERE, ANYWHERE), (0, 0)],
+    [(DEVICE, DEVICE), (HOST, HOST), (HOST | DEVICE, GIVEN), (HOST | GIVEN, GIVEN), (HOST | ANYWHERE, GIVEN), (ANYWHERE, ANYWHERE), (0, 0)],
 )
 def test_a_name_of_both_places_means_the_device_where_there_is_one(places: int, settled: int) -> None:
     assert devices.settle(places) == settled
@@ -49,6 +50,7 @@ def test_a_name_of_both_places_means_the_device_where_there_is_one(places: int, 
     [
         (Value(DEVICE_NAME, DEVICE), "", (DEVICE, False)),
         (Value(DEVICE_NAME, DEVICE | HOST), "", (GIVEN, False)),
+        (Value(DEVICE_NAME | UNKNOWN, ANYWHERE | HOST), "", (GIVEN, False)),  # accelerator() if ... else "cpu"
         (DTYPE_VALUE, "", (0, True)),
         (Value(TENSOR, HOST), "other", (HOST, False)),
         (NOTHING, "device", (GIVEN, False)),

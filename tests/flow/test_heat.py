@@ -306,3 +306,76 @@ def test_what_a_forward_pass_prints_is_an_exception(
     found = look(f"{head}            print('out of range')\n            seen\n        after\n")
     assert bool(found.warmth("seen").amortised) is rare
     assert found.warmth("after").hot
+
+
+def test_a_name_does_not_decide_against_a_call_or_a_loop_that_is_seen(look: LookUp) -> None:
+    found = look(
+        """
+        import torch
+        from torch.utils.data import DataLoader
+
+        class Net(torch.nn.Module):
+            def get_weights(self, x):
+                return self.w * x.sum().item()
+
+            def load_tables(self, x):
+                return x.mean().item()
+
+            def forward(self, x):
+                return x @ self.get_weights(x)
+
+        def test(model, data, device):
+            for x in DataLoader(data):
+                print(model(x.to(device)).max().item())
+
+        def save(model, x):
+            return model(x).min().item()
+        """
+    )
+    assert found.warmth("x.sum().item()").hot
+    assert found.warmth("model(x.to(device)).max().item()").hot
+    assert found.warmth("x.mean().item()").cold
+    assert found.warmth("model(x).min().item()").cold
+
+
+def test_a_loop_over_epochs_whose_body_is_the_step_runs_for_every_step(look: LookUp) -> None:
+    found = look(
+        """
+        def full_batch(model, x, optimizer, epochs):
+            for epoch in range(epochs):
+                loss = model(x).mean()
+                loss.backward()
+                optimizer.step()
+                print(loss.item())
+
+        def in_batches(model, batches, optimizer, epochs):
+            for epoch in range(epochs):
+                for x in batches:
+                    loss = model(x).mean()
+                    loss.backward()
+                    optimizer.step()
+                print(loss.max().item())
+        """
+    )
+    assert found.warmth("loss.item()").level == Level.PER_STEP
+    assert found.warmth("loss.max().item()").level == Level.PER_EPOCH
+
+
+def test_a_call_of_a_method_that_few_classes_have_tells_how_often_it_runs(look: LookUp) -> None:
+    found = look(
+        """
+        class Meter:
+            def observe_loss(self, x):
+                self.total += x.item()
+
+            def keys(self, x):
+                return x.max().item()
+
+        def train_step(model, meter, x):
+            meter.observe_loss(model(x))
+            meter.keys(model(x))
+        """
+    )
+    assert found.warmth("x.item()").hot
+    assert not found.warmth("x.item()").weak
+    assert not found.warmth("x.max().item()").hot

@@ -73,3 +73,18 @@ def test_use_tells_what_a_parameter_is(look: LookUp) -> None:
     assert found.value("a").is_a(TENSOR)
     assert found.value("b").is_a(TENSOR)
     assert not found.value("c").on_device
+
+
+def test_anything_may_be_a_tensor(look: LookUp) -> None:
+    found = look("""
+        from typing import Any, Dict
+        from torch import nn
+
+        class Net(nn.Module):
+            def forward(self, batch: Dict[str, Any], names: Dict[str, int], rest: Any):
+                x = batch["x"]
+                (x, names["x"], rest)
+    """)
+    assert found.value("x").on_device
+    assert found.value('names["x"]').is_a(HOST_VALUE)
+    assert not found.value("rest").is_a(HOST_VALUE)

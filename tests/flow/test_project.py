@@ -237,3 +237,45 @@ def test_an_option_is_followed_as_far_as_callers_are_looked_for(first: str, seco
     (mix,) = [f for f in linked(files)["low.py"].functions if f.function.name == "mix"]
     reg = next(r for r in range(len(mix.code)) if mix.has_text(r) and mix.text(r) == "x.sum()")
     assert bool(mix.warmth(reg).amortised) is not hot
+
+
+STARRED = {
+    "pkg/__init__.py": "",
+    "pkg/names.py": "import torch\nimport torch.nn.functional as F\nfrom pkg.more import *\n\n\ndef made(n):\n    return n\n",
+    "pkg/more.py": "from pkg.names import *\nimport numpy as np\nDEVICE = 'cuda'\n",
+    "main.py": """\
+from pkg.names import *
+
+
+def run(n):
+    x = torch.zeros(n, device=DEVICE)
+    y = F.relu(x)
+    z = np.ones(n)
+    w = made(n)
+    u = nobody.knows(n)
+    return y.item()
+""",
+}
+
+
+def test_a_star_import_brings_what_the_module_imports_and_sets() -> None:
+    facts = linked(STARRED)["main.py"]
+    run = next(f for f in facts.functions if f.function.name == "run")
+    found = {run.text(reg): run.values[reg] for reg in range(len(run.code)) if run.has_text(reg)}
+    assert found["torch.zeros(n, device=DEVICE)"].is_a(v.TENSOR)
+    assert found["torch.zeros(n, device=DEVICE)"].places == v.DEVICE
+    assert found["F.relu(x)"].places == v.DEVICE
+    assert found["np.ones(n)"].is_a(v.ARRAY)
+    assert found["nobody.knows(n)"].is_a(v.UNKNOWN)
+    assert found["nobody.knows(n)"].places == v.ANYWHERE
+    assert [t.kind for t in run.transfers] == ["scalar-read"]
+    made = next(reg for reg in range(len(run.code)) if run.has_text(reg) and run.text(reg) == "made(n)")
+    assert run.calls[made].startswith("pkg/names.py#")
+
+
+def test_of_a_star_import_that_cannot_be_read_a_name_may_come_from_there() -> None:
+    files = {"main.py": "from torch.nn import *\n\n\ndef run():\n    return Linear(3, 4), len([])\n"}
+    run = linked(files)["main.py"].functions[1]
+    found = {run.text(reg): run.values[reg] for reg in range(len(run.code)) if run.has_text(reg)}
+    assert found["Linear(3, 4)"].kinds & v.MODULE
+    assert found["len([])"].is_a(v.HOST_VALUE)

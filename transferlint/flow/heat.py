@@ -264,7 +264,7 @@ class HeatMap:
             return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
         if self._computes(function):
             reason = f"`{function.name}` takes tensors and computes on them"
-            return Warmth(Level.PER_STEP, False, reason=reason, weak=self._private(index), unsure=True)
+            return Warmth(Level.PER_STEP, False, reason=reason, weak=True, unsure=True)
         return own
 
     def _cool(self) -> None:
@@ -322,14 +322,12 @@ class HeatMap:
         return self._file.roles[index].named and self._bases[index].cold == self._file.roles[index].cold
 
     def _constructs(self, index: int) -> bool:
-        """True for a constructor, or alternate constructor, of an ordinary class: setup, unless objects are made for
-        every step."""
+        """True for the constructor of an ordinary class: setup, unless objects are made for every step."""
         function = self._file.program.functions[index]
-        if not self._bases[index].cold.startswith(f"`{function.name}`"):
+        if function.name != "__init__" or not self._bases[index].cold.startswith(f"`{function.name}`"):
             return False
         info = self._file.class_of(function)
-        ordinary = info is not None and function.parent == info.index and not info.module and not info.data
-        return ordinary and (function.name == "__init__" or roles.alternate(function.name, function.decorators))
+        return info is not None and function.parent == info.index and not info.module and not info.data
 
     def attach(self, target: str, warmth: Warmth) -> None:
         """Note that a function was handed to what calls it that often; idents of other files count for nothing."""
