@@ -45,6 +45,7 @@ def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Tr
     if not all(_on_host(function, r, user) for r in loads for user in function.users(r)):
         return None
     known = function.values[tensor].is_a(TENSOR) and not maybe_on_host(function, tensor)
+    known = known and len(slots) == 1  # of several tensors each would have to be copied
     known = known and not (other_elements(function, region, slots) or other_loops(function, region, tensor))
     safety = Safety.UNSAFE if known else Safety.DISPLAY
     start, end = function.file.spans.outer(function.function.nodes[tensor])

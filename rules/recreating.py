@@ -104,8 +104,9 @@ def _without_move(function: FunctionFacts, transfer: Transfer, stays: str) -> tu
 def _renamed(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for `y = x.to(d)`, of which `y = x` would be left."""
     assert transfer.subject is not None
+    moved = function.code[transfer.subject]
     users = [function.code[r] for r in function.users(transfer.register)]
-    return isinstance(function.code[transfer.subject], p.Load) and any(isinstance(one, p.Store) for one in users)
+    return isinstance(moved, p.Load) and any(isinstance(one, p.Store) and one.slot != moved.slot for one in users)
 
 
 def _bare(function: FunctionFacts, transfer: Transfer, edit: Edit) -> tuple[Edit, ...]:
