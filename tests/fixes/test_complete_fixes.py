@@ -56,7 +56,6 @@ def test_one_of_two_neighbours_is_only_shown() -> None:
         ("for i in range(n):\n    y = int(x[i])\n", Safety.UNSAFE),
         ("for i in range(n):\n    y = int(x[i])\n    z = x[i] * 2\n", Safety.DISPLAY),
         ("for i in range(n):\n    y = int(x[i])\n    z = x[i].shape\n", Safety.UNSAFE),
-        ("y = [words[e.item()] for e in x]\n", Safety.UNSAFE),
         ("for e, f in zip(x, x + 1):\n    y = e.item() + f.item()\n", Safety.DISPLAY),
         ("for e, f in zip(x, words):\n    y = e.item()\n", Safety.UNSAFE),
     ],
