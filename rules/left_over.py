@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, TRUTH
+from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SCALAR_READ, TRUTH
 from transferlint.flow.values import HOST_VALUE, ON_DEVICE, TENSOR
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-_READS = (SCALAR_READ, NUMBER, TRUTH, DOWNLOAD)
+_READS = (SCALAR_READ, NUMBER, TRUTH, DOWNLOAD, FORMAT)
 _KNOWN = frozenset("shape size dim ndim dtype device".split())
 
 

@@ -105,3 +105,20 @@ def test_a_comment_that_speaks_of_what_is_changed_must_not_go_stale(body: str, s
     comments = [(i, text.index("\n", i)) for i, one in enumerate(text) if one == "#"]
     assert without_stale_comments(text, comments, fix).safety is safety
     assert only("TL401", body)[0] is safety
+
+
+def test_what_is_shown_to_people_is_read_as_well() -> None:
+    body = "for e, f in zip(x, x + 1):\n    y = e.item()\n    print(f'{f:.2f}')\n"
+    assert safeties("TL107", body) == ONLY_SHOWN
+
+
+def test_an_entry_of_a_given_mapping_may_be_a_list() -> None:
+    body = 'for i, e in enumerate(d["kinds"]):\n    if e == 0:\n        y = i\n'
+    found = offered("TL107", module(body, "d: dict[str, torch.Tensor]"))
+    assert {safety for safety, _, _ in found} == ONLY_SHOWN
+
+
+def test_a_number_under_a_condition_is_only_shown() -> None:
+    line = "y = torch.tensor(float(n), device=x.device)\n"
+    assert only("TL104", line)[0] is Safety.UNSAFE
+    assert only("TL104", f"if n:\n    {line}")[0] is Safety.DISPLAY
