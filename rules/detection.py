@@ -188,7 +188,11 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
 
 
 def _side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
-    """True for transfers that a reader sees at one look: what is done to one of them, one expects of the other."""
+    """True for transfers that a reader sees at one look: in the same turn of a
+    loop, or a few lines apart."""
+    around = function.loops(one.register)
+    if around and around == function.loops(other.register):
+        return True
     first, second = sorted((function.site(one.register), function.site(other.register)), key=lambda site: site.line)
     return second.line - first.end_line <= _BESIDE
 

@@ -59,6 +59,14 @@ def other_uses(function: FunctionFacts, region: int, whole: str, edits: Iterable
     return False
 
 
+def by_device(function: FunctionFacts, index: Reg) -> bool:
+    """True for an index that is read from the device itself."""
+    return any(
+        isinstance(function.code[at], p.Load | p.Outer | p.Attr) and bool(function.values[at].places & ON_DEVICE)
+        for at in function.expression(index)
+    )
+
+
 def _asks(function: FunctionFacts, user: Reg) -> bool:
     made = function.code[user]
     return isinstance(made, p.Attr) and made.name in _KNOWN

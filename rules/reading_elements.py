@@ -14,7 +14,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, receiver
 from .host_uses import maybe_on_host
-from .left_over import other_elements, other_loops, other_uses
+from .left_over import by_device, other_elements, other_loops, other_uses
 from .rewriting import before_loop, fresh, operand, switched
 
 _TITLE = "copy the whole to the host once, before the loop"
@@ -120,6 +120,8 @@ def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Tran
             assert isinstance(made, p.Subscript)
             edits.add(Edit(*function.span(made.object), name))
             safety = min(safety, _meets(function, transfer.subject, reg))
+            if by_device(function, made.index):
+                safety = Safety.DISPLAY
         if not taken:
             safety = min(safety, Safety.DISPLAY)
     if len(edits) == 1:

@@ -67,7 +67,9 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def _seldom(function: FunctionFacts, reg: Reg) -> bool:
-    """True under a condition of the function."""
+    """True under a condition of the function, and in code of which nothing says that it is hot."""
+    if not function.warmth(reg).hot:
+        return True
     around = function.function.regions[function.region(reg)]
     return around.kind in ("then", "else") and around.test is not None and not around.implied
 
