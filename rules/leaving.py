@@ -18,6 +18,7 @@ from .detection import remaining, together
 from .host_numbers import for_host
 from .host_uses import leaves_process
 from .padding import padded
+from .left_over import waits_as_well
 from .reading_ahead import ahead
 from .rebuilding import restacked
 
@@ -63,7 +64,7 @@ def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is collected for all reads of a group; only shown where others of them still make every step wait."""
     fixes = [collected(function, one) for one in group]
     fix = together(function, group, fixes)
-    if fix is not None and any(one is None for one in fixes):
+    if fix is not None and (any(one is None for one in fixes) or waits_as_well(function, group)):
         return shown(fix)
     return fix
 

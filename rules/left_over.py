@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SCALAR_READ, TRUTH
+from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import HOST_VALUE, ON_DEVICE, TENSOR
 from transferlint.model import Edit
 from transferlint.syntax import program as p
@@ -57,6 +57,20 @@ def other_uses(function: FunctionFacts, region: int, whole: str, edits: Iterable
         if counted and not all(_asks(function, user) for user in function.users(at)):
             return True
     return False
+
+
+def waits_as_well(function: FunctionFacts, group: Collection[Transfer]) -> bool:
+    """True where every turn of the loop of these reads waits for another one, which stays."""
+    own = {transfer.register for transfer in group}
+    turns = [function.loops(reg) for reg in own]
+    return any(
+        transfer.kind in (SCALAR_READ, NUMBER, TRUTH)
+        and transfer.register not in own
+        and function.loops(transfer.register) in turns
+        and _there(function, transfer.subject if transfer.subject is not None else transfer.register)
+        and function.warmth(transfer.register).hot
+        for transfer in function.transfers
+    )
 
 
 def by_device(function: FunctionFacts, index: Reg) -> bool:

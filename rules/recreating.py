@@ -28,7 +28,7 @@ from transferlint.syntax.program import Reg
 
 from . import proven
 from .arguments import added
-from .bindings import api
+from .bindings import api, around
 from .chains import called, captured
 from .creating import MAKERS, added_device, binds, exact, integer, named, names_place, outer, quiet
 from .rewriting import cut
@@ -65,7 +65,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     made, safety, variable = way
     device, dtype = target
-    if variable and not _known_before(function, move, made):
+    if variable and not (_known_before(function, move, made) and _always_moved(function, transfer.register, made)):
         return None
     created = _created(function, made, device, dtype if made == transfer.subject else "")
     if created is None:
@@ -81,6 +81,11 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if _renamed(function, transfer):
         makes = Safety.DISPLAY
     return Fix("make it on the device", min(safety, makes), (*edits, *rest))
+
+
+def _always_moved(function: FunctionFacts, moved: Reg, made: Reg) -> bool:
+    """True where what is made is moved in any case: no condition stands before the move alone."""
+    return function.region(moved) in around(function, made)
 
 
 def _without_move(function: FunctionFacts, transfer: Transfer, stays: str) -> tuple[Edit, ...] | None:

@@ -122,3 +122,8 @@ def test_a_number_under_a_condition_is_only_shown() -> None:
     line = "y = torch.tensor(float(n), device=x.device)\n"
     assert only("TL104", line)[0] is Safety.UNSAFE
     assert only("TL104", f"if n:\n    {line}")[0] is Safety.DISPLAY
+
+
+def test_what_is_moved_under_a_condition_is_not_made_there() -> None:
+    body = "y = torch.tensor([n, 1])\nif words:\n    y = y.to(x.device)\n"
+    assert offered("TL401", module(body)) == []
