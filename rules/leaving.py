@@ -17,8 +17,8 @@ from .collecting import bare, collected, kept
 from .detection import remaining, together
 from .host_numbers import for_host
 from .host_uses import leaves_process
-from .padding import padded
 from .left_over import waits_as_well
+from .padding import padded
 from .reading_ahead import ahead
 from .rebuilding import restacked
 
