@@ -21,7 +21,7 @@ from transferlint.flow.values import (
     UNKNOWN,
 )
 from transferlint.knowledge import roles
-from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix, Level
+from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix, Level, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -29,6 +29,7 @@ from .alike import alike
 
 _CALLS = 4  # how far up the calls
 _NEAR = 8  # lines between transfers that one change serves
+_BESIDE = 2  # lines between transfers that look alike only if they are changed alike
 _MOVES = frozenset({MOVE, DOWNLOAD})
 Found = tuple[FunctionFacts, Transfer]
 Kin = Callable[[FunctionFacts, Transfer], str]
@@ -180,8 +181,20 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
         return None
     kept = set(map(id, fixed))
     left = [transfer for transfer in group if id(transfer) not in kept]
+    if best is Safety.UNSAFE and any(_side_by_side(function, one, two) for one in left for two in fixed):
+        best = Safety.DISPLAY  # half a change
     title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
     return Fix(title, best, in_order(edits))
+
+
+def _side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
+    """True for transfers that a reader sees at one look: in the same turn of a
+    loop, or a few lines apart."""
+    around = function.loops(one.register)
+    if around and around == function.loops(other.register):
+        return True
+    first, second = sorted((function.site(one.register), function.site(other.register)), key=lambda site: site.line)
+    return second.line - first.end_line <= _BESIDE
 
 
 def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix: Fix) -> Fix:

@@ -94,7 +94,13 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
 
 def maybe_on_host(function: FunctionFacts, reg: Reg) -> bool:
     """True for what a function that is no module's gets from its caller: it may be on the host, where another copy to
-    the host is but noise."""
+    the host is but noise; and for an entry of a mapping that is given, of which no annotation says whether it is a
+    tensor."""
+    made = function.code[reg]
+    if isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
+        key = function.code[made.index]
+        if isinstance(key, p.Const) and isinstance(key.value, str) and function.values[reg].flags & FROM_PARAMETER:
+            return True
     info = function.file.placement.class_of(function.function)
     return bool(function.values[reg].flags & FROM_PARAMETER) and (info is None or not info.module)
 

@@ -17,6 +17,7 @@ from .collecting import bare, collected, kept
 from .detection import remaining, together
 from .host_numbers import for_host
 from .host_uses import leaves_process
+from .left_over import waits_as_well
 from .padding import padded
 from .reading_ahead import ahead
 from .rebuilding import restacked
@@ -54,12 +55,17 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     return Fix(f"keep it on the device, and {word} it once where the host needs it", Safety.DISPLAY, ordered)
 
 
+def shown(fix: Fix | None) -> Fix | None:
+    """A fix that leaves something of what its finding speaks of: for a person to look at."""
+    return None if fix is None else dataclasses.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
+
+
 def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is collected for all reads of a group; only shown where others of them still make every step wait."""
     fixes = [collected(function, one) for one in group]
     fix = together(function, group, fixes)
-    if fix is not None and any(one is None for one in fixes):
-        return dataclasses.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
+    if fix is not None and (any(one is None for one in fixes) or waits_as_well(function, group)):
+        return shown(fix)
     return fix
 
 

@@ -34,8 +34,8 @@ Fix safety
 ----------
 Unsafe: the whole is copied before the loop, `x_on_host = x.cpu()`, and its elements are read from there. The loop must
 not change the tensor under another name, and what it computes with an element it computes on the host. Only shown where
-other values of the device meet the elements, or where what the loop calls may change the tensor. Whether the loop is
-better vectorised is for a person to say.
+other values of the device meet the elements, where other reads would stay, or where what the loop calls may change the
+tensor. Whether the loop is better vectorised is for a person to say.
 """
 
 from __future__ import annotations
