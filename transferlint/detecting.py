@@ -14,6 +14,7 @@ from transferlint.model import Finding, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
 from transferlint.silenced import Silencing
+from transferlint.surroundings import Statements
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts
@@ -59,8 +60,9 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
     if not any(finding.fix for finding in found):
         return tuple(found)
     limit = line_length(facts.path, facts.text)
+    statements = Statements(facts.text)
     return tuple(
-        dataclasses.replace(finding, fix=laid_out_fix(facts.text, finding.fix, limit)) if finding.fix else finding
+        dataclasses.replace(finding, fix=laid_out_fix(statements, finding.fix, limit)) if finding.fix else finding
         for finding in found
     )
 
