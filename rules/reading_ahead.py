@@ -211,9 +211,8 @@ def _steady(function: FunctionFacts, region: int, whole: Reg) -> bool:
     text = function.text(whole)
     names = {one.name for r in function.expression(whole) if isinstance(one := function.code[r], p.Attr)}
     slots = {one.slot for r in function.expression(whole) if isinstance(one := function.code[r], p.Load)}
-    for reg, made in enumerate(function.code):
-        if not function.inside(reg, region):
-            continue
+    for reg in function.within(region):
+        made = function.code[reg]
         if isinstance(made, p.Store | p.Delete) and made.slot in slots:
             return False
         if isinstance(made, p.SetAttr) and made.name in names:

@@ -175,7 +175,7 @@ def _indexed(function: FunctionFacts, subject: Reg, region: int) -> Reg | None:
         if not (whole.is_a(TENSOR) and whole.places & ON_DEVICE) or not _counts(function, made.index, slots):
             continue
         named = path(function, made.object)
-        inside = [r for r in range(len(function.code)) if function.inside(r, region)]
+        inside = function.within(region)
         if named is not None and not Writes(function, inside).changed(named):
             return made.object
     return None

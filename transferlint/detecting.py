@@ -15,6 +15,7 @@ from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
 from transferlint.silenced import Silencing
 from transferlint.stale_comments import without_stale_comments
+from transferlint.surroundings import Statements
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts
@@ -61,9 +62,10 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
         return tuple(found)
     limit = line_length(facts.path, facts.text)
     comments = facts.spans.comments()
+    statements = Statements(facts.text)
 
     def written(fix: Fix) -> Fix:
-        return laid_out_fix(facts.text, without_stale_comments(facts.text, comments, fix), limit)
+        return laid_out_fix(statements, without_stale_comments(facts.text, comments, fix), limit)
 
     return tuple(
         dataclasses.replace(finding, fix=written(finding.fix)) if finding.fix else finding for finding in found

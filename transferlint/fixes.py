@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from transferlint.layout import laid_out
 from transferlint.model import Edit, Finding, Fix, Safety
+from transferlint.surroundings import Statements
+from transferlint.syntax.source import Source, SourceError, parse, parse_ast
 
 Check = Callable[[str], "list[Finding]"]
 
@@ -113,8 +115,10 @@ def _one_round(text: str, candidates: Sequence[Finding], strict: bool, line_leng
         return _Round(text, (), tuple(refused))
 
     def applied(findings: Sequence[Finding]) -> str:
-        edits = _edits(findings)
-        return apply_edits(text, laid_out(text, edits, line_length) if line_length and len(findings) > 1 else edits)
+        edits: Sequence[Edit] = _edits(findings)
+        if line_length and len(findings) > 1:
+            edits = laid_out(Statements(text), edits, line_length)
+        return apply_edits(text, edits)
 
     made = applied(chosen)
     if _problem(made, strict) == "":
@@ -167,14 +171,14 @@ def _same_line(a: Edit, b: Edit) -> bool:
 
 def _problem(text: str, strict: bool) -> str:
     """Why `text` does not parse, or (`strict`) not compile, in one line; "" where it does."""
-    import libcst
-
+    source = Source("", text, "utf-8", False)
     try:
-        libcst.parse_module(text)
-    except libcst.ParserSyntaxError as error:
-        return f"at line {error.raw_line} of it"
-    except RecursionError:
-        return "nested too deeply"
+        parse_ast(source)  # as `check` reads it: what either parser takes is Python
+    except SourceError:
+        try:
+            parse(source)
+        except SourceError as error:
+            return f"at line {error.line} of it" if error.line else error.message
     return _refusal_of_compiler(text) if strict else ""
 
 
