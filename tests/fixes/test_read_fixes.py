@@ -341,3 +341,21 @@ def test_a_sum_waits_once_on_the_simulated_accelerator() -> None:
     kept = losses[2].detach().clone()
     assert kept.device == losses.device
     assert kept.dtype == torch.tensor(losses[2].item(), dtype=losses.dtype, device=device).dtype
+
+
+def test_the_copies_of_one_fix_have_names_of_their_own() -> None:
+    text = HEAD + (
+        "def rain(params: dict[str, torch.Tensor]) -> list[int]:\n"
+        "    drops = []\n"
+        "    for i in range(4):\n"
+        "        height = int(params['height'][i])\n"
+        "        width = int(params['width'][i])\n"
+        "        drops.append(height - 2 * width)\n"
+        "    return drops\n\n\n"
+        "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "sizes = {'height': torch.arange(4, device=device), 'width': torch.arange(4, device=device) * 3}\n"
+        "drops = rain(sizes)\n"
+    )
+    made = fixed("TL107", text)
+    assert "params_on_host = params['height'].cpu()" in made
+    assert "params_on_host_2 = params['width'].cpu()" in made
