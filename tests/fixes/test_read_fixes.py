@@ -345,17 +345,18 @@ def test_a_sum_waits_once_on_the_simulated_accelerator() -> None:
 
 def test_the_copies_of_one_fix_have_names_of_their_own() -> None:
     text = HEAD + (
-        "def rain(params: dict[str, torch.Tensor]) -> list[int]:\n"
-        "    drops = []\n"
-        "    for i in range(4):\n"
-        "        height = int(params['height'][i])\n"
-        "        width = int(params['width'][i])\n"
-        "        drops.append(height - 2 * width)\n"
-        "    return drops\n\n\n"
-        "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
-        "sizes = {'height': torch.arange(4, device=device), 'width': torch.arange(4, device=device) * 3}\n"
-        "drops = rain(sizes)\n"
+        "class Rain(torch.nn.Module):\n"
+        "    def forward(self, image: torch.Tensor, sizes: dict[str, torch.Tensor]) -> torch.Tensor:\n"
+        "        for i in range(image.shape[0]):\n"
+        "            height = int(sizes['height'][i])\n"
+        "            width = int(sizes['width'][i])\n"
+        "            x = torch.linspace(start=0, end=height, steps=4).to(image.device)\n"
+        "            y = torch.linspace(start=0, end=width, steps=4).to(image.device)\n"
+        "            image = image + x + 2 * y\n"
+        "        return image\n\n\n"
+        "sizes = {'height': torch.arange(4), 'width': torch.arange(4) * 3}\n"
+        "image = Rain()(torch.zeros(4), sizes)\n"
     )
-    made = fixed("TL107", text)
-    assert "params_on_host = params['height'].cpu()" in made
-    assert "params_on_host_2 = params['width'].cpu()" in made
+    made = fixed("TL201", text)
+    assert "sizes_on_host = sizes['height'].cpu()" in made
+    assert "sizes_on_host_2 = sizes['width'].cpu()" in made
