@@ -61,10 +61,7 @@ LIBRARIES: Mapping[str, Library] = {
     ),
     "captum": Library(
         "captum",
-        (
-            *("tests/metrics/test_sensitivity.py", "tests/attr/test_integrated_gradients_basic.py"),
-            *("tests/attr/neuron/test_neuron_conductance.py", "tests/attr/layer/test_internal_influence.py"),
-        ),
+        ("tests/attr/neuron/test_neuron_conductance.py", "tests/attr/layer/test_internal_influence.py"),
     ),
     "ignite": Library("ignite", ("tests/ignite/metrics/nlp/test_bleu.py",), ("-k", "not distrib")),
     "kornia": Library(

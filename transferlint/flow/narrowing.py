@@ -139,15 +139,13 @@ def _stores(function: Function) -> dict[Place, list[tuple[Reg, int]]]:
     return found
 
 
-def _rebinding(
-    function: Function, place: Place, stores: dict[Place, list[tuple[Reg, int]]]
-) -> list[tuple[Reg, int]]:
+def _rebinding(function: Function, place: Place, stores: dict[Place, list[tuple[Reg, int]]]) -> list[tuple[Reg, int]]:
     """The stores that bind a place anew: of an attribute those of its name, and those of its variable."""
     if isinstance(place, int):
         return stores.get(place, [])
     owner, _, name = place.partition(".")
-    slots = [slot for slot, word in enumerate(function.slot_names) if word == owner]
-    return sorted(one for key in (*slots, f".{name}") for one in stores.get(key, []))
+    keys: list[Place] = [slot for slot, word in enumerate(function.slot_names) if word == owner]
+    return sorted(one for key in (*keys, f".{name}") for one in stores.get(key, []))
 
 
 def _bound(function: Function, region: int, stores: list[tuple[Reg, int]]) -> Reg:
