@@ -160,18 +160,23 @@ def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ..
 
 def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | None]) -> Fix | None:
     """One fix of several transfers, given each one's own, which is right without the others: the edits of the safest
-    that do not touch one another. The title says what remains to be done, by a less safe fix or by hand. None where
-    none has one."""
+    that do not touch one another, nor bind the same new variable. The title says what remains to be done, by a less
+    safe fix or by hand. None where none has one."""
     best = max((fix.safety for fix in fixes if fix is not None), default=None)
     edits: set[Edit] = set()
     placed: list[tuple[int, int, str]] = []
     fixed: list[Transfer] = []
+    bound: list[Edit] = []
     title = ""
     for transfer, fix in zip(group, fixes, strict=True):
         if fix is None or fix.safety != best:
             continue
         if not edits.issuperset(fix.edits) and any(_clashes(edit, placed) for edit in fix.edits):
             continue
+        binding = [edit for edit in fix.edits if edit.binds()]
+        if any(one.takes_names_of(other) for one in binding for other in bound):
+            continue
+        bound += binding
         for edit in set(fix.edits) - edits:
             bisect.insort(placed, (edit.start, edit.end, edit.text))
         title = title or fix.title

@@ -1,7 +1,8 @@
 """Edits to text, in rounds until nothing changes.
 
-A fix is applied whole or not at all. Two fixes whose edits touch the same text are never applied in one round: the
-second waits, is computed anew from the changed text, and mostly is gone by then. Nothing is kept that does not parse.
+A fix is applied whole or not at all. Two fixes whose edits touch the same text, or bind the same new variable
+in one function, are never applied in one round: the second waits, is computed anew from the changed text, and mostly is
+gone by then. Nothing is kept that does not parse.
 """
 
 from __future__ import annotations
@@ -141,6 +142,7 @@ def _choose(text: str, candidates: Sequence[Finding]) -> tuple[list[Finding], li
     chosen: list[Finding] = []
     refused: list[tuple[Finding, str]] = []
     taken: list[Edit] = []
+    bound: dict[str, list[Edit]] = {}  # by function
     for finding in sorted(candidates, key=_rank):
         edits = _fix(finding).edits
         try:
@@ -151,6 +153,11 @@ def _choose(text: str, candidates: Sequence[Finding]) -> tuple[list[Finding], li
         if unchanged:
             refused.append((finding, "it changes nothing"))
         elif not any(_clash(a, b) and not _same_line(a, b) for a in edits for b in taken):
+            binding = [edit for edit in edits if edit.binds()]
+            others = bound.setdefault(finding.context, [])
+            if any(one.takes_names_of(other) for one in binding for other in others):
+                continue
+            others += binding
             chosen.append(finding)
             taken += edits
     chosen.sort(key=lambda finding: _order(min(_fix(finding).edits, key=_order)))
