@@ -13,7 +13,7 @@ def form(name: str) -> Callable[..., Any] | None:
     return _histc if name == "histc" else None
 
 
-def _histc(values: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any = None) -> Any:  # noqa: A002
+def _histc(values: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any = None) -> Any:
     """Integers count too (cuda/SummaryOps.cu: _histc_cuda_template, getBin); the CPU has floating point alone."""
     if values.is_floating_point() or values.is_complex() or values.dtype is torch.bool or bins <= 0:
         given = {} if out is None else {"out": out}

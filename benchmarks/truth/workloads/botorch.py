@@ -44,7 +44,9 @@ def loops():
         y = problem(x).unsqueeze(-1)
         for _ in range(4):
             with step("round"):
-                model = _fitted(models.SingleTaskGP(x, y, input_transform=Normalize(2), outcome_transform=Standardize(1)))
+                model = _fitted(
+                    models.SingleTaskGP(x, y, input_transform=Normalize(2), outcome_transform=Standardize(1))
+                )
                 wanted = acquisition.LogExpectedImprovement(model, best_f=y.max())
                 new, _ = optim.optimize_acqf(wanted, problem.bounds, q=1, **FEW)
                 x, y = torch.cat([x, new]), torch.cat([y, problem(new).unsqueeze(-1)])
@@ -63,9 +65,19 @@ def loops():
         y = problem(x)
         for _ in range(3):
             with step("round"):
-                model = models.ModelListGP(*(models.SingleTaskGP(x, y[:, i : i + 1], outcome_transform=Standardize(1)) for i in range(2)))
-                fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model), optimizer_kwargs={"options": {"maxiter": 5}})
-                wanted = multi_objective.qLogNoisyExpectedHypervolumeImprovement(model, problem.ref_point, x, prune_baseline=True, sampler=sampling.SobolQMCNormalSampler(torch.Size([8])))
+                model = models.ModelListGP(
+                    *(models.SingleTaskGP(x, y[:, i : i + 1], outcome_transform=Standardize(1)) for i in range(2))
+                )
+                fit_gpytorch_mll(
+                    SumMarginalLogLikelihood(model.likelihood, model), optimizer_kwargs={"options": {"maxiter": 5}}
+                )
+                wanted = multi_objective.qLogNoisyExpectedHypervolumeImprovement(
+                    model,
+                    problem.ref_point,
+                    x,
+                    prune_baseline=True,
+                    sampler=sampling.SobolQMCNormalSampler(torch.Size([8])),
+                )
                 new, _ = optim.optimize_acqf(wanted, _bounds(), q=2, sequential=True, **FEW)
                 x, y = torch.cat([x, new]), torch.cat([y, problem(new)])
                 FastNondominatedPartitioning(problem.ref_point, y).compute_hypervolume().item()
@@ -114,13 +126,21 @@ def acquisitions():
         wanted = a.qLogExpectedImprovement(model, y.max(), sampler)
         for _ in range(3):
             with step("optimise"):
-                optim.optimize_acqf(wanted, _bounds(), q=2, inequality_constraints=[(torch.tensor([0, 1], device=DEVICE), torch.ones(2, **FORM), 0.5)], **FEW)
+                optim.optimize_acqf(
+                    wanted,
+                    _bounds(),
+                    q=2,
+                    inequality_constraints=[(torch.tensor([0, 1], device=DEVICE), torch.ones(2, **FORM), 0.5)],
+                    **FEW,
+                )
     with case("optimised over choices"):
         wanted = a.qUpperConfidenceBound(model, 0.2, sampler)
         for _ in range(3):
             with step("optimise"):
                 optim.optimize_acqf_discrete(wanted, q=2, choices=torch.rand(12, 2, **FORM))
-                optim.optimize_acqf_mixed(a.UpperConfidenceBound(model, 0.2), _bounds(), q=1, fixed_features_list=[{0: 0.2}, {0: 0.7}], **FEW)
+                optim.optimize_acqf_mixed(
+                    a.UpperConfidenceBound(model, 0.2), _bounds(), q=1, fixed_features_list=[{0: 0.2}, {0: 0.7}], **FEW
+                )
     with case("optimised by torch"):
         wanted = a.UpperConfidenceBound(model, 0.2)
         from botorch.generation import gen_candidates_torch
@@ -140,7 +160,9 @@ def fitting():
     def tasks():
         x, y = _data(8)
         which = torch.arange(8, **FORM)[:, None] % 2
-        return models.MultiTaskGP(torch.cat([x, which], -1), y, task_feature=-1, outcome_transform=Standardize(1)), torch.cat([x, which], -1)
+        return models.MultiTaskGP(
+            torch.cat([x, which], -1), y, task_feature=-1, outcome_transform=Standardize(1)
+        ), torch.cat([x, which], -1)
 
     def mixed():
         x, y = _data(8)
@@ -155,7 +177,13 @@ def fitting():
         x, y = _data(8, 3)
         return models.SingleTaskMultiFidelityGP(x, y, data_fidelities=[2], outcome_transform=Standardize(1)), x
 
-    for name, make in (("several outputs", several), ("tasks", tasks), ("categories", mixed), ("known noise", noisy), ("fidelities", fidelity)):
+    for name, make in (
+        ("several outputs", several),
+        ("tasks", tasks),
+        ("categories", mixed),
+        ("known noise", noisy),
+        ("fidelities", fidelity),
+    ):
         with case(name):
             for _ in range(3):
                 with step("fit"):
@@ -183,7 +211,9 @@ def fitting():
         from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
 
         model = SaasFullyBayesianSingleTaskGP(x, y, outcome_transform=Standardize(1))
-        fit_fully_bayesian_model_nuts(model, warmup_steps=2, num_samples=4, thinning=2, disable_progbar=True, max_tree_depth=2)
+        fit_fully_bayesian_model_nuts(
+            model, warmup_steps=2, num_samples=4, thinning=2, disable_progbar=True, max_tree_depth=2
+        )
         for _ in range(3):
             with step("predict"), torch.no_grad():
                 model.posterior(torch.rand(3, 2, **FORM)).mixture_mean
@@ -194,7 +224,12 @@ def fitting():
         for _ in range(2):
             with step("validate"):
                 folds = gen_loo_cv_folds(x, y, torch.full_like(y, 0.01))
-                batch_cross_validation(models.SingleTaskGP, ExactMarginalLogLikelihood, folds, fit_args={"optimizer_kwargs": {"options": {"maxiter": 3}}})
+                batch_cross_validation(
+                    models.SingleTaskGP,
+                    ExactMarginalLogLikelihood,
+                    folds,
+                    fit_args={"optimizer_kwargs": {"options": {"maxiter": 3}}},
+                )
     with case("pairwise preferences"):
         from botorch.models.pairwise_gp import PairwiseGP, PairwiseLaplaceMarginalLogLikelihood
 
@@ -203,4 +238,7 @@ def fitting():
                 x = torch.rand(6, 2, **FORM)
                 which = torch.stack([torch.randperm(6, device=DEVICE)[:2] for _ in range(4)])
                 model = PairwiseGP(x, which)
-                fit_gpytorch_mll(PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model), optimizer_kwargs={"options": {"maxiter": 3}})
+                fit_gpytorch_mll(
+                    PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model),
+                    optimizer_kwargs={"options": {"maxiter": 3}},
+                )

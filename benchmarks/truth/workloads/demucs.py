@@ -11,22 +11,54 @@ from demucs.htdemucs import HTDemucs
 
 from truth import Package, case, step, workload
 
-PACKAGE = Package("demucs==4.1.0", extra=("einops", "julius", "openunmix", "pyyaml", "tqdm", "dora-search", "sphn"), alone=True, kept_out=True, seconds=400)
+PACKAGE = Package(
+    "demucs==4.1.0",
+    extra=("einops", "julius", "openunmix", "pyyaml", "tqdm", "dora-search", "sphn"),
+    alone=True,
+    kept_out=True,
+    seconds=400,
+)
 DEVICE = "cuda"
 SOURCES = ["drums", "bass", "vocals"]
 RATE = 8000
 
 
 def _waves():
-    return Demucs(SOURCES, channels=8, depth=3, lstm_layers=1, rescale=0.1, segment=0.5, samplerate=RATE, resample=False)
+    return Demucs(
+        SOURCES, channels=8, depth=3, lstm_layers=1, rescale=0.1, segment=0.5, samplerate=RATE, resample=False
+    )
 
 
 def _hybrid():
-    return HDemucs(SOURCES, channels=8, nfft=256, depth=4, hybrid=True, samplerate=RATE, segment=0.5, norm_starts=3, dconv_attn=2, dconv_lstm=2, norm_groups=2, freq_emb=0.2)
+    return HDemucs(
+        SOURCES,
+        channels=8,
+        nfft=256,
+        depth=4,
+        hybrid=True,
+        samplerate=RATE,
+        segment=0.5,
+        norm_starts=3,
+        dconv_attn=2,
+        dconv_lstm=2,
+        norm_groups=2,
+        freq_emb=0.2,
+    )
 
 
 def _transformer():
-    return HTDemucs(SOURCES, channels=8, nfft=512, depth=3, samplerate=RATE, segment=0.5, t_layers=2, t_heads=2, bottom_channels=16, norm_groups=2)
+    return HTDemucs(
+        SOURCES,
+        channels=8,
+        nfft=512,
+        depth=3,
+        samplerate=RATE,
+        segment=0.5,
+        t_layers=2,
+        t_heads=2,
+        bottom_channels=16,
+        norm_groups=2,
+    )
 
 
 def _train(name, make, length=4000):
@@ -34,7 +66,13 @@ def _train(name, make, length=4000):
         model = make().to(DEVICE).train()
         optimizer = torch.optim.Adam(model.parameters(), 3e-4)
         average = ModelEMA(model, decay=0.99)
-        changes = torch.nn.Sequential(augment.Shift(400), augment.FlipChannels(), augment.FlipSign(), augment.Remix(proba=1.0, group_size=2), augment.Scale()).to(DEVICE)
+        changes = torch.nn.Sequential(
+            augment.Shift(400),
+            augment.FlipChannels(),
+            augment.FlipSign(),
+            augment.Remix(proba=1.0, group_size=2),
+            augment.Scale(),
+        ).to(DEVICE)
         for _ in range(5):
             sources = torch.randn(2, 3, 2, length + 400)
             with step("train"):
@@ -56,7 +94,11 @@ def separating():
     _train("hybrid", _hybrid)
     _train("hybrid transformer", _transformer)
     for name, make in (("waves", _waves), ("hybrid", _hybrid), ("hybrid transformer", _transformer)):
-        for way, options in (("whole", {"split": False, "shifts": 0}), ("in pieces", {"split": True, "overlap": 0.25}), ("shifted", {"shifts": 2, "split": True})):
+        for way, options in (
+            ("whole", {"split": False, "shifts": 0}),
+            ("in pieces", {"split": True, "overlap": 0.25}),
+            ("shifted", {"shifts": 2, "split": True}),
+        ):
             with case(f"{name} applied {way}"):
                 model = make().eval()
                 for _ in range(2):

@@ -57,7 +57,11 @@ def schedulers():
                 sample = torch.randn(2, 4, 8, 8, device=DEVICE) * getattr(scheduler, "init_noise_sigma", 1.0)
                 for t in scheduler.timesteps:
                     with step("denoise"), torch.no_grad():
-                        given = scheduler.scale_model_input(sample, t) if hasattr(scheduler, "scale_model_input") else sample
+                        given = (
+                            scheduler.scale_model_input(sample, t)
+                            if hasattr(scheduler, "scale_model_input")
+                            else sample
+                        )
                         sample = scheduler.step(given * 0.1, t, sample).prev_sample
             if hasattr(scheduler, "add_noise") and "Flow" not in kind:
                 for _ in range(5):
@@ -93,7 +97,7 @@ def _denoise(name, make, shape, more=lambda: {}, turns=5):
                 average.step(model.parameters())
         model.eval()
         with torch.no_grad():
-            for t in (torch.arange(90, 10, -20, device=DEVICE)):
+            for t in torch.arange(90, 10, -20, device=DEVICE):
                 with step("sample"):
                     model(torch.randn(*shape, device=DEVICE), timestep=t.expand(shape[0]), **more())
 
@@ -106,31 +110,160 @@ def _text(*shape):
 def denoisers():
     _denoise("unet", _unet, (2, 3, 16, 16))
     _denoise("conditional unet", _conditional, (2, 4, 16, 16), lambda: {"encoder_hidden_states": _text(2, 6, 32)})
-    _denoise("unet of classes", lambda: _conditional(num_class_embeds=5), (2, 4, 16, 16),
-             lambda: {"encoder_hidden_states": _text(2, 6, 32), "class_labels": torch.randint(0, 5, (2,), device=DEVICE)})
-    _denoise("unet of one dimension", lambda: diffusers.UNet1DModel(sample_size=64, in_channels=2, out_channels=2, layers_per_block=1, block_out_channels=(16, 16), down_block_types=("DownBlock1DNoSkip", "DownBlock1D"), up_block_types=("UpBlock1D", "UpBlock1DNoSkip"), extra_in_channels=32), (2, 2, 64))
-    _denoise("unet of videos", lambda: diffusers.UNet3DConditionModel(sample_size=8, in_channels=4, out_channels=4, layers_per_block=1, block_out_channels=(32, 32), norm_num_groups=8, cross_attention_dim=16, attention_head_dim=8, down_block_types=("CrossAttnDownBlock3D", "DownBlock3D"), up_block_types=("UpBlock3D", "CrossAttnUpBlock3D")), (1, 4, 3, 8, 8), lambda: {"encoder_hidden_states": _text(1, 6, 16)}, turns=4)
-    _denoise("dit", lambda: diffusers.DiTTransformer2DModel(num_attention_heads=2, attention_head_dim=8, in_channels=4, out_channels=8, num_layers=2, sample_size=8, patch_size=2, num_embeds_ada_norm=100, norm_num_groups=4), (2, 4, 8, 8), lambda: {"class_labels": torch.randint(0, 50, (2,), device=DEVICE)})
-    _denoise("pixart", lambda: diffusers.PixArtTransformer2DModel(num_attention_heads=2, attention_head_dim=8, in_channels=4, out_channels=8, num_layers=2, cross_attention_dim=16, sample_size=8, patch_size=2, caption_channels=16, use_additional_conditions=False), (2, 4, 8, 8), lambda: {"encoder_hidden_states": _text(2, 6, 16), "added_cond_kwargs": {"resolution": None, "aspect_ratio": None}})
-    _denoise("sd3", lambda: diffusers.SD3Transformer2DModel(sample_size=8, patch_size=2, in_channels=4, num_layers=2, attention_head_dim=8, num_attention_heads=2, joint_attention_dim=16, caption_projection_dim=16, pooled_projection_dim=16, out_channels=4, pos_embed_max_size=16), (2, 4, 8, 8), lambda: {"encoder_hidden_states": _text(2, 6, 16), "pooled_projections": _text(2, 16)})
+    _denoise(
+        "unet of classes",
+        lambda: _conditional(num_class_embeds=5),
+        (2, 4, 16, 16),
+        lambda: {"encoder_hidden_states": _text(2, 6, 32), "class_labels": torch.randint(0, 5, (2,), device=DEVICE)},
+    )
+    _denoise(
+        "unet of one dimension",
+        lambda: diffusers.UNet1DModel(
+            sample_size=64,
+            in_channels=2,
+            out_channels=2,
+            layers_per_block=1,
+            block_out_channels=(16, 16),
+            down_block_types=("DownBlock1DNoSkip", "DownBlock1D"),
+            up_block_types=("UpBlock1D", "UpBlock1DNoSkip"),
+            extra_in_channels=32,
+        ),
+        (2, 2, 64),
+    )
+    _denoise(
+        "unet of videos",
+        lambda: diffusers.UNet3DConditionModel(
+            sample_size=8,
+            in_channels=4,
+            out_channels=4,
+            layers_per_block=1,
+            block_out_channels=(32, 32),
+            norm_num_groups=8,
+            cross_attention_dim=16,
+            attention_head_dim=8,
+            down_block_types=("CrossAttnDownBlock3D", "DownBlock3D"),
+            up_block_types=("UpBlock3D", "CrossAttnUpBlock3D"),
+        ),
+        (1, 4, 3, 8, 8),
+        lambda: {"encoder_hidden_states": _text(1, 6, 16)},
+        turns=4,
+    )
+    _denoise(
+        "dit",
+        lambda: diffusers.DiTTransformer2DModel(
+            num_attention_heads=2,
+            attention_head_dim=8,
+            in_channels=4,
+            out_channels=8,
+            num_layers=2,
+            sample_size=8,
+            patch_size=2,
+            num_embeds_ada_norm=100,
+            norm_num_groups=4,
+        ),
+        (2, 4, 8, 8),
+        lambda: {"class_labels": torch.randint(0, 50, (2,), device=DEVICE)},
+    )
+    _denoise(
+        "pixart",
+        lambda: diffusers.PixArtTransformer2DModel(
+            num_attention_heads=2,
+            attention_head_dim=8,
+            in_channels=4,
+            out_channels=8,
+            num_layers=2,
+            cross_attention_dim=16,
+            sample_size=8,
+            patch_size=2,
+            caption_channels=16,
+            use_additional_conditions=False,
+        ),
+        (2, 4, 8, 8),
+        lambda: {
+            "encoder_hidden_states": _text(2, 6, 16),
+            "added_cond_kwargs": {"resolution": None, "aspect_ratio": None},
+        },
+    )
+    _denoise(
+        "sd3",
+        lambda: diffusers.SD3Transformer2DModel(
+            sample_size=8,
+            patch_size=2,
+            in_channels=4,
+            num_layers=2,
+            attention_head_dim=8,
+            num_attention_heads=2,
+            joint_attention_dim=16,
+            caption_projection_dim=16,
+            pooled_projection_dim=16,
+            out_channels=4,
+            pos_embed_max_size=16,
+        ),
+        (2, 4, 8, 8),
+        lambda: {"encoder_hidden_states": _text(2, 6, 16), "pooled_projections": _text(2, 16)},
+    )
     with case("flux"):
-        model = diffusers.FluxTransformer2DModel(patch_size=1, in_channels=4, num_layers=1, num_single_layers=1, attention_head_dim=16, num_attention_heads=2, joint_attention_dim=16, pooled_projection_dim=16, axes_dims_rope=(4, 4, 8), guidance_embeds=True).to(DEVICE)
+        model = diffusers.FluxTransformer2DModel(
+            patch_size=1,
+            in_channels=4,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=16,
+            num_attention_heads=2,
+            joint_attention_dim=16,
+            pooled_projection_dim=16,
+            axes_dims_rope=(4, 4, 8),
+            guidance_embeds=True,
+        ).to(DEVICE)
         for _ in range(5):
             with step("train"):
-                model(hidden_states=_text(1, 16, 4), encoder_hidden_states=_text(1, 6, 16), pooled_projections=_text(1, 16), timestep=torch.rand(1, device=DEVICE), img_ids=torch.zeros(16, 3, device=DEVICE), txt_ids=torch.zeros(6, 3, device=DEVICE), guidance=torch.ones(1, device=DEVICE)).sample.pow(2).mean().backward()
+                model(
+                    hidden_states=_text(1, 16, 4),
+                    encoder_hidden_states=_text(1, 6, 16),
+                    pooled_projections=_text(1, 16),
+                    timestep=torch.rand(1, device=DEVICE),
+                    img_ids=torch.zeros(16, 3, device=DEVICE),
+                    txt_ids=torch.zeros(6, 3, device=DEVICE),
+                    guidance=torch.ones(1, device=DEVICE),
+                ).sample.pow(2).mean().backward()
     with case("prior"):
-        model = diffusers.PriorTransformer(num_attention_heads=2, attention_head_dim=8, num_layers=1, embedding_dim=16, num_embeddings=6, additional_embeddings=4).to(DEVICE)
+        model = diffusers.PriorTransformer(
+            num_attention_heads=2,
+            attention_head_dim=8,
+            num_layers=1,
+            embedding_dim=16,
+            num_embeddings=6,
+            additional_embeddings=4,
+        ).to(DEVICE)
         for _ in range(4):
             with step("train"):
-                model(_text(2, 16), torch.randint(0, 10, (2,), device=DEVICE), _text(2, 16), _text(2, 6, 16), torch.ones(2, 6, dtype=torch.bool, device=DEVICE)).predicted_image_embedding.sum().backward()
+                model(
+                    _text(2, 16),
+                    torch.randint(0, 10, (2,), device=DEVICE),
+                    _text(2, 16),
+                    _text(2, 6, 16),
+                    torch.ones(2, 6, dtype=torch.bool, device=DEVICE),
+                ).predicted_image_embedding.sum().backward()
     with case("controlnet"):
         unet = _conditional().to(DEVICE)
         control = diffusers.ControlNetModel.from_unet(unet, conditioning_embedding_out_channels=(8, 16)).to(DEVICE)
         for _ in range(5):
             noisy, t, text = _text(2, 4, 16, 16), torch.randint(0, 100, (2,), device=DEVICE), _text(2, 6, 32)
             with step("train"):
-                down, middle = control(noisy, t, encoder_hidden_states=text, controlnet_cond=torch.rand(2, 3, 32, 32, device=DEVICE), return_dict=False)
-                unet(noisy, t, encoder_hidden_states=text, down_block_additional_residuals=down, mid_block_additional_residual=middle).sample.pow(2).mean().backward()
+                down, middle = control(
+                    noisy,
+                    t,
+                    encoder_hidden_states=text,
+                    controlnet_cond=torch.rand(2, 3, 32, 32, device=DEVICE),
+                    return_dict=False,
+                )
+                unet(
+                    noisy,
+                    t,
+                    encoder_hidden_states=text,
+                    down_block_additional_residuals=down,
+                    mid_block_additional_residual=middle,
+                ).sample.pow(2).mean().backward()
     with case("attention in slices, checkpoints"):
         unet = _conditional().to(DEVICE).train()
         unet.enable_gradient_checkpointing()
@@ -173,35 +306,155 @@ def _run(name, make, call, turns=3):
 
 
 def _clip():
-    config = transformers.CLIPTextConfig(vocab_size=99, hidden_size=32, intermediate_size=37, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=16, pad_token_id=1, eos_token_id=2)
+    config = transformers.CLIPTextConfig(
+        vocab_size=99,
+        hidden_size=32,
+        intermediate_size=37,
+        num_attention_heads=4,
+        num_hidden_layers=2,
+        max_position_embeddings=16,
+        pad_token_id=1,
+        eos_token_id=2,
+    )
     return transformers.CLIPTextModel(config)
 
 
 def _stable(kind=None, **more):
     kind = kind or diffusers.StableDiffusionPipeline
-    return kind(vae=_coder(), text_encoder=_clip(), tokenizer=None, unet=_conditional(), scheduler=diffusers.DDIMScheduler(steps_offset=1, clip_sample=False), safety_checker=None, feature_extractor=None, requires_safety_checker=False, **more)
+    return kind(
+        vae=_coder(),
+        text_encoder=_clip(),
+        tokenizer=None,
+        unet=_conditional(),
+        scheduler=diffusers.DDIMScheduler(steps_offset=1, clip_sample=False),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+        **more,
+    )
 
 
 def _prompt(n=1):
-    return {"prompt_embeds": _text(n, 8, 32), "negative_prompt_embeds": _text(n, 8, 32), "num_inference_steps": 3, "output_type": "np"}
+    return {
+        "prompt_embeds": _text(n, 8, 32),
+        "negative_prompt_embeds": _text(n, 8, 32),
+        "num_inference_steps": 3,
+        "output_type": "np",
+    }
 
 
 @workload
 def pipelines():
-    _run("ddpm", lambda: diffusers.DDPMPipeline(_unet(), diffusers.DDPMScheduler()), lambda pipe, g: pipe(batch_size=2, generator=g, num_inference_steps=4))
-    _run("ddim", lambda: diffusers.DDIMPipeline(_unet(), diffusers.DDIMScheduler()), lambda pipe, g: pipe(generator=g, num_inference_steps=4, eta=0.5))
+    _run(
+        "ddpm",
+        lambda: diffusers.DDPMPipeline(_unet(), diffusers.DDPMScheduler()),
+        lambda pipe, g: pipe(batch_size=2, generator=g, num_inference_steps=4),
+    )
+    _run(
+        "ddim",
+        lambda: diffusers.DDIMPipeline(_unet(), diffusers.DDIMScheduler()),
+        lambda pipe, g: pipe(generator=g, num_inference_steps=4, eta=0.5),
+    )
     _run("stable diffusion", _stable, lambda pipe, g: pipe(**_prompt(), generator=g, height=32, width=32))
-    _run("image to image", lambda: _stable(diffusers.StableDiffusionImg2ImgPipeline), lambda pipe, g: pipe(**{**_prompt(), "num_inference_steps": 5}, image=torch.rand(1, 3, 32, 32), strength=0.8, generator=g))
+    _run(
+        "image to image",
+        lambda: _stable(diffusers.StableDiffusionImg2ImgPipeline),
+        lambda pipe, g: pipe(
+            **{**_prompt(), "num_inference_steps": 5}, image=torch.rand(1, 3, 32, 32), strength=0.8, generator=g
+        ),
+    )
+
     def inpaint():
         return _stable(diffusers.StableDiffusionInpaintPipeline)
-    _run("inpainting", inpaint, lambda pipe, g: pipe(**_prompt(), image=torch.rand(1, 3, 32, 32), mask_image=(torch.rand(1, 1, 32, 32) > 0.5).float(), height=32, width=32, generator=g))
-    _run("latent upscaling with callbacks", _stable, lambda pipe, g: pipe(**_prompt(), generator=g, height=32, width=32, guidance_rescale=0.5, callback_on_step_end=lambda pipe, i, t, kept: kept))
+
+    _run(
+        "inpainting",
+        inpaint,
+        lambda pipe, g: pipe(
+            **_prompt(),
+            image=torch.rand(1, 3, 32, 32),
+            mask_image=(torch.rand(1, 1, 32, 32) > 0.5).float(),
+            height=32,
+            width=32,
+            generator=g,
+        ),
+    )
+    _run(
+        "latent upscaling with callbacks",
+        _stable,
+        lambda pipe, g: pipe(
+            **_prompt(),
+            generator=g,
+            height=32,
+            width=32,
+            guidance_rescale=0.5,
+            callback_on_step_end=lambda pipe, i, t, kept: kept,
+        ),
+    )
+
     def control():
         made = _stable()
-        return diffusers.StableDiffusionControlNetPipeline(**{k: v for k, v in made.components.items() if k not in ("image_encoder",)}, controlnet=diffusers.ControlNetModel.from_unet(made.unet, conditioning_embedding_out_channels=(8, 16)), requires_safety_checker=False)
-    _run("controlled", control, lambda pipe, g: pipe(**_prompt(), image=torch.rand(1, 3, 32, 32), generator=g, height=32, width=32))
-    _run("dit", lambda: diffusers.DiTPipeline(diffusers.DiTTransformer2DModel(num_attention_heads=2, attention_head_dim=8, in_channels=4, out_channels=8, num_layers=2, sample_size=8, patch_size=2, num_embeds_ada_norm=1001, norm_num_groups=4), _coder(), diffusers.DDIMScheduler()), lambda pipe, g: pipe(class_labels=[1, 2], generator=g, num_inference_steps=3, output_type="np"))
-    _run("flux", lambda: diffusers.FluxPipeline(scheduler=diffusers.FlowMatchEulerDiscreteScheduler(), vae=_coder(1), text_encoder=None, tokenizer=None, text_encoder_2=None, tokenizer_2=None, transformer=diffusers.FluxTransformer2DModel(patch_size=1, in_channels=4, num_layers=1, num_single_layers=1, attention_head_dim=16, num_attention_heads=2, joint_attention_dim=16, pooled_projection_dim=16, axes_dims_rope=(4, 4, 8))), lambda pipe, g: pipe(prompt_embeds=_text(1, 6, 16), pooled_prompt_embeds=_text(1, 16), num_inference_steps=3, height=16, width=16, generator=g, output_type="latent"))
+        return diffusers.StableDiffusionControlNetPipeline(
+            **{k: v for k, v in made.components.items() if k not in ("image_encoder",)},
+            controlnet=diffusers.ControlNetModel.from_unet(made.unet, conditioning_embedding_out_channels=(8, 16)),
+            requires_safety_checker=False,
+        )
+
+    _run(
+        "controlled",
+        control,
+        lambda pipe, g: pipe(**_prompt(), image=torch.rand(1, 3, 32, 32), generator=g, height=32, width=32),
+    )
+    _run(
+        "dit",
+        lambda: diffusers.DiTPipeline(
+            diffusers.DiTTransformer2DModel(
+                num_attention_heads=2,
+                attention_head_dim=8,
+                in_channels=4,
+                out_channels=8,
+                num_layers=2,
+                sample_size=8,
+                patch_size=2,
+                num_embeds_ada_norm=1001,
+                norm_num_groups=4,
+            ),
+            _coder(),
+            diffusers.DDIMScheduler(),
+        ),
+        lambda pipe, g: pipe(class_labels=[1, 2], generator=g, num_inference_steps=3, output_type="np"),
+    )
+    _run(
+        "flux",
+        lambda: diffusers.FluxPipeline(
+            scheduler=diffusers.FlowMatchEulerDiscreteScheduler(),
+            vae=_coder(1),
+            text_encoder=None,
+            tokenizer=None,
+            text_encoder_2=None,
+            tokenizer_2=None,
+            transformer=diffusers.FluxTransformer2DModel(
+                patch_size=1,
+                in_channels=4,
+                num_layers=1,
+                num_single_layers=1,
+                attention_head_dim=16,
+                num_attention_heads=2,
+                joint_attention_dim=16,
+                pooled_projection_dim=16,
+                axes_dims_rope=(4, 4, 8),
+            ),
+        ),
+        lambda pipe, g: pipe(
+            prompt_embeds=_text(1, 6, 16),
+            pooled_prompt_embeds=_text(1, 16),
+            num_inference_steps=3,
+            height=16,
+            width=16,
+            generator=g,
+            output_type="latent",
+        ),
+    )
     with case("offloaded"):
         pipe = _stable()
         pipe.enable_model_cpu_offload(device=DEVICE)

@@ -53,7 +53,7 @@ def sequences():
         model.eval()
         convert = alphabet.get_batch_converter()
         for _ in range(5):
-            labels, sequences, tokens = convert(_proteins())
+            _labels, sequences, tokens = convert(_proteins())
             lengths = (tokens != alphabet.padding_idx).sum(1)
             with step("embed"), torch.no_grad():
                 found = model(tokens.to(DEVICE), repr_layers=[2], return_contacts=True)
@@ -75,9 +75,7 @@ def sequences():
         names, sequences = zip(*_proteins(12), strict=True)
         data = esm.data.FastaBatchedDataset(names, sequences)
         batches = data.get_batch_indices(60, extra_toks_per_seq=1)
-        loader = torch.utils.data.DataLoader(
-            data, collate_fn=alphabet.get_batch_converter(40), batch_sampler=batches
-        )
+        loader = torch.utils.data.DataLoader(data, collate_fn=alphabet.get_batch_converter(40), batch_sampler=batches)
         with torch.no_grad():
             for _, strings, tokens in loader:
                 with step("extract"):

@@ -14,13 +14,24 @@ from torch import nn
 
 from truth import Package, case, step, workload
 
-PACKAGE = Package("hqq==0.2.8.post1", extra=("einops", "accelerate", "transformers", "termcolor", "tqdm", "huggingface_hub", "sentencepiece"), alone=True, kept_out=True, seconds=400)
+PACKAGE = Package(
+    "hqq==0.2.8.post1",
+    extra=("einops", "accelerate", "transformers", "termcolor", "tqdm", "huggingface_hub", "sentencepiece"),
+    alone=True,
+    kept_out=True,
+    seconds=400,
+)
 DEVICE = "cuda"
 
 
 def _layer(bits, group=64, axis=1, backend=HQQBackend.PYTORCH):
     HQQLinear.set_backend(backend)
-    return HQQLinear(nn.Linear(64, 64), quant_config=BaseQuantizeConfig(nbits=bits, group_size=group, axis=axis), compute_dtype=torch.float32, device=DEVICE)
+    return HQQLinear(
+        nn.Linear(64, 64),
+        quant_config=BaseQuantizeConfig(nbits=bits, group_size=group, axis=axis),
+        compute_dtype=torch.float32,
+        device=DEVICE,
+    )
 
 
 @workload
@@ -35,7 +46,11 @@ def layers():
                     with step("eval"):
                         layer(torch.randn(4, 64, device=DEVICE))
             layer.dequantize()
-    for name, backend in (("backward", HQQBackend.PYTORCH_BACKPROP), ("forward", HQQBackend.PYTORCH_FORWARD), ("compiled", HQQBackend.PYTORCH_COMPILE)):
+    for name, backend in (
+        ("backward", HQQBackend.PYTORCH_BACKPROP),
+        ("forward", HQQBackend.PYTORCH_FORWARD),
+        ("compiled", HQQBackend.PYTORCH_COMPILE),
+    ):
         with case(f"backend {name}"):
             layer = _layer(4, backend=backend)
             for _ in range(5):
@@ -52,7 +67,9 @@ def layers():
         for _ in range(4):
             weights = torch.randn(64, 64)
             with step("quantise"):
-                packed, about = Quantizer.quantize(weights, nbits=4, group_size=32, device=DEVICE, compute_dtype=torch.float32)
+                packed, about = Quantizer.quantize(
+                    weights, nbits=4, group_size=32, device=DEVICE, compute_dtype=torch.float32
+                )
                 Quantizer.dequantize(packed, about)
     with case("saved"), tempfile.TemporaryDirectory() as folder:
         for turn in range(3):
@@ -65,31 +82,71 @@ def layers():
 
 
 def _llama():
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=99, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, pad_token_id=0))
+    return transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
+            vocab_size=99,
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            pad_token_id=0,
+        )
+    )
 
 
 @workload
 def models():
     with case("language model"):
         model = _llama()
-        AutoHQQHFModel.quantize_model(model, quant_config=BaseQuantizeConfig(nbits=4, group_size=64, axis=1), compute_dtype=torch.float32, device=DEVICE)
+        AutoHQQHFModel.quantize_model(
+            model,
+            quant_config=BaseQuantizeConfig(nbits=4, group_size=64, axis=1),
+            compute_dtype=torch.float32,
+            device=DEVICE,
+        )
         for _ in range(4):
             with step("generate"), torch.no_grad():
                 model.generate(torch.randint(3, 90, (1, 6), device=DEVICE), max_new_tokens=5)
     with case("layers by name"):
         model = _llama()
-        kinds = {name: BaseQuantizeConfig(nbits=4, group_size=64) for name in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")}
-        kinds.update({f"mlp.{name}": BaseQuantizeConfig(nbits=2, group_size=32) for name in ("gate_proj", "up_proj", "down_proj")})
+        kinds = {
+            name: BaseQuantizeConfig(nbits=4, group_size=64)
+            for name in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")
+        }
+        kinds.update(
+            {
+                f"mlp.{name}": BaseQuantizeConfig(nbits=2, group_size=32)
+                for name in ("gate_proj", "up_proj", "down_proj")
+            }
+        )
         AutoHQQHFModel.quantize_model(model, quant_config=kinds, compute_dtype=torch.float32, device=DEVICE)
         for _ in range(4):
             with step("eval"), torch.no_grad():
                 model(torch.randint(3, 90, (2, 8), device=DEVICE))
     with case("low-rank training"):
         model = _llama()
-        AutoHQQHFModel.quantize_model(model, quant_config=BaseQuantizeConfig(nbits=4, group_size=64), compute_dtype=torch.float32, device=DEVICE)
+        AutoHQQHFModel.quantize_model(
+            model, quant_config=BaseQuantizeConfig(nbits=4, group_size=64), compute_dtype=torch.float32, device=DEVICE
+        )
         HQQLinear.set_backend(HQQBackend.PYTORCH_BACKPROP)
         base = {"lora_type": "default", "r": 4, "lora_alpha": 8, "dropout": 0.05, "train_dtype": torch.float32}
-        PeftUtils.add_lora(model, {name: base if "attn" in name else None for name in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")}, base_class=AutoHQQHFModel)
+        PeftUtils.add_lora(
+            model,
+            {
+                name: base if "attn" in name else None
+                for name in (
+                    "self_attn.q_proj",
+                    "self_attn.k_proj",
+                    "self_attn.v_proj",
+                    "self_attn.o_proj",
+                    "mlp.gate_proj",
+                    "mlp.up_proj",
+                    "mlp.down_proj",
+                )
+            },
+            base_class=AutoHQQHFModel,
+        )
         optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], 1e-3)
         model.train()
         for _ in range(5):
@@ -101,6 +158,8 @@ def models():
                 optimizer.zero_grad()
     with case("saved"), tempfile.TemporaryDirectory() as folder:
         model = _llama()
-        AutoHQQHFModel.quantize_model(model, quant_config=BaseQuantizeConfig(nbits=4, group_size=64), compute_dtype=torch.float32, device=DEVICE)
+        AutoHQQHFModel.quantize_model(
+            model, quant_config=BaseQuantizeConfig(nbits=4, group_size=64), compute_dtype=torch.float32, device=DEVICE
+        )
         AutoHQQHFModel.save_quantized(model, folder)
         AutoHQQHFModel.from_quantized(folder, compute_dtype=torch.float32, device=DEVICE)

@@ -41,7 +41,9 @@ def _exercise(name, make, solvable=True, turns=6):
             if solvable:
                 made = make()
                 with step("solve"):
-                    inverse, logarithm = made.add_diagonal(torch.tensor(0.1, device=DEVICE)).inv_quad_logdet(right, logdet=True)
+                    inverse, logarithm = made.add_diagonal(torch.tensor(0.1, device=DEVICE)).inv_quad_logdet(
+                        right, logdet=True
+                    )
                     made.add_jitter(1e-3).solve(right)
                     if made.requires_grad:
                         (inverse.sum() + logarithm.sum()).backward()
@@ -55,17 +57,44 @@ def structures():
     _exercise("constant diagonal", lambda: op.ConstantDiagLinearOperator(torch.rand(1, device=DEVICE) + 0.5, N))
     _exercise("identity", lambda: op.IdentityLinearOperator(N, device=DEVICE))
     _exercise("root", lambda: op.RootLinearOperator(_root()), solvable=False)
-    _exercise("low rank and diagonal", lambda: op.LowRankRootLinearOperator(_root()).add_diagonal(torch.rand(N, device=DEVICE) + 0.5))
-    _exercise("kronecker", lambda: op.KroneckerProductLinearOperator(op.DenseLinearOperator(_spd(n=3)), op.DenseLinearOperator(_spd(n=4))))
-    _exercise("kronecker and diagonal", lambda: op.KroneckerProductLinearOperator(op.DenseLinearOperator(_spd(n=3)), op.DenseLinearOperator(_spd(n=4))).add_diagonal(torch.rand(1, device=DEVICE)))
-    _exercise("toeplitz", lambda: op.ToeplitzLinearOperator(torch.cat([torch.full((1,), 4.0), torch.rand(N - 1) * 0.2]).to(DEVICE).requires_grad_()))
+    _exercise(
+        "low rank and diagonal",
+        lambda: op.LowRankRootLinearOperator(_root()).add_diagonal(torch.rand(N, device=DEVICE) + 0.5),
+    )
+    _exercise(
+        "kronecker",
+        lambda: op.KroneckerProductLinearOperator(op.DenseLinearOperator(_spd(n=3)), op.DenseLinearOperator(_spd(n=4))),
+    )
+    _exercise(
+        "kronecker and diagonal",
+        lambda: op.KroneckerProductLinearOperator(
+            op.DenseLinearOperator(_spd(n=3)), op.DenseLinearOperator(_spd(n=4))
+        ).add_diagonal(torch.rand(1, device=DEVICE)),
+    )
+    _exercise(
+        "toeplitz",
+        lambda: op.ToeplitzLinearOperator(
+            torch.cat([torch.full((1,), 4.0), torch.rand(N - 1) * 0.2]).to(DEVICE).requires_grad_()
+        ),
+    )
     _exercise("block diagonal", lambda: op.BlockDiagLinearOperator(op.DenseLinearOperator(_spd(3, n=4))))
     _exercise("block interleaved", lambda: op.BlockInterleavedLinearOperator(op.DenseLinearOperator(_spd(3, n=4))))
     _exercise("sum of a batch", lambda: op.SumBatchLinearOperator(op.DenseLinearOperator(_spd(3))))
     _exercise("sum", lambda: op.SumLinearOperator(op.DenseLinearOperator(_spd()), op.DenseLinearOperator(_spd())))
-    _exercise("product by elements", lambda: op.MulLinearOperator(op.RootLinearOperator(_root()), op.RootLinearOperator(_root())), solvable=False)
-    _exercise("matrix product", lambda: op.MatmulLinearOperator(op.DenseLinearOperator(_root(rank=N)), op.DenseLinearOperator(_root(rank=N))), solvable=False)
-    _exercise("constant times", lambda: op.ConstantMulLinearOperator(op.DenseLinearOperator(_spd()), torch.tensor(2.0, device=DEVICE)))
+    _exercise(
+        "product by elements",
+        lambda: op.MulLinearOperator(op.RootLinearOperator(_root()), op.RootLinearOperator(_root())),
+        solvable=False,
+    )
+    _exercise(
+        "matrix product",
+        lambda: op.MatmulLinearOperator(op.DenseLinearOperator(_root(rank=N)), op.DenseLinearOperator(_root(rank=N))),
+        solvable=False,
+    )
+    _exercise(
+        "constant times",
+        lambda: op.ConstantMulLinearOperator(op.DenseLinearOperator(_spd()), torch.tensor(2.0, device=DEVICE)),
+    )
     _exercise("repeated", lambda: op.BatchRepeatLinearOperator(op.DenseLinearOperator(_spd()), torch.Size((2,))))
     _exercise("triangular", lambda: op.TriangularLinearOperator(torch.linalg.cholesky(_spd())), solvable=False)
     _exercise("zero", lambda: op.ZeroLinearOperator(N, N, device=DEVICE), solvable=False)
@@ -81,6 +110,7 @@ def structures():
                 made.diagonal()
                 made.add_jitter(1e-2).solve(torch.randn(N, device=DEVICE))
     with case("kernel"):
+
         def kernel(x1, x2, lengthscale):
             return (-torch.cdist(x1 / lengthscale, x2 / lengthscale).pow(2) / 2).exp()
 
@@ -88,13 +118,20 @@ def structures():
             x = torch.randn(20, 2, device=DEVICE)
             lengthscale = torch.ones(1, 1, device=DEVICE, requires_grad=True)
             with step("multiply"):
-                made = op.KernelLinearOperator(x, x, covar_func=kernel, lengthscale=lengthscale, num_nonbatch_dimensions={"lengthscale": 2})
+                made = op.KernelLinearOperator(
+                    x, x, covar_func=kernel, lengthscale=lengthscale, num_nonbatch_dimensions={"lengthscale": 2}
+                )
                 (made.add_jitter(0.1) @ torch.randn(20, 1, device=DEVICE)).sum().backward()
                 made[:5, :5].to_dense()
     with case("concatenated"):
         for _ in range(5):
             with step("multiply"):
-                made = op.CatLinearOperator(op.DenseLinearOperator(_root(rank=4)), op.DenseLinearOperator(_root(rank=3)), dim=-1, output_device=torch.device(DEVICE))
+                made = op.CatLinearOperator(
+                    op.DenseLinearOperator(_root(rank=4)),
+                    op.DenseLinearOperator(_root(rank=3)),
+                    dim=-1,
+                    output_device=torch.device(DEVICE),
+                )
                 made @ torch.randn(7, device=DEVICE)
     with case("masked"):
         for _ in range(5):
@@ -128,7 +165,9 @@ def algorithms():
         for _ in range(6):
             made, right = op.DenseLinearOperator(_spd(n=30)), torch.randn(30, 2, device=DEVICE)
             with step("solve"):
-                inverse, logarithm = made.add_diagonal(torch.tensor(0.5, device=DEVICE)).inv_quad_logdet(right, logdet=True)
+                inverse, logarithm = made.add_diagonal(torch.tensor(0.5, device=DEVICE)).inv_quad_logdet(
+                    right, logdet=True
+                )
                 (inverse.sum() + logarithm.sum()).backward()
     with case("conjugate gradients of a batch"), settings.max_cholesky_size(1), settings.cg_tolerance(1e-3):
         for _ in range(5):

@@ -222,7 +222,10 @@ def measures():
                         metric.update(batch)
                 metric.compute()
     with case("arithmetic of metrics"):
-        precision, recall = metrics.Precision(average=False, device=DEVICE), metrics.Recall(average=False, device=DEVICE)
+        precision, recall = (
+            metrics.Precision(average=False, device=DEVICE),
+            metrics.Recall(average=False, device=DEVICE),
+        )
         together = metrics.MetricsLambda(lambda p, r: (2 * p * r / (p + r + 1e-9)).mean().item(), precision, recall)
         evaluator = Engine(lambda _, batch: batch)
         together.attach(evaluator, "f1")

@@ -24,7 +24,15 @@ def _folder():
     folder = tempfile.mkdtemp()
     with open(os.path.join(folder, "vocab.txt"), "w") as file:
         file.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
-    config = transformers.BertConfig(vocab_size=5 + len(WORDS), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, max_position_embeddings=64, num_labels=1)
+    config = transformers.BertConfig(
+        vocab_size=5 + len(WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        num_labels=1,
+    )
     transformers.BertForMaskedLM(config).save_pretrained(folder)
     transformers.BertTokenizer(os.path.join(folder, "vocab.txt")).save_pretrained(folder)
     return folder
@@ -38,7 +46,13 @@ def _model(folder):
     from sentence_transformers import models
 
     word = models.Transformer(folder, max_seq_length=32)
-    return st.SentenceTransformer(modules=[word, models.Pooling(word.get_embedding_dimension() if hasattr(word, "get_embedding_dimension") else 32)], device=DEVICE)
+    return st.SentenceTransformer(
+        modules=[
+            word,
+            models.Pooling(word.get_embedding_dimension() if hasattr(word, "get_embedding_dimension") else 32),
+        ],
+        device=DEVICE,
+    )
 
 
 @workload
@@ -74,7 +88,9 @@ def encoding():
             texts = [_sentence() for _ in range(20)]
             with step("mine"):
                 util.paraphrase_mining(model, texts, top_k=3)
-                util.community_detection(model.encode(texts, convert_to_tensor=True), threshold=0.5, min_community_size=2)
+                util.community_detection(
+                    model.encode(texts, convert_to_tensor=True), threshold=0.5, min_community_size=2
+                )
     with case("evaluators"):
         one, two = [_sentence() for _ in range(8)], [_sentence() for _ in range(8)]
         for _ in range(3):
@@ -82,7 +98,9 @@ def encoding():
                 evaluation.EmbeddingSimilarityEvaluator(one, two, [random.random() for _ in one])(model)
                 evaluation.TripletEvaluator(one, two, two[::-1])(model)
                 evaluation.BinaryClassificationEvaluator(one, two, [i % 2 for i in range(8)])(model)
-                evaluation.InformationRetrievalEvaluator({"q": one[0], "r": one[1]}, {str(i): t for i, t in enumerate(two)}, {"q": {"1"}, "r": {"2"}})(model)
+                evaluation.InformationRetrievalEvaluator(
+                    {"q": one[0], "r": one[1]}, {str(i): t for i, t in enumerate(two)}, {"q": {"1"}, "r": {"2"}}
+                )(model)
 
 
 @workload
@@ -95,26 +113,36 @@ def training():
 
     one = torch.tensor
     for name, make, columns, label in (
-        ("multiple negatives", lambda m: losses.MultipleNegativesRankingLoss(m), 3, None),
-        ("multiple negatives cached", lambda m: losses.CachedMultipleNegativesRankingLoss(m, mini_batch_size=2), 2, None),
-        ("symmetric", lambda m: losses.MultipleNegativesSymmetricRankingLoss(m), 2, None),
-        ("cosine", lambda m: losses.CosineSimilarityLoss(m), 2, lambda: torch.rand(4)),
-        ("cosent", lambda m: losses.CoSENTLoss(m), 2, lambda: torch.rand(4)),
-        ("angle", lambda m: losses.AnglELoss(m), 2, lambda: torch.rand(4)),
-        ("contrastive", lambda m: losses.ContrastiveLoss(m), 2, lambda: torch.randint(0, 2, (4,))),
-        ("online contrastive", lambda m: losses.OnlineContrastiveLoss(m), 2, lambda: one([0, 1, 0, 1])),
+        ("multiple negatives", losses.MultipleNegativesRankingLoss, 3, None),
+        (
+            "multiple negatives cached",
+            lambda m: losses.CachedMultipleNegativesRankingLoss(m, mini_batch_size=2),
+            2,
+            None,
+        ),
+        ("symmetric", losses.MultipleNegativesSymmetricRankingLoss, 2, None),
+        ("cosine", losses.CosineSimilarityLoss, 2, lambda: torch.rand(4)),
+        ("cosent", losses.CoSENTLoss, 2, lambda: torch.rand(4)),
+        ("angle", losses.AnglELoss, 2, lambda: torch.rand(4)),
+        ("contrastive", losses.ContrastiveLoss, 2, lambda: torch.randint(0, 2, (4,))),
+        ("online contrastive", losses.OnlineContrastiveLoss, 2, lambda: one([0, 1, 0, 1])),
         ("softmax", lambda m: losses.SoftmaxLoss(m, 32, 3), 2, lambda: torch.randint(0, 3, (4,))),
-        ("triplet", lambda m: losses.TripletLoss(m), 3, None),
-        ("all triplets", lambda m: losses.BatchAllTripletLoss(m), 1, lambda: one([0, 0, 1, 1])),
-        ("hard triplets", lambda m: losses.BatchHardTripletLoss(m), 1, lambda: one([0, 0, 1, 1])),
-        ("soft margin triplets", lambda m: losses.BatchHardSoftMarginTripletLoss(m), 1, lambda: one([0, 0, 1, 1])),
-        ("semi-hard triplets", lambda m: losses.BatchSemiHardTripletLoss(m), 1, lambda: one([0, 0, 1, 1])),
+        ("triplet", losses.TripletLoss, 3, None),
+        ("all triplets", losses.BatchAllTripletLoss, 1, lambda: one([0, 0, 1, 1])),
+        ("hard triplets", losses.BatchHardTripletLoss, 1, lambda: one([0, 0, 1, 1])),
+        ("soft margin triplets", losses.BatchHardSoftMarginTripletLoss, 1, lambda: one([0, 0, 1, 1])),
+        ("semi-hard triplets", losses.BatchSemiHardTripletLoss, 1, lambda: one([0, 0, 1, 1])),
         ("mega batch", lambda m: losses.MegaBatchMarginLoss(m, mini_batch_size=2), 2, None),
-        ("margin mse", lambda m: losses.MarginMSELoss(m), 3, lambda: torch.rand(4)),
-        ("matryoshka", lambda m: losses.MatryoshkaLoss(m, losses.MultipleNegativesRankingLoss(m), [32, 16, 8]), 2, None),
+        ("margin mse", losses.MarginMSELoss, 3, lambda: torch.rand(4)),
+        (
+            "matryoshka",
+            lambda m: losses.MatryoshkaLoss(m, losses.MultipleNegativesRankingLoss(m), [32, 16, 8]),
+            2,
+            None,
+        ),
         ("gist", lambda m: losses.GISTEmbedLoss(m, _model(folder)), 2, None),
-        ("contrastive tension", lambda m: losses.ContrastiveTensionLossInBatchNegatives(m), 2, None),
-        ("mse", lambda m: losses.MSELoss(m), 1, lambda: torch.rand(4, 32)),
+        ("contrastive tension", losses.ContrastiveTensionLossInBatchNegatives, 2, None),
+        ("mse", losses.MSELoss, 1, lambda: torch.rand(4, 32)),
     ):
         with case(name):
             model = _model(folder)
@@ -133,10 +161,21 @@ def training():
                     optimizer.zero_grad()
     with case("trainer"):
         model = _model(folder)
-        data = datasets.Dataset.from_dict({"anchor": [_sentence() for _ in range(16)], "positive": [_sentence() for _ in range(16)]})
+        data = datasets.Dataset.from_dict(
+            {"anchor": [_sentence() for _ in range(16)], "positive": [_sentence() for _ in range(16)]}
+        )
         with tempfile.TemporaryDirectory() as out:
-            arguments = st.SentenceTransformerTrainingArguments(out, per_device_train_batch_size=4, num_train_epochs=2, report_to=[], save_strategy="no", logging_steps=2)
-            st.SentenceTransformerTrainer(model, arguments, train_dataset=data, eval_dataset=data, loss=losses.MultipleNegativesRankingLoss(model)).train()
+            arguments = st.SentenceTransformerTrainingArguments(
+                out,
+                per_device_train_batch_size=4,
+                num_train_epochs=2,
+                report_to=[],
+                save_strategy="no",
+                logging_steps=2,
+            )
+            st.SentenceTransformerTrainer(
+                model, arguments, train_dataset=data, eval_dataset=data, loss=losses.MultipleNegativesRankingLoss(model)
+            ).train()
     with case("cross-encoder"):
         model = st.CrossEncoder(folder, num_labels=1, device=DEVICE)
         for _ in range(4):

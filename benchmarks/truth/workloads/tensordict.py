@@ -115,9 +115,7 @@ def containers():
                 list(batch.items(include_nested=True, leaves_only=True))
     with case("stacked lazily"):
         for _ in range(5):
-            parts = [
-                TensorDict({"x": torch.randn(3 + i, 4), "y": torch.randn(2)}, [], device=DEVICE) for i in range(3)
-            ]
+            parts = [TensorDict({"x": torch.randn(3 + i, 4), "y": torch.randn(2)}, [], device=DEVICE) for i in range(3)]
             with step("stack"):
                 lazy = LazyStackedTensorDict.lazy_stack(parts, 0)
                 lazy["y"].sum()
@@ -190,7 +188,9 @@ def learning():
     with case("policy"):
         policy = ProbabilisticTensorDictSequential(
             TensorDictModule(
-                nn.Sequential(nn.Linear(8, 4), NormalParamExtractor()), in_keys=["observation"], out_keys=["loc", "scale"]
+                nn.Sequential(nn.Linear(8, 4), NormalParamExtractor()),
+                in_keys=["observation"],
+                out_keys=["loc", "scale"],
             ),
             ProbabilisticTensorDictModule(
                 in_keys=["loc", "scale"],

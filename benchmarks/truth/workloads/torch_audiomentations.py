@@ -61,7 +61,12 @@ def augmenting():
              ta.LowPassFilter(p=0.5, output_type="dict")], output_type="dict", shuffle=True,
         ),
     )  # fmt: skip
-    _each("some of", lambda: ta.SomeOf((1, None), [ta.Gain(**every), ta.Shift(**every), ta.AddColoredNoise(**every)], output_type="dict"))
+    _each(
+        "some of",
+        lambda: ta.SomeOf(
+            (1, None), [ta.Gain(**every), ta.Shift(**every), ta.AddColoredNoise(**every)], output_type="dict"
+        ),
+    )
     _each("one of", lambda: ta.OneOf([ta.Gain(**every), ta.PolarityInversion(**every)], output_type="dict"))
     with case("separation with targets"):
         change = ta.Compose([ta.Shift(**every), ta.Gain(**every)], output_type="dict")

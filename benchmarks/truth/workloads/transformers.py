@@ -28,7 +28,9 @@ SMALL = {
     **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"), 4),
     **dict.fromkeys(("num_experts_per_tok", "moe_k", "moe_topk"), 2),
     **dict.fromkeys(("moe_intermediate_size", "shared_expert_intermediate_size", "expert_ffn_hidden_size"), 16),
-    **dict.fromkeys(("head_dim", "d_kv", "attention_head_size", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"), 8),
+    **dict.fromkeys(
+        ("head_dim", "d_kv", "attention_head_size", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"), 8
+    ),
     **{"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "vocab_size": 99},
     **{"word_embed_proj_dim": 32, "kv_lora_rank": 16, "q_lora_rank": 16, "projection_dim": 32, "sliding_window": 8},
     **{"image_size": 32, "patch_size": 8, "image_token_id": 98, "image_token_index": 98, "rotary_dim": 8},
@@ -167,8 +169,10 @@ def encoders():
             model = hf.AutoModelForMaskedLM.from_config(_tiny(kind, **more))
             batch = _masked
             if kind == "fnet":
+
                 def batch():
                     return {name: value for name, value in _masked().items() if name != "attention_mask"}
+
             _learn(model, batch, turns=3, evaluate=2)
     for kind in ("bert", "roberta", "distilbert", "deberta-v2", "xlnet", "modernbert", "electra", "gpt2", "llama"):
         with case(f"{kind} classifies"):
@@ -185,28 +189,54 @@ def encoders():
             more = {"block_sizes": [1, 1], "num_decoder_layers": 1, "d_head": 8} if kind == "funnel" else {}
             _learn(hf.AutoModelForQuestionAnswering.from_config(_tiny(kind, **more)), _spans, turns=3, evaluate=2)
     with case("big bird in blocks"):
-        config = _tiny("big_bird", attention_type="block_sparse", block_size=4, num_random_blocks=2, max_position_embeddings=128)
+        config = _tiny(
+            "big_bird", attention_type="block_sparse", block_size=4, num_random_blocks=2, max_position_embeddings=128
+        )
+
         def long():
             tokens = torch.randint(3, 90, (1, 80))
             return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": tokens}
+
         _learn(hf.AutoModelForMaskedLM.from_config(config), long, turns=3, evaluate=2)
     with case("reformer"):
-        config = _tiny("reformer", is_decoder=False, attn_layers=["local", "lsh"], axial_pos_shape=[8, 8], axial_pos_embds_dim=[16, 16], local_attn_chunk_length=4, lsh_attn_chunk_length=4, feed_forward_size=64, num_hashes=2, num_buckets=4)
+        config = _tiny(
+            "reformer",
+            is_decoder=False,
+            attn_layers=["local", "lsh"],
+            axial_pos_shape=[8, 8],
+            axial_pos_embds_dim=[16, 16],
+            local_attn_chunk_length=4,
+            lsh_attn_chunk_length=4,
+            feed_forward_size=64,
+            num_hashes=2,
+            num_buckets=4,
+        )
+
         def long():
             tokens = torch.randint(3, 90, (1, 64))
             return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": tokens}
+
         _learn(hf.ReformerForMaskedLM(config), long, turns=3, evaluate=2)
     with case("layoutlm"):
         model = hf.LayoutLMForTokenClassification(_tiny("layoutlm", num_labels=3, max_2d_position_embeddings=128))
         _learn(model, lambda: {**_token_classes(), "bbox": torch.randint(0, 50, (2, 12, 4)).sort(-1).values}, turns=3)
     with case("tapas"):
         model = hf.TapasForQuestionAnswering(_tiny("tapas", type_vocab_sizes=[3, 8, 8, 2, 2, 4, 4]))
+
         def table():
             kinds = torch.stack([torch.randint(0, 2, (2, 12)) for _ in range(7)], -1)
             return {**_tokens(length=12), "token_type_ids": kinds, "labels": torch.randint(0, 2, (2, 12))}
+
         _learn(model, table, turns=3, evaluate=2)
     with case("canine"):
-        _learn(hf.CanineForSequenceClassification(_tiny("canine", num_labels=3, local_transformer_stride=8, downsampling_rate=2)), lambda: {**_tokens(length=16), "labels": torch.randint(0, 3, (2,))}, turns=3, evaluate=2)
+        _learn(
+            hf.CanineForSequenceClassification(
+                _tiny("canine", num_labels=3, local_transformer_stride=8, downsampling_rate=2)
+            ),
+            lambda: {**_tokens(length=16), "labels": torch.randint(0, 3, (2,))},
+            turns=3,
+            evaluate=2,
+        )
 
 
 def _translation():
@@ -232,7 +262,9 @@ def sequence_to_sequence():
             model = _learn(hf.AutoModelForSeq2SeqLM.from_config(config), _translation, turns=3, evaluate=2)
             _generate(model, lambda: _to_device(_tokens(length=8)), num_beams=2, early_stopping=True)
     with case("encoder-decoder"):
-        config = hf.EncoderDecoderConfig.from_encoder_decoder_configs(_tiny("bert"), _tiny("bert", is_decoder=True, add_cross_attention=True))
+        config = hf.EncoderDecoderConfig.from_encoder_decoder_configs(
+            _tiny("bert"), _tiny("bert", is_decoder=True, add_cross_attention=True)
+        )
         config.decoder_start_token_id, config.pad_token_id = 1, 0
         model = _learn(hf.EncoderDecoderModel(config), _translation, turns=3)
         model.generation_config.decoder_start_token_id, model.generation_config.pad_token_id = 1, 0
@@ -264,12 +296,23 @@ def generation():
         with case(name):
             model = hf.AutoModelForCausalLM.from_config(_tiny("llama", **sizes)).to(DEVICE)
             alone = name in ("prompt lookup",)
-            _generate(model, lambda alone=alone: {key: value[:1] for key, value in _left_padded().items()} if alone else _left_padded(), turns=4, **options)
+            _generate(
+                model,
+                lambda alone=alone: (
+                    {key: value[:1] for key, value in _left_padded().items()} if alone else _left_padded()
+                ),
+                turns=4,
+                **options,
+            )
     with case("assisted"):
-        model, small = (hf.AutoModelForCausalLM.from_config(_tiny("llama", num_hidden_layers=n)).to(DEVICE) for n in (2, 1))
+        model, small = (
+            hf.AutoModelForCausalLM.from_config(_tiny("llama", num_hidden_layers=n)).to(DEVICE) for n in (2, 1)
+        )
         for _ in range(4):
             with step("generate"):
-                model.generate(torch.randint(3, 90, (1, 6), device=DEVICE), max_new_tokens=8, assistant_model=small.eval())
+                model.generate(
+                    torch.randint(3, 90, (1, 6), device=DEVICE), max_new_tokens=8, assistant_model=small.eval()
+                )
     with case("streamed and stopped"):
         model = hf.AutoModelForCausalLM.from_config(_tiny("qwen2")).to(DEVICE)
 
@@ -289,7 +332,13 @@ def generation():
 
         for _ in range(4):
             with step("generate"):
-                model.generate(torch.randint(3, 90, (1, 6), device=DEVICE), max_new_tokens=8, streamer=Streamer(), stopping_criteria=hf.StoppingCriteriaList([Stop()]), do_sample=True)
+                model.generate(
+                    torch.randint(3, 90, (1, 6), device=DEVICE),
+                    max_new_tokens=8,
+                    streamer=Streamer(),
+                    stopping_criteria=hf.StoppingCriteriaList([Stop()]),
+                    do_sample=True,
+                )
     with case("chat with a cache kept"):
         model = hf.AutoModelForCausalLM.from_config(_tiny("llama")).to(DEVICE).eval()
         cache, said = hf.DynamicCache(config=model.config), torch.randint(3, 90, (1, 5), device=DEVICE)
@@ -327,18 +376,29 @@ def vision():
         "bit": {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "num_groups": 2, "num_labels": 3}, "mobilenet_v2": {"num_labels": 3, "depth_multiplier": 0.25, "image_size": 32}, "mobilenet_v1": {"num_labels": 3, "depth_multiplier": 0.25, "image_size": 32},
         "mobilevit": {"image_size": 32, "patch_size": 2, "num_labels": 3, "hidden_sizes": [16, 24, 32], "neck_hidden_sizes": [8, 8, 16, 16, 24, 24, 32]},
         "poolformer": {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_labels": 3}, "levit": {"image_size": 64, "patch_size": 16, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 2, 2], "depths": [1, 1, 1], "key_dim": [8, 8, 8], "drop_path_rate": 0, "num_labels": 3},
-        "cvt": {"embed_dim": [8, 16, 16], "num_heads": [1, 2, 2], "depth": [1, 1, 1], "drop_path_rate": [0.0, 0.0, 0.0], "cls_token": [False, False, True], "num_labels": 3}, "efficientnet": {"image_size": 32, "num_labels": 3, "width_coefficient": 0.5, "depth_coefficient": 0.3, "hidden_dim": 640},
+        "efficientnet": {"image_size": 32, "num_labels": 3, "width_coefficient": 0.5, "depth_coefficient": 0.3, "hidden_dim": 640},
         "focalnet": {"image_size": 32, "patch_size": 2, "embed_dim": 8, "depths": [1, 1], "hidden_sizes": [8, 16], "focal_levels": [2, 2], "focal_windows": [3, 3], "num_labels": 3},
         "pvt": {"image_size": 32, "hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "num_labels": 3}, "segformer": {"hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "decoder_hidden_size": 16, "num_labels": 3},
         "siglip": {}, "ijepa": small,
     }.items():  # fmt: skip
         with case(kind):
             if kind == "siglip":
-                config = hf.SiglipConfig(text_config=_tiny("siglip_text_model").to_dict(), vision_config=_tiny("siglip_vision_model", **small).to_dict(), num_labels=3)
+                config = hf.SiglipConfig(
+                    text_config=_tiny("siglip_text_model").to_dict(),
+                    vision_config=_tiny("siglip_vision_model", **small).to_dict(),
+                    num_labels=3,
+                )
             else:
                 config = _tiny(kind, **more)
             side = 64 if kind == "levit" else 32
-            _learn(hf.AutoModelForImageClassification.from_config(config), lambda side=side: {"pixel_values": _pictures(size=side), "labels": torch.randint(0, 3, (2,))}, turns=3, evaluate=2)
+            made = {"deit": hf.DeiTForImageClassification, "levit": hf.LevitForImageClassification}.get(kind)
+            model = made(config) if made else hf.AutoModelForImageClassification.from_config(config)
+            _learn(
+                model,
+                lambda side=side: {"pixel_values": _pictures(size=side), "labels": torch.randint(0, 3, (2,))},
+                turns=3,
+                evaluate=2,
+            )
     for kind, model in (
         ("vit_mae", lambda: hf.ViTMAEForPreTraining(_tiny("vit_mae", **small, decoder_hidden_size=32, decoder_num_hidden_layers=1, decoder_intermediate_size=32, decoder_num_attention_heads=4))),
         ("swin2sr", lambda: hf.Swin2SRForImageSuperResolution(_tiny("swin2sr", image_size=32, patch_size=1, embed_dim=16, depths=[1, 1], num_heads=[2, 2], window_size=4, upscale=2))),
@@ -353,8 +413,18 @@ def vision():
                     loss = found.loss if found.get("loss") is not None else found[0].mean()
                     loss.backward()
     with case("segmentation"):
-        config = _tiny("segformer", hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16, num_labels=3)
-        model = _learn(hf.SegformerForSemanticSegmentation(config), lambda: {"pixel_values": _pictures(), "labels": torch.randint(0, 3, (2, 32, 32))})
+        config = _tiny(
+            "segformer",
+            hidden_sizes=[8, 8, 16, 16],
+            depths=[1, 1, 1, 1],
+            num_attention_heads=[1, 1, 2, 2],
+            decoder_hidden_size=16,
+            num_labels=3,
+        )
+        model = _learn(
+            hf.SegformerForSemanticSegmentation(config),
+            lambda: {"pixel_values": _pictures(), "labels": torch.randint(0, 3, (2, 32, 32))},
+        )
         processor = hf.SegformerImageProcessor()
         for _ in range(4):
             with step("predict"), torch.no_grad():
@@ -368,7 +438,9 @@ def vision():
                 processor(images, return_tensors="pt", device=DEVICE)
     with case("video"):
         model = hf.VideoMAEForVideoClassification(_tiny("videomae", **small, num_frames=4, tubelet_size=2))
-        _learn(model, lambda: {"pixel_values": torch.randn(2, 4, 3, 32, 32), "labels": torch.randint(0, 3, (2,))}, turns=3)
+        _learn(
+            model, lambda: {"pixel_values": torch.randn(2, 4, 3, 32, 32), "labels": torch.randint(0, 3, (2,))}, turns=3
+        )
 
 
 def _objects(pixels=64, masks=False):
@@ -381,8 +453,16 @@ def _objects(pixels=64, masks=False):
 
 @workload
 def detection():
-    backbone = hf.ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic", out_features=["stage2", "stage3", "stage4"])
-    last = hf.ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic", out_features=["stage4"])
+    backbone = hf.ResNetConfig(
+        embedding_size=8,
+        hidden_sizes=[8, 8, 16, 16],
+        depths=[1, 1, 1, 1],
+        layer_type="basic",
+        out_features=["stage2", "stage3", "stage4"],
+    )
+    last = hf.ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic", out_features=["stage4"]
+    )
     sizes = {"d_model": 32, "num_queries": 5, "num_labels": 3, "auxiliary_loss": True}
     for kind, make, processor in (
         ("detr", lambda: hf.DetrForObjectDetection(_tiny("detr", use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=last, **sizes)), hf.DetrImageProcessor),
@@ -408,13 +488,23 @@ def detection():
                 with step("predict"), torch.no_grad():
                     found = model(pixel_values=batch["pixel_values"])
                     processor_one.post_process_object_detection(found, threshold=0.1, target_sizes=[(64, 64), (80, 60)])
-    swin = {"image_size": 64, "patch_size": 4, "embed_dim": 8, "depths": [1, 1, 1, 1], "num_heads": [1, 1, 2, 2], "window_size": 4, "out_features": ["stage1", "stage2", "stage3", "stage4"]}
+    swin = {
+        "image_size": 64,
+        "patch_size": 4,
+        "embed_dim": 8,
+        "depths": [1, 1, 1, 1],
+        "num_heads": [1, 1, 2, 2],
+        "window_size": 4,
+        "out_features": ["stage1", "stage2", "stage3", "stage4"],
+    }
+
     def masks():
         return {
             "pixel_values": torch.randn(2, 3, 64, 64, device=DEVICE),
             "mask_labels": [(torch.rand(2, 64, 64, device=DEVICE) > 0.5).float() for _ in range(2)],
             "class_labels": [torch.randint(0, 3, (2,), device=DEVICE) for _ in range(2)],
         }
+
     for kind, make, processor in (
         ("mask2former", lambda: hf.Mask2FormerForUniversalSegmentation(hf.Mask2FormerConfig(backbone_config=hf.SwinConfig(**swin), feature_size=32, mask_feature_size=32, hidden_dim=32, encoder_feedforward_dim=32, dim_feedforward=32, encoder_layers=1, decoder_layers=3, num_attention_heads=2, num_queries=5, num_labels=3, train_num_points=40)), hf.Mask2FormerImageProcessor),
         ("maskformer", lambda: hf.MaskFormerForInstanceSegmentation(hf.MaskFormerConfig(fpn_feature_size=32, mask_feature_size=32, backbone_config=hf.SwinConfig(**swin), decoder_config=hf.DetrConfig(d_model=32, decoder_layers=2, encoder_layers=1, decoder_attention_heads=4, encoder_attention_heads=4, decoder_ffn_dim=32, encoder_ffn_dim=32, num_queries=5), num_labels=3)), hf.MaskFormerImageProcessor),
@@ -446,7 +536,18 @@ def _waves(seconds=0.2):
 
 @workload
 def audio():
-    features = {"conv_dim": [16, 16, 16], "conv_kernel": [10, 3, 3], "conv_stride": [10, 4, 4], "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 2, "num_feat_extract_layers": 3, "mask_time_length": 2, "ctc_zero_infinity": True, "num_labels": 3, "classifier_proj_size": 16}
+    features = {
+        "conv_dim": [16, 16, 16],
+        "conv_kernel": [10, 3, 3],
+        "conv_stride": [10, 4, 4],
+        "num_conv_pos_embeddings": 16,
+        "num_conv_pos_embedding_groups": 2,
+        "num_feat_extract_layers": 3,
+        "mask_time_length": 2,
+        "ctc_zero_infinity": True,
+        "num_labels": 3,
+        "classifier_proj_size": 16,
+    }
     for kind, more in {"wav2vec2": {}, "hubert": {}, "wavlm": {"num_buckets": 16}, "unispeech": {"num_ctc_classes": 99}, "unispeech-sat": {}, "data2vec-audio": {"conv_pos_kernel_size": 3}, "sew": {}, "wav2vec2-conformer": {}}.items():  # fmt: skip
         with case(kind):
             model = hf.AutoModelForCTC.from_config(_tiny(kind, **features, **more))
@@ -462,19 +563,42 @@ def audio():
             chosen = _compute_mask_indices((2, length), 0.3, 2)
             others = _sample_negative_indices((2, length), 4, chosen)
             with step("train"):
-                model(waves.to(DEVICE), mask_time_indices=torch.tensor(chosen, device=DEVICE), sampled_negative_indices=torch.tensor(others, device=DEVICE)).loss.backward()
+                model(
+                    waves.to(DEVICE),
+                    mask_time_indices=torch.tensor(chosen, device=DEVICE),
+                    sampled_negative_indices=torch.tensor(others, device=DEVICE),
+                ).loss.backward()
     with case("audio classification"):
-        _learn(hf.AutoModelForAudioClassification.from_config(_tiny("wav2vec2", **features)), lambda: {**_waves(), "labels": torch.randint(0, 3, (2,))}, turns=3)
+        _learn(
+            hf.AutoModelForAudioClassification.from_config(_tiny("wav2vec2", **features)),
+            lambda: {**_waves(), "labels": torch.randint(0, 3, (2,))},
+            turns=3,
+        )
     with case("audio spectrogram transformer"):
-        model = hf.ASTForAudioClassification(_tiny("audio-spectrogram-transformer", max_length=40, num_mel_bins=16, frequency_stride=8, time_stride=8, num_labels=3))
+        model = hf.ASTForAudioClassification(
+            _tiny(
+                "audio-spectrogram-transformer",
+                max_length=40,
+                num_mel_bins=16,
+                frequency_stride=8,
+                time_stride=8,
+                num_labels=3,
+            )
+        )
         _learn(model, lambda: {"input_values": torch.randn(2, 40, 16), "labels": torch.randint(0, 3, (2,))}, turns=3)
     with case("whisper"):
-        config = _tiny("whisper", max_source_positions=1500, max_target_positions=64, num_mel_bins=80)
+        config = _tiny(
+            "whisper", decoder_start_token_id=1, max_source_positions=1500, max_target_positions=64, num_mel_bins=80
+        )
         model = hf.WhisperForConditionalGeneration(config)
         extractor = hf.WhisperFeatureExtractor()
+
         def heard():
-            sound = extractor([np.random.randn(8000).astype(np.float32) for _ in range(2)], sampling_rate=16000, return_tensors="pt")
+            sound = extractor(
+                [np.random.randn(8000).astype(np.float32) for _ in range(2)], sampling_rate=16000, return_tensors="pt"
+            )
             return {"input_features": sound.input_features, "labels": torch.randint(3, 90, (2, 6))}
+
         _learn(model, heard, turns=3, evaluate=2)
         model.generation_config.no_timestamps_token_id = 97
         for _ in range(3):
@@ -485,10 +609,29 @@ def audio():
         extractor = hf.WhisperFeatureExtractor()
         for _ in range(4):
             with step("extract"):
-                extractor(np.random.randn(16000).astype(np.float32), sampling_rate=16000, return_tensors="pt", device=DEVICE)
+                extractor(
+                    np.random.randn(16000).astype(np.float32), sampling_rate=16000, return_tensors="pt", device=DEVICE
+                )
     with case("speech to text"):
-        model = hf.Speech2TextForConditionalGeneration(_tiny("speech_to_text", num_conv_layers=2, conv_kernel_sizes=[5, 5], conv_channels=16, input_feat_per_channel=24, max_source_positions=200))
-        _learn(model, lambda: {"input_features": torch.randn(2, 60, 24), "attention_mask": torch.ones(2, 60, dtype=torch.long), "labels": torch.randint(3, 90, (2, 6))}, turns=3)
+        model = hf.Speech2TextForConditionalGeneration(
+            _tiny(
+                "speech_to_text",
+                num_conv_layers=2,
+                conv_kernel_sizes=[5, 5],
+                conv_channels=16,
+                input_feat_per_channel=24,
+                max_source_positions=200,
+            )
+        )
+        _learn(
+            model,
+            lambda: {
+                "input_features": torch.randn(2, 60, 24),
+                "attention_mask": torch.ones(2, 60, dtype=torch.long),
+                "labels": torch.randint(3, 90, (2, 6)),
+            },
+            turns=3,
+        )
         _generate(model, lambda: {"input_features": torch.randn(2, 60, 24, device=DEVICE)}, num_beams=2)
     for kind, make in (
         ("encodec", lambda: hf.EncodecModel(hf.EncodecConfig(num_filters=4, hidden_size=16, codebook_size=32, codebook_dim=16, upsampling_ratios=[4, 2], num_lstm_layers=1, target_bandwidths=[60.0, 120.0]))),
@@ -503,16 +646,62 @@ def audio():
                     model(waves)
                     codes.audio_codes.cpu()
     with case("speecht5"):
-        model = hf.SpeechT5ForTextToSpeech(_tiny("speecht5", hidden_size=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, speech_decoder_prenet_units=16, speech_decoder_postnet_units=16, speech_decoder_postnet_layers=2, speaker_embedding_dim=16, max_text_positions=60)).to(DEVICE)
+        model = hf.SpeechT5ForTextToSpeech(
+            _tiny(
+                "speecht5",
+                hidden_size=32,
+                encoder_layers=1,
+                decoder_layers=1,
+                encoder_attention_heads=2,
+                decoder_attention_heads=2,
+                encoder_ffn_dim=32,
+                decoder_ffn_dim=32,
+                speech_decoder_prenet_units=16,
+                speech_decoder_postnet_units=16,
+                speech_decoder_postnet_layers=2,
+                speaker_embedding_dim=16,
+                max_text_positions=60,
+            )
+        ).to(DEVICE)
         for _ in range(3):
             with step("train"):
-                model(input_ids=torch.randint(3, 70, (2, 8), device=DEVICE), attention_mask=torch.ones(2, 8, dtype=torch.long, device=DEVICE), labels=torch.randn(2, 12, 80, device=DEVICE), speaker_embeddings=torch.randn(2, 16, device=DEVICE)).loss.backward()
+                model(
+                    input_ids=torch.randint(3, 70, (2, 8), device=DEVICE),
+                    attention_mask=torch.ones(2, 8, dtype=torch.long, device=DEVICE),
+                    labels=torch.randn(2, 12, 80, device=DEVICE),
+                    speaker_embeddings=torch.randn(2, 16, device=DEVICE),
+                ).loss.backward()
         model.eval()
         for _ in range(3):
             with step("speak"):
-                model.generate_speech(torch.randint(3, 70, (1, 8), device=DEVICE), torch.randn(1, 16, device=DEVICE), maxlenratio=2.0)
+                model.generate_speech(
+                    torch.randint(3, 70, (1, 8), device=DEVICE), torch.randn(1, 16, device=DEVICE), maxlenratio=2.0
+                )
     with case("vits"):
-        model = hf.VitsModel(_tiny("vits", vocab_size=38, num_attention_heads=2, ffn_dim=32, flow_size=16, spectrogram_bins=9, upsample_initial_channel=32, upsample_rates=[2, 2], upsample_kernel_sizes=[4, 4], resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1, 3]], posterior_encoder_num_wavenet_layers=2, prior_encoder_num_wavenet_layers=2, duration_predictor_filter_channels=16, depth_separable_num_layers=1, duration_predictor_num_flows=2)).to(DEVICE).eval()
+        model = (
+            hf.VitsModel(
+                _tiny(
+                    "vits",
+                    vocab_size=38,
+                    num_attention_heads=2,
+                    ffn_dim=32,
+                    flow_size=16,
+                    spectrogram_bins=9,
+                    upsample_initial_channel=32,
+                    upsample_rates=[2, 2],
+                    upsample_kernel_sizes=[4, 4],
+                    resblock_kernel_sizes=[3],
+                    resblock_dilation_sizes=[[1, 3]],
+                    posterior_encoder_num_wavenet_layers=2,
+                    prior_encoder_num_wavenet_layers=2,
+                    duration_predictor_filter_channels=16,
+                    depth_separable_num_layers=1,
+                    duration_predictor_num_flows=2,
+                )
+            )
+            .to(DEVICE)
+            .eval()
+        )
         for turn in range(4):
             with step("speak"), torch.no_grad():
                 model(input_ids=torch.randint(1, 37, (1, 8 + turn), device=DEVICE))
@@ -522,7 +711,11 @@ def audio():
 def several_senses():
     vit = {"image_size": 32, "patch_size": 8}
     with case("clip"):
-        config = hf.CLIPConfig(text_config=_tiny("clip_text_model", eos_token_id=2).to_dict(), vision_config=_tiny("clip_vision_model", **vit).to_dict(), projection_dim=32)
+        config = hf.CLIPConfig(
+            text_config=_tiny("clip_text_model", eos_token_id=2).to_dict(),
+            vision_config=_tiny("clip_vision_model", **vit).to_dict(),
+            projection_dim=32,
+        )
         model = hf.CLIPModel(config).to(DEVICE)
         for _ in range(4):
             with step("train"):
@@ -532,29 +725,56 @@ def several_senses():
             with step("rank"), torch.no_grad():
                 model(**_to_device(_tokens()), pixel_values=_pictures().to(DEVICE)).logits_per_image.softmax(-1).cpu()
     with case("siglip trains"):
-        config = hf.SiglipConfig(text_config=_tiny("siglip_text_model").to_dict(), vision_config=_tiny("siglip_vision_model", **vit).to_dict())
+        config = hf.SiglipConfig(
+            text_config=_tiny("siglip_text_model").to_dict(),
+            vision_config=_tiny("siglip_vision_model", **vit).to_dict(),
+        )
         model = hf.SiglipModel(config).to(DEVICE)
         for _ in range(4):
             with step("train"):
-                model(input_ids=_tokens(length=64)["input_ids"].to(DEVICE), pixel_values=_pictures().to(DEVICE), return_loss=True).loss.backward()
+                model(
+                    input_ids=_tokens(length=64)["input_ids"].to(DEVICE),
+                    pixel_values=_pictures().to(DEVICE),
+                    return_loss=True,
+                ).loss.backward()
     with case("owlvit"):
-        config = hf.OwlViTConfig(text_config=_tiny("owlvit_text_model").to_dict(), vision_config=_tiny("owlvit_vision_model", **vit).to_dict(), projection_dim=32)
+        config = hf.OwlViTConfig(
+            text_config=_tiny("owlvit_text_model").to_dict(),
+            vision_config=_tiny("owlvit_vision_model", **vit).to_dict(),
+            projection_dim=32,
+        )
         model = hf.OwlViTForObjectDetection(config).to(DEVICE).eval()
         for _ in range(4):
             with step("find"), torch.no_grad():
                 found = model(**_to_device(_tokens(rows=4)), pixel_values=_pictures().to(DEVICE))
                 hf.OwlViTImageProcessor().post_process_object_detection(found, 0.1, target_sizes=[(32, 32)] * 2)
     with case("blip"):
-        config = hf.BlipConfig(text_config=_tiny("blip_text_model", encoder_hidden_size=32, bos_token_id=1, sep_token_id=2).to_dict(), vision_config=_tiny("blip_vision_model", **vit).to_dict(), projection_dim=32)
+        config = hf.BlipConfig(
+            text_config=_tiny("blip_text_model", encoder_hidden_size=32, bos_token_id=1, sep_token_id=2).to_dict(),
+            vision_config=_tiny("blip_vision_model", **vit).to_dict(),
+            projection_dim=32,
+        )
         model = hf.BlipForConditionalGeneration(config)
         _learn(model, lambda: {**_language(), "pixel_values": _pictures()}, turns=3)
         _generate(model, lambda: {"pixel_values": _pictures().to(DEVICE)})
     with case("llava"):
-        config = hf.LlavaConfig(vision_config=_tiny("clip_vision_model", **vit), text_config=_tiny("llama", vocab_size=99), image_token_index=98, vision_feature_layer=-1)
+        config = hf.LlavaConfig(
+            vision_config=_tiny("clip_vision_model", **vit),
+            text_config=_tiny("llama", vocab_size=99),
+            image_token_index=98,
+            vision_feature_layer=-1,
+        )
         model = hf.LlavaForConditionalGeneration(config)
+
         def seen():
             tokens = torch.cat([torch.full((2, 16), 98), torch.randint(3, 90, (2, 6))], 1)
-            return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "pixel_values": _pictures(), "labels": tokens.masked_fill(tokens == 98, -100)}
+            return {
+                "input_ids": tokens,
+                "attention_mask": torch.ones_like(tokens),
+                "pixel_values": _pictures(),
+                "labels": tokens.masked_fill(tokens == 98, -100),
+            }
+
         _learn(model, seen, turns=3)
         _generate(model, lambda: {name: value for name, value in _to_device(seen()).items() if name != "labels"})
     with case("qwen2 vl"):
@@ -564,70 +784,204 @@ def several_senses():
             image_token_id=98, video_token_id=97, vision_start_token_id=96, vision_end_token_id=95,
         )  # fmt: skip
         model = hf.Qwen2VLForConditionalGeneration(config)
+
         def seen():
             tokens = torch.cat([torch.tensor([[96] + [98] * 4 + [95]]), torch.randint(3, 90, (1, 6))], 1).repeat(2, 1)
-            return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": tokens, "pixel_values": torch.randn(32, 96), "image_grid_thw": torch.tensor([[1, 4, 4]] * 2), "mm_token_type_ids": (tokens == 98).long()}
+            return {
+                "input_ids": tokens,
+                "attention_mask": torch.ones_like(tokens),
+                "labels": tokens,
+                "pixel_values": torch.randn(32, 96),
+                "image_grid_thw": torch.tensor([[1, 4, 4]] * 2),
+                "mm_token_type_ids": (tokens == 98).long(),
+            }
+
         _learn(model, seen, turns=3)
         _generate(model, lambda: {name: value for name, value in _to_device(seen()).items() if name != "labels"})
     with case("vilt"):
         model = hf.ViltForQuestionAnswering(_tiny("vilt", **vit, num_labels=3, max_image_length=-1))
-        _learn(model, lambda: {**_tokens(), "pixel_values": _pictures(), "pixel_mask": torch.ones(2, 32, 32), "labels": torch.rand(2, 3)}, turns=3)
+        _learn(
+            model,
+            lambda: {
+                **_tokens(),
+                "pixel_values": _pictures(),
+                "pixel_mask": torch.ones(2, 32, 32),
+                "labels": torch.rand(2, 3),
+            },
+            turns=3,
+        )
     with case("git"):
-        config = hf.GitConfig(vision_config=_tiny("git_vision_model", **vit).to_dict(), **{k: v for k, v in SMALL.items() if k in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "max_position_embeddings", "pad_token_id", "bos_token_id", "eos_token_id")})
+        config = hf.GitConfig(
+            vision_config=_tiny("git_vision_model", **vit).to_dict(),
+            **{
+                k: v
+                for k, v in SMALL.items()
+                if k
+                in (
+                    "hidden_size",
+                    "num_hidden_layers",
+                    "num_attention_heads",
+                    "intermediate_size",
+                    "vocab_size",
+                    "max_position_embeddings",
+                    "pad_token_id",
+                    "bos_token_id",
+                    "eos_token_id",
+                )
+            },
+        )
         model = hf.GitForCausalLM(config)
         _learn(model, lambda: {**_language(), "pixel_values": _pictures()}, turns=3)
-        _generate(model, lambda: {"input_ids": torch.randint(3, 90, (2, 4), device=DEVICE), "pixel_values": _pictures().to(DEVICE)})
+        _generate(
+            model,
+            lambda: {"input_ids": torch.randint(3, 90, (2, 4), device=DEVICE), "pixel_values": _pictures().to(DEVICE)},
+        )
     with case("image captions"):
-        config = hf.VisionEncoderDecoderConfig.from_encoder_decoder_configs(_tiny("vit", **vit), _tiny("gpt2", is_decoder=True, add_cross_attention=True))
+        config = hf.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+            _tiny("vit", **vit), _tiny("gpt2", is_decoder=True, add_cross_attention=True)
+        )
         config.decoder_start_token_id, config.pad_token_id = 1, 0
         model = hf.VisionEncoderDecoderModel(config)
         _learn(model, lambda: {"pixel_values": _pictures(), "labels": torch.randint(3, 90, (2, 7))}, turns=3)
-        _generate(model, lambda: {"pixel_values": _pictures().to(DEVICE)}, decoder_start_token_id=1, pad_token_id=0, eos_token_id=2, num_beams=2)
+        _generate(
+            model,
+            lambda: {"pixel_values": _pictures().to(DEVICE)},
+            decoder_start_token_id=1,
+            pad_token_id=0,
+            eos_token_id=2,
+            num_beams=2,
+        )
     with case("clipseg"):
-        config = hf.CLIPSegConfig(text_config=_tiny("clipseg_text_model").to_dict(), vision_config=_tiny("clipseg_vision_model", **vit).to_dict(), projection_dim=32, extract_layers=[0, 1], reduce_dim=16, decoder_num_attention_heads=2, decoder_intermediate_size=32)
+        config = hf.CLIPSegConfig(
+            text_config=_tiny("clipseg_text_model").to_dict(),
+            vision_config=_tiny("clipseg_vision_model", **vit).to_dict(),
+            projection_dim=32,
+            extract_layers=[0, 1],
+            reduce_dim=16,
+            decoder_num_attention_heads=2,
+            decoder_intermediate_size=32,
+        )
         model = hf.CLIPSegForImageSegmentation(config)
         _learn(model, lambda: {**_tokens(), "pixel_values": _pictures(), "labels": torch.rand(2, 32, 32)}, turns=3)
     with case("sam"):
-        config = hf.SamConfig(vision_config=dict(hidden_size=16, output_channels=16, num_hidden_layers=2, num_attention_heads=2, image_size=64, patch_size=16, mlp_dim=32, window_size=2, global_attn_indexes=[1], num_pos_feats=8), prompt_encoder_config=dict(hidden_size=16, image_size=64, patch_size=16, mask_input_channels=4, image_embedding_size=4), mask_decoder_config=dict(hidden_size=16, mlp_dim=32, num_hidden_layers=1, num_attention_heads=2, iou_head_hidden_dim=16))
+        config = hf.SamConfig(
+            vision_config=dict(
+                hidden_size=16,
+                output_channels=16,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                image_size=64,
+                patch_size=16,
+                mlp_dim=32,
+                window_size=2,
+                global_attn_indexes=[1],
+                num_pos_feats=8,
+            ),
+            prompt_encoder_config=dict(
+                hidden_size=16, image_size=64, patch_size=16, mask_input_channels=4, image_embedding_size=4
+            ),
+            mask_decoder_config=dict(
+                hidden_size=16, mlp_dim=32, num_hidden_layers=1, num_attention_heads=2, iou_head_hidden_dim=16
+            ),
+        )
         model = hf.SamModel(config).to(DEVICE).eval()
         for _ in range(4):
             with step("prompt"), torch.no_grad():
-                found = model(pixel_values=torch.randn(1, 3, 64, 64, device=DEVICE), input_points=torch.rand(1, 1, 2, 2, device=DEVICE) * 64, input_labels=torch.ones(1, 1, 2, dtype=torch.long, device=DEVICE))
-                hf.SamImageProcessor(pad_size={"height": 64, "width": 64}).post_process_masks(found.pred_masks.cpu(), [[60, 50]], [[64, 54]])
+                found = model(
+                    pixel_values=torch.randn(1, 3, 64, 64, device=DEVICE),
+                    input_points=torch.rand(1, 1, 2, 2, device=DEVICE) * 64,
+                    input_labels=torch.ones(1, 1, 2, dtype=torch.long, device=DEVICE),
+                )
+                hf.SamImageProcessor(pad_size={"height": 64, "width": 64}).post_process_masks(
+                    found.pred_masks.cpu(), [[60, 50]], [[64, 54]]
+                )
 
 
 @workload
 def series_and_decisions():
     for kind, more in {"time_series_transformer": {}, "informer": {}, "autoformer": {"label_length": 4}}.items():
         with case(kind):
-            made = {"time_series_transformer": hf.TimeSeriesTransformerForPrediction, "informer": hf.InformerForPrediction, "autoformer": hf.AutoformerForPrediction}[kind]
-            config = _tiny(kind, prediction_length=4, context_length=8, lags_sequence=[1, 2], num_time_features=2, num_static_categorical_features=1, cardinality=[3], embedding_dimension=[2], **more)
+            made = {
+                "time_series_transformer": hf.TimeSeriesTransformerForPrediction,
+                "informer": hf.InformerForPrediction,
+                "autoformer": hf.AutoformerForPrediction,
+            }[kind]
+            config = _tiny(
+                kind,
+                prediction_length=4,
+                context_length=8,
+                lags_sequence=[1, 2],
+                num_time_features=2,
+                num_static_categorical_features=1,
+                cardinality=[3],
+                embedding_dimension=[2],
+                **more,
+            )
             model = made(config)
+
             def batch(future=True):
-                found = {"past_values": torch.rand(2, 10) * 5, "past_time_features": torch.rand(2, 10, 2), "past_observed_mask": torch.ones(2, 10), "static_categorical_features": torch.randint(0, 3, (2, 1)), "future_time_features": torch.rand(2, 4, 2)}
+                found = {
+                    "past_values": torch.rand(2, 10) * 5,
+                    "past_time_features": torch.rand(2, 10, 2),
+                    "past_observed_mask": torch.ones(2, 10),
+                    "static_categorical_features": torch.randint(0, 3, (2, 1)),
+                    "future_time_features": torch.rand(2, 4, 2),
+                }
                 return {**found, "future_values": torch.rand(2, 4) * 5} if future else found
+
             _learn(model, batch, turns=4)
             for _ in range(3):
                 one = _to_device(batch(False))
                 with step("generate"):
                     model.generate(**one)
     with case("patchtst"):
-        model = hf.PatchTSTForPrediction(_tiny("patchtst", num_input_channels=2, context_length=32, patch_length=8, patch_stride=8, prediction_length=4))
+        model = hf.PatchTSTForPrediction(
+            _tiny(
+                "patchtst", num_input_channels=2, context_length=32, patch_length=8, patch_stride=8, prediction_length=4
+            )
+        )
         _learn(model, lambda: {"past_values": torch.randn(2, 32, 2), "future_values": torch.randn(2, 4, 2)})
     with case("patchtst is trained beforehand"):
-        model = hf.PatchTSTForPretraining(_tiny("patchtst", num_input_channels=2, context_length=32, patch_length=8, patch_stride=8, do_mask_input=True))
+        model = hf.PatchTSTForPretraining(
+            _tiny(
+                "patchtst", num_input_channels=2, context_length=32, patch_length=8, patch_stride=8, do_mask_input=True
+            )
+        )
         _learn(model, lambda: {"past_values": torch.randn(2, 32, 2)})
     with case("patchtsmixer"):
-        model = hf.PatchTSMixerForPrediction(_tiny("patchtsmixer", num_input_channels=2, context_length=32, patch_length=8, patch_stride=8, prediction_length=4, d_model=16))
+        model = hf.PatchTSMixerForPrediction(
+            _tiny(
+                "patchtsmixer",
+                num_input_channels=2,
+                context_length=32,
+                patch_length=8,
+                patch_stride=8,
+                prediction_length=4,
+                d_model=16,
+            )
+        )
         _learn(model, lambda: {"past_values": torch.randn(2, 32, 2), "future_values": torch.randn(2, 4, 2)})
     with case("decision transformer"):
-        model = hf.DecisionTransformerModel(_tiny("decision_transformer", state_dim=5, act_dim=3, max_ep_len=20)).to(DEVICE)
+        model = hf.DecisionTransformerModel(_tiny("decision_transformer", state_dim=5, act_dim=3, max_ep_len=20)).to(
+            DEVICE
+        )
         for _ in range(5):
             with step("train"):
-                found = model(states=torch.randn(2, 6, 5, device=DEVICE), actions=torch.randn(2, 6, 3, device=DEVICE), rewards=torch.randn(2, 6, 1, device=DEVICE), returns_to_go=torch.randn(2, 6, 1, device=DEVICE), timesteps=torch.arange(6, device=DEVICE).repeat(2, 1), attention_mask=torch.ones(2, 6, device=DEVICE))
+                found = model(
+                    states=torch.randn(2, 6, 5, device=DEVICE),
+                    actions=torch.randn(2, 6, 3, device=DEVICE),
+                    rewards=torch.randn(2, 6, 1, device=DEVICE),
+                    returns_to_go=torch.randn(2, 6, 1, device=DEVICE),
+                    timesteps=torch.arange(6, device=DEVICE).repeat(2, 1),
+                    attention_mask=torch.ones(2, 6, device=DEVICE),
+                )
                 found.action_preds.pow(2).mean().backward()
     with case("timesfm"):
-        model = hf.TimesFmModelForPrediction(_tiny("timesfm", patch_length=8, context_length=32, horizon_length=8)).to(DEVICE).eval()
+        model = (
+            hf.TimesFmModelForPrediction(_tiny("timesfm", patch_length=8, context_length=32, horizon_length=8))
+            .to(DEVICE)
+            .eval()
+        )
         for turn in range(4):
             with step("predict"), torch.no_grad():
                 model(past_values=[torch.rand(20 + turn, device=DEVICE), torch.rand(30, device=DEVICE)], freq=[0, 0])
@@ -647,7 +1001,11 @@ class Sentences(torch.utils.data.Dataset):
 @workload
 def trainers():
     def classes():
-        return {"input_ids": torch.randint(3, 90, (1, 10)), "attention_mask": torch.ones(1, 10, dtype=torch.long), "labels": torch.randint(0, 3, (1,))}
+        return {
+            "input_ids": torch.randint(3, 90, (1, 10)),
+            "attention_mask": torch.ones(1, 10, dtype=torch.long),
+            "labels": torch.randint(0, 3, (1,)),
+        }
 
     def accuracy(prediction):
         return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
@@ -661,25 +1019,58 @@ def trainers():
     }.items():  # fmt: skip
         with case(name), tempfile.TemporaryDirectory() as folder:
             model = hf.AutoModelForSequenceClassification.from_config(_tiny("bert", num_labels=3))
-            arguments = hf.TrainingArguments(folder, per_device_train_batch_size=4, num_train_epochs=2, logging_steps=2, report_to=[], **{"save_strategy": "no", **options})
-            trainer = hf.Trainer(model, arguments, train_dataset=Sentences(classes), eval_dataset=Sentences(classes, 10), compute_metrics=accuracy)
+            arguments = hf.TrainingArguments(
+                folder,
+                per_device_train_batch_size=4,
+                num_train_epochs=2,
+                logging_steps=2,
+                report_to=[],
+                **{"save_strategy": "no", **options},
+            )
+            trainer = hf.Trainer(
+                model,
+                arguments,
+                train_dataset=Sentences(classes),
+                eval_dataset=Sentences(classes, 10),
+                compute_metrics=accuracy,
+            )
             trainer.train()
             trainer.evaluate()
             trainer.predict(Sentences(classes, 6))
     with case("sequence to sequence"), tempfile.TemporaryDirectory() as folder:
+
         def translation():
-            return {"input_ids": torch.randint(3, 90, (1, 8)), "attention_mask": torch.ones(1, 8, dtype=torch.long), "labels": torch.randint(3, 90, (1, 6))}
+            return {
+                "input_ids": torch.randint(3, 90, (1, 8)),
+                "attention_mask": torch.ones(1, 8, dtype=torch.long),
+                "labels": torch.randint(3, 90, (1, 6)),
+            }
 
         config = _tiny("t5")
         config.decoder_start_token_id = 1
         model = hf.AutoModelForSeq2SeqLM.from_config(config)
-        arguments = hf.Seq2SeqTrainingArguments(folder, per_device_train_batch_size=4, per_device_eval_batch_size=4, num_train_epochs=2, predict_with_generate=True, generation_max_length=6, report_to=[], save_strategy="no")
-        trainer = hf.Seq2SeqTrainer(model, arguments, train_dataset=Sentences(translation, 12), eval_dataset=Sentences(translation, 8))
+        arguments = hf.Seq2SeqTrainingArguments(
+            folder,
+            per_device_train_batch_size=4,
+            per_device_eval_batch_size=4,
+            num_train_epochs=2,
+            predict_with_generate=True,
+            generation_max_length=6,
+            report_to=[],
+            save_strategy="no",
+        )
+        trainer = hf.Seq2SeqTrainer(
+            model, arguments, train_dataset=Sentences(translation, 12), eval_dataset=Sentences(translation, 8)
+        )
         trainer.train()
         trainer.evaluate()
     with case("schedules"):
         net = torch.nn.Linear(4, 4).to(DEVICE)
-        for make in (hf.get_linear_schedule_with_warmup, hf.get_cosine_schedule_with_warmup, hf.get_polynomial_decay_schedule_with_warmup):
+        for make in (
+            hf.get_linear_schedule_with_warmup,
+            hf.get_cosine_schedule_with_warmup,
+            hf.get_polynomial_decay_schedule_with_warmup,
+        ):
             optimizer = hf.Adafactor(net.parameters(), lr=1e-3, relative_step=False, scale_parameter=True)
             schedule = make(optimizer, 2, 8)
             for _ in range(5):
