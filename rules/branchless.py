@@ -171,9 +171,9 @@ def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree:
     if test.func.attr != "any" or test.keywords:
         return None
     mask = test.args[0] if len(test.args) == 1 else test.func.value if not test.args else None
-    target = body.targets[0] if isinstance(body, ast.Assign) and len(body.targets) == 1 else None
-    if isinstance(body, ast.AugAssign):
-        target = body.target
+    if not isinstance(body, ast.Assign | ast.AugAssign):
+        return None
+    target = body.target if isinstance(body, ast.AugAssign) else body.targets[0] if len(body.targets) == 1 else None
     if mask is None or not isinstance(target, ast.Subscript) or ast.dump(target.slice) != ast.dump(mask):
         return None
     inner = start + offset(text, body.lineno, body.col_offset)
