@@ -102,8 +102,8 @@ def _without_move(function: FunctionFacts, transfer: Transfer, stays: str) -> tu
             edit = cut(function, head.start(1), end)
             return (edit,) if edit.text != "pass" else None
         return None
-    edit = _cut(function, transfer, stays)
-    return None if edit is None else (*_bare(function, transfer, edit), edit)
+    rest = _cut(function, transfer, stays)
+    return None if rest is None else (*_bare(function, transfer, rest), rest)
 
 
 def _renamed(function: FunctionFacts, transfer: Transfer) -> bool:
