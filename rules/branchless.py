@@ -179,7 +179,8 @@ def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree:
     inner = start + offset(text, body.lineno, body.col_offset)
     if function.file.spans.commented(start, inner):
         return None
-    plain = isinstance(body.value, ast.Constant | ast.Name | ast.UnaryOp)  # `x[mask]` waits as the branch does
+    given = getattr(body, "value", None)
+    plain = isinstance(given, ast.Constant | ast.Name | ast.UnaryOp)  # `x[mask]` waits as the branch does
     safety = Safety.UNSAFE if plain else Safety.DISPLAY
     return Fix("leave out the branch: an empty mask sets nothing", safety, (Edit(start, inner, ""),))
 
