@@ -197,6 +197,15 @@ def test_a_call_of_a_wrapper_that_others_called_before_is_not_refuted() -> None:
     assert only([wrapped], run(record(0, site(90, 5, 20), count=2, **elsewhere))).text == "the line did not run"
 
 
+def test_the_truth_of_a_conditional_expression_belongs_to_its_test() -> None:
+    """Its jump has the columns of the whole expression, here within that of another finding."""
+    around = finding("TL201", site(7, 1, 60))
+    test = finding("TL301", site(7, 20, 30))
+    copied = record(1, site(7, 1, 55), operation=COPY)
+    judged = judge([around, test], run(record(0, site(7, 2, 50)), copied, lines=(7,)))
+    assert {one.finding.code: one.count for one in judged.verdicts} == {"TL201": 100, "TL301": 100}
+
+
 def test_columns_within_f_strings_of_311_are_not_trusted() -> None:
     shown = finding("TL303", site(7, 5, 30))
     misplaced = record(0, site(7, 2, 4), D2H, COPY)
