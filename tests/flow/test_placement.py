@@ -292,11 +292,11 @@ def test_a_closure_sees_what_is_around_it(look: LookUp) -> None:
 @pytest.mark.parametrize(
     ("body", "tensor"),
     [
-        ("if isinstance(self.ratio, torch.Tensor):\n            pass\n        else:\n            seen = self.ratio", False),
+        ("if isinstance(self.ratio, torch.Tensor):\n            1\n        else: seen = self.ratio", False),
         ("seen = None if torch.is_tensor(self.ratio) else self.ratio", False),
         ("if isinstance(self.ratio, tuple):\n            seen = self.ratio", False),
         ("if isinstance(self.ratio, torch.Tensor):\n            seen = self.ratio", True),
-        ("if not isinstance(self.ratio, torch.Tensor):\n            self.ratio = x\n            seen = self.ratio", True),
+        ("if not isinstance(self.ratio, torch.Tensor):\n            self.ratio = x; seen = self.ratio", True),
         ("if not isinstance(other.ratio, torch.Tensor):\n            seen = self.ratio", True),
     ],
 )
