@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.values import BOOLEAN, CONTAINER, FROM_PARAMETER, HOST_VALUE, ON_DEVICE
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -21,6 +22,7 @@ _NAMES = frozenset({"shape", "dtype", "data", "ndim"})
 _MOST = 40  # uses to follow
 
 
+@once
 def serves_host(function: FunctionFacts, reg: Reg) -> bool:
     """True where whoever uses a register (an element of a tensor) is served by the host's copy of it: numbers, bounds,
     sizes, indices and texts are made of it, or it meets numbers alone."""

@@ -45,10 +45,9 @@ def other_uses(function: FunctionFacts, region: int, whole: str, edits: Iterable
     """True where an element of the tensor of this text is taken in the loop, by an index of the host, and not from the
     copy; asking for its shape takes nothing."""
     changed = {(edit.start, edit.end) for edit in edits}
-    for at in function.of(p.Subscript):
+    for at in function.within(region):
         made = function.code[at]
-        assert isinstance(made, p.Subscript)
-        if not function.inside(at, region) or not function.has_text(made.object):
+        if not isinstance(made, p.Subscript) or not function.has_text(made.object):
             continue
         if function.text(made.object) != whole or function.span(made.object) in changed:
             continue

@@ -47,8 +47,8 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if line is None:
         return None
     edits = {line}
-    for other in function.transfers:
-        if other.kind not in _KINDS or not function.inside(other.register, region):
+    for other in (one for at in function.within(region) for one in function.transfers_at(at)):
+        if other.kind not in _KINDS:
             continue
         one = _element(function, other)
         if one is None or function.text(one[0]) != whole or not _served(function, other, one[2]):

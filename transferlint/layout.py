@@ -130,7 +130,8 @@ def _touched(placed: _Placed, starts: Sequence[int]) -> list[int]:
     found = set()
     for edit, start, end in placed:
         last = end - 1 if edit.text.endswith(("\n", "\r")) else end
-        found |= {i for i in range(len(starts) - 1) if starts[i] <= max(last, start) and starts[i + 1] > start}
+        first = bisect.bisect_right(starts, start, 0, len(starts) - 1) - 1
+        found.update(range(first, bisect.bisect_right(starts, max(last, start), 0, len(starts) - 1)))
     return sorted(found)
 
 

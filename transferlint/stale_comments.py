@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from transferlint.model import Edit, Fix, Safety
 
+_OURS = re.compile(r"#\s*transferlint:\s*\S+")  # what it says to this linter is no prose; a reason may follow
 _SPEAKS = re.compile(
     r"\b(cpu|gpus?|cuda|xpu|mps|hosts?|devices?|\.?item|tolist|lists?|numpy|mov(e[sd]?|ing)|cop(y|ies|ied)|sync\w*|"
     r"transfer\w*|pin(s|ned|ning)?|uploads?|downloads?|waits?|waiting|blocking|async\w*)\b",
@@ -25,7 +26,7 @@ def without_stale_comments(text: str, comments: Sequence[tuple[int, int]], fix: 
     starts = [start for start, _ in comments]
     for edit in fix.edits:
         for start, end in _beside(text, comments, starts, edit):
-            if _SPEAKS.search(text[start:end]):
+            if _SPEAKS.search(_OURS.sub("", text[start:end])):
                 return dataclasses.replace(fix, safety=Safety.DISPLAY, title=f"{fix.title}, and see to the comment")
     return fix
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+import itertools
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,7 @@ def lines_of(text: str) -> list[str]:
 
 def starts_of(lines: Sequence[str]) -> list[int]:
     """The offsets at which lines begin, and where the last ends."""
-    found = [0]
-    for line in lines:
-        found.append(found[-1] + len(line))
-    return found
+    return [0, *itertools.accumulate(map(len, lines))]
 
 
 def parsed(text: str) -> ast.Module | None:

@@ -341,22 +341,3 @@ def test_a_sum_waits_once_on_the_simulated_accelerator() -> None:
     kept = losses[2].detach().clone()
     assert kept.device == losses.device
     assert kept.dtype == torch.tensor(losses[2].item(), dtype=losses.dtype, device=device).dtype
-
-
-def test_the_copies_of_one_fix_have_names_of_their_own() -> None:
-    text = HEAD + (
-        "class Rain(torch.nn.Module):\n"
-        "    def forward(self, image: torch.Tensor, sizes: dict[str, torch.Tensor]) -> torch.Tensor:\n"
-        "        for i in range(image.shape[0]):\n"
-        "            height = int(sizes['height'][i])\n"
-        "            width = int(sizes['width'][i])\n"
-        "            x = torch.linspace(start=0, end=height, steps=4).to(image.device)\n"
-        "            y = torch.linspace(start=0, end=width, steps=4).to(image.device)\n"
-        "            image = image + x + 2 * y\n"
-        "        return image\n\n\n"
-        "sizes = {'height': torch.arange(4), 'width': torch.arange(4) * 3}\n"
-        "image = Rain()(torch.zeros(4), sizes)\n"
-    )
-    made = fixed("TL201", text)
-    assert "sizes_on_host = sizes['height'].cpu()" in made
-    assert "sizes_on_host_2 = sizes['width'].cpu()" in made
