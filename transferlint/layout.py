@@ -127,7 +127,7 @@ def _applied(text: str, placed: _Placed) -> str:
 
 def _touched(placed: _Placed, starts: Sequence[int]) -> list[int]:
     """The indices of the lines that hold text of the edits, or from which they took some."""
-    found = set()
+    found: set[int] = set()
     for edit, start, end in placed:
         last = end - 1 if edit.text.endswith(("\n", "\r")) else end
         first = bisect.bisect_right(starts, start, 0, len(starts) - 1) - 1
