@@ -35,7 +35,8 @@ def added(function: FunctionFacts, reg: Reg, *arguments: str) -> Edit | None:
         lines = f",{newline}{indent}".join(("", *arguments)).removeprefix("," if comma else "")
         edit = Edit(len(inner), len(inner), lines + ("," if comma else ""))
     elif comma:
-        edit = Edit(len(inner), len(inner), f" {more},")
+        ends = gap.strip(" \t") or not gap  # `f(x, )` loses its comma, `f(x,)` keeps it
+        edit = Edit(len(inner), len(inner), f" {more},") if ends else Edit(len(inner), end - 1, f" {more}")
     else:
         edit = Edit(len(inner), len(inner) if "\n" in gap else end - 1, f", {more}")
     return edit if parses(f"{text[start : edit.start]}{edit.text}{text[edit.end : end]}") else None

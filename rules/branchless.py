@@ -171,15 +171,18 @@ def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree:
     if test.func.attr != "any" or test.keywords:
         return None
     mask = test.args[0] if len(test.args) == 1 else test.func.value if not test.args else None
-    target = body.targets[0] if isinstance(body, ast.Assign) and len(body.targets) == 1 else None
-    if isinstance(body, ast.AugAssign):
-        target = body.target
+    if not isinstance(body, ast.Assign | ast.AugAssign):
+        return None
+    target = body.target if isinstance(body, ast.AugAssign) else body.targets[0] if len(body.targets) == 1 else None
     if mask is None or not isinstance(target, ast.Subscript) or ast.dump(target.slice) != ast.dump(mask):
         return None
     inner = start + offset(text, body.lineno, body.col_offset)
     if function.file.spans.commented(start, inner):
         return None
-    return Fix("leave out the branch: an empty mask sets nothing", Safety.UNSAFE, (Edit(start, inner, ""),))
+    given = getattr(body, "value", None)
+    plain = isinstance(given, ast.Constant | ast.Name | ast.UnaryOp)  # `x[mask]` waits as the branch does
+    safety = Safety.UNSAFE if plain else Safety.DISPLAY
+    return Fix("leave out the branch: an empty mask sets nothing", safety, (Edit(start, inner, ""),))
 
 
 def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:

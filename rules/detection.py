@@ -21,7 +21,7 @@ from transferlint.flow.values import (
     UNKNOWN,
 )
 from transferlint.knowledge import roles
-from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix, Level
+from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix, Level, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -29,6 +29,7 @@ from .alike import alike
 
 _CALLS = 4  # how far up the calls
 _NEAR = 8  # lines between transfers that one change serves
+_BESIDE = 2  # lines between transfers that look alike only if they are changed alike
 _MOVES = frozenset({MOVE, DOWNLOAD})
 Found = tuple[FunctionFacts, Transfer]
 Kin = Callable[[FunctionFacts, Transfer], str]
@@ -159,18 +160,23 @@ def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ..
 
 def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | None]) -> Fix | None:
     """One fix of several transfers, given each one's own, which is right without the others: the edits of the safest
-    that do not touch one another. The title says what remains to be done, by a less safe fix or by hand. None where
-    none has one."""
+    that do not touch one another, nor bind the same new variable. The title says what remains to be done, by a less
+    safe fix or by hand. None where none has one."""
     best = max((fix.safety for fix in fixes if fix is not None), default=None)
     edits: set[Edit] = set()
     placed: list[tuple[int, int, str]] = []
     fixed: list[Transfer] = []
+    bound: list[Edit] = []
     title = ""
     for transfer, fix in zip(group, fixes, strict=True):
         if fix is None or fix.safety != best:
             continue
         if not edits.issuperset(fix.edits) and any(_clashes(edit, placed) for edit in fix.edits):
             continue
+        binding = [edit for edit in fix.edits if edit.binds()]
+        if any(one.takes_names_of(other) for one in binding for other in bound):
+            continue
+        bound += binding
         for edit in set(fix.edits) - edits:
             bisect.insort(placed, (edit.start, edit.end, edit.text))
         title = title or fix.title
@@ -180,8 +186,20 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
         return None
     kept = set(map(id, fixed))
     left = [transfer for transfer in group if id(transfer) not in kept]
+    if best is Safety.UNSAFE and any(_side_by_side(function, one, two) for one in left for two in fixed):
+        best = Safety.DISPLAY  # half a change
     title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
     return Fix(title, best, in_order(edits))
+
+
+def _side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
+    """True for transfers that a reader sees at one look: in the same turn of a
+    loop, or a few lines apart."""
+    around = function.loops(one.register)
+    if around and around == function.loops(other.register):
+        return True
+    first, second = sorted((function.site(one.register), function.site(other.register)), key=lambda site: site.line)
+    return second.line - first.end_line <= _BESIDE
 
 
 def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix: Fix) -> Fix:

@@ -30,7 +30,7 @@ def extreme(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if len(made.args) == 1:
         new, safety = _of_all(function, made.args[0], name, torch)
     elif len(made.args) == 2:
-        new, safety = _of_two(function, made, name, torch)
+        new, safety = _of_two(function, reg, name, torch)
     else:
         new, safety = "", Safety.DISPLAY
     if not new or ("torch" not in new.partition("(")[0] and imports) or "#" in function.text(reg):
@@ -59,8 +59,10 @@ def _of_all(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[s
     return "", Safety.DISPLAY
 
 
-def _of_two(function: FunctionFacts, made: p.Call, name: str, torch: str) -> tuple[str, Safety]:
+def _of_two(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[str, Safety]:
     """Of a tensor and a number, or of two tensors."""
+    made = function.code[reg]
+    assert isinstance(made, p.Call)
     tensors = [r for r in made.args if function.values[r].is_a(TENSOR) and function.values[r].places & ON_DEVICE]
     if not tensors or not torch:
         return "", Safety.DISPLAY
@@ -73,5 +75,21 @@ def _of_two(function: FunctionFacts, made: p.Call, name: str, torch: str) -> tup
     number = next(r for r in made.args if r not in tensors)
     bound = "min" if name == "max" else "max"
     sure = function.values[number].is_a(HOST_VALUE) and not function.values[number].reads
+    sure &= _computed_with(function, reg) and not any(called(function, r) in _NAMES for r in made.args)
     ordered = (texts[made.args.index(tensors[0])], f"{bound}={texts[made.args.index(number)]}")
     return f"{torch}.clamp({', '.join(ordered)})", Safety.UNSAFE if sure else Safety.DISPLAY
+
+
+def _computed_with(function: FunctionFacts, reg: Reg, depth: int = 4) -> bool:
+    """True where a tensor serves as well as a number: it is computed with, or given back; what a call is given may have
+    to be a number."""
+    for user in function.users(reg):
+        made = function.code[user]
+        if isinstance(made, p.Binary | p.Unary | p.Return):
+            continue
+        if not isinstance(made, p.Store) or depth == 0:
+            return False
+        loads = function.loads(made.slot)
+        if not loads or not all(_computed_with(function, load, depth - 1) for load in loads):
+            return False
+    return True

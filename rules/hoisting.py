@@ -169,10 +169,9 @@ def _proven(function: FunctionFacts, reg: Reg, region: int) -> bool:
 def _turned(function: FunctionFacts, region: int) -> Iterator[Reg]:
     """The registers of a loop, and those of what it goes over."""
     first = len(function.code)
-    for reg in range(len(function.code)):
-        if function.inside(reg, region):
-            first = min(first, reg)
-            yield reg
+    for reg in function.within(region):
+        first = min(first, reg)
+        yield reg
     test = function.function.regions[region].test
     if test is not None and test < first:
         yield from range(min(function.expression(test)), first)
@@ -221,7 +220,7 @@ def _runs_before(function: FunctionFacts, reg: Reg, region: int) -> bool:
     while at > 0:
         around.add(at)
         at = regions[at].parent
-    first = next((r for r in range(len(function.code)) if function.inside(r, region)), 0)
+    first = next(iter(function.within(region)), 0)
     return reg < first and function.region(reg) in around
 
 

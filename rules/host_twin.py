@@ -63,7 +63,8 @@ def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -
     elif any(move.register < store < transfer.register for slot in slots for store in function.stores(slot)):
         return None
     edits += [Edit(*function.span(r), text) for r in loads]
-    return Fix(_TITLE, Safety.UNSAFE, tuple(edits))
+    copied = transfer.api.startswith((".cpu", ".to("))  # the copy stays, of what is there
+    return Fix(_TITLE, Safety.DISPLAY if copied else Safety.UNSAFE, tuple(edits))
 
 
 def _writes(function: FunctionFacts, reg: Reg, slot: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.values import BOOLEAN, CONTAINER, FROM_PARAMETER, HOST_VALUE, ON_DEVICE
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -21,6 +22,7 @@ _NAMES = frozenset({"shape", "dtype", "data", "ndim"})
 _MOST = 40  # uses to follow
 
 
+@once
 def serves_host(function: FunctionFacts, reg: Reg) -> bool:
     """True where whoever uses a register (an element of a tensor) is served by the host's copy of it: numbers, bounds,
     sizes, indices and texts are made of it, or it meets numbers alone."""
@@ -94,7 +96,13 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
 
 def maybe_on_host(function: FunctionFacts, reg: Reg) -> bool:
     """True for what a function that is no module's gets from its caller: it may be on the host, where another copy to
-    the host is but noise."""
+    the host is but noise; and for an entry of a mapping that is given, of which no annotation says whether it is a
+    tensor."""
+    made = function.code[reg]
+    if isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
+        key = function.code[made.index]
+        if isinstance(key, p.Const) and isinstance(key.value, str) and function.values[reg].flags & FROM_PARAMETER:
+            return True
     info = function.file.placement.class_of(function.function)
     return bool(function.values[reg].flags & FROM_PARAMETER) and (info is None or not info.module)
 

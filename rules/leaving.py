@@ -5,18 +5,20 @@ from __future__ import annotations
 import dataclasses
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
 from transferlint.flow.values import CONTAINER, HOST, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
+from transferlint.syntax.program import Reg, Slot
 
 from .chains import called, method
 from .collecting import bare, collected, kept
 from .detection import remaining, together
 from .host_numbers import for_host
 from .host_uses import leaves_process
+from .left_over import waits_as_well
 from .padding import padded
 from .reading_ahead import ahead
 from .rebuilding import restacked
@@ -54,12 +56,17 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     return Fix(f"keep it on the device, and {word} it once where the host needs it", Safety.DISPLAY, ordered)
 
 
+def shown(fix: Fix | None) -> Fix | None:
+    """A fix that leaves something of what its finding speaks of: for a person to look at."""
+    return None if fix is None else dataclasses.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
+
+
 def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is collected for all reads of a group; only shown where others of them still make every step wait."""
     fixes = [collected(function, one) for one in group]
     fix = together(function, group, fixes)
-    if fix is not None and any(one is None for one in fixes):
-        return dataclasses.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
+    if fix is not None and (any(one is None for one in fixes) or waits_as_well(function, group)):
+        return shown(fix)
     return fix
 
 
@@ -91,13 +98,17 @@ def left(function: FunctionFacts, transfer: Transfer) -> Edit | None:
 def _returned(function: FunctionFacts, reg: Reg) -> bool:
     """True for what a function returns, by a variable or as a part too."""
     slots = {one.slot for user in function.users(reg) if isinstance(one := function.code[user], p.Store)}
-    for made in function.code:
-        if isinstance(made, p.Return) and made.value is not None:
-            for at in function.expression(made.value):
-                load = function.code[at]
-                if at == reg or (isinstance(load, p.Load) and load.slot in slots):
-                    return True
-    return False
+    registers, variables = _given_back(function)
+    return reg in registers or not slots.isdisjoint(variables)
+
+
+@once
+def _given_back(function: FunctionFacts) -> tuple[frozenset[Reg], frozenset[Slot]]:
+    """The registers of what a function returns and of its parts, and the variables that are read in them."""
+    given = [made.value for at in function.of(p.Return) if isinstance(made := function.code[at], p.Return)]
+    registers = frozenset(at for value in given if value is not None for at in function.expression(value))
+    loads = (function.code[at] for at in registers)
+    return registers, frozenset(load.slot for load in loads if isinstance(load, p.Load))
 
 
 def _taken(function: FunctionFacts, reg: Reg) -> bool:

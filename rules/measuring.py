@@ -165,14 +165,24 @@ def needed_by_host(function: FunctionFacts, reg: Reg) -> bool:
     """True where the host may need a wait: its function reads a clock, the time between events (which raises before
     both have happened) or the memory in use, or it begins copies that nobody waits for; or an attribute of an object
     is waited for, of which other functions of the file ask the time."""
-    named = {made.name for made in function.code if isinstance(made, p.Attr | p.Outer)}
-    if any(_TIMERS.match(name) or _NEEDS_WAIT.match(name) or _COPIES.search(name) for name in named):
-        return True
-    if any(key == "non_blocking" for made in function.code if isinstance(made, p.Call) for key, _ in made.keywords):
+    if _measures(function):
         return True
     waited = receiver(function, reg) if not called(function, reg) else None
     if waited is None or isinstance(function.code[origin(function, waited)], p.Call):
         return False
-    return any(
-        isinstance(made, p.Attr) and made.name == "elapsed_time" for one in function.file.functions for made in one.code
-    )
+    return any(_asks_the_time(one) for one in function.file.functions)
+
+
+@once
+def _measures(function: FunctionFacts) -> bool:
+    """True for a function that reads a clock or the memory in use, or begins copies that nobody waits for."""
+    named = {made.name for made in function.code if isinstance(made, p.Attr | p.Outer)}
+    if any(_TIMERS.match(name) or _NEEDS_WAIT.match(name) or _COPIES.search(name) for name in named):
+        return True
+    return any(key == "non_blocking" for made in function.code if isinstance(made, p.Call) for key, _ in made.keywords)
+
+
+@once
+def _asks_the_time(function: FunctionFacts) -> bool:
+    """True for a function that asks for the time between events."""
+    return any(isinstance(made, p.Attr) and made.name == "elapsed_time" for made in function.code)

@@ -15,6 +15,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, captured, method, origin, receiver
 from .host_uses import maybe_on_host, serves_host
 from .importing import torch_name
+from .left_over import other_elements, other_loops, other_uses
 from .rebuilding import rows
 from .rewriting import after, before_comprehension, before_loop, fresh, operand, switched
 
@@ -46,8 +47,8 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if line is None:
         return None
     edits = {line}
-    for other in function.transfers:
-        if other.kind not in _KINDS or not function.inside(other.register, region):
+    for other in (one for at in function.within(region) for one in function.transfers_at(at)):
+        if other.kind not in _KINDS:
             continue
         one = _element(function, other)
         if one is None or function.text(one[0]) != whole or not _served(function, other, one[2]):
@@ -60,6 +61,7 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, found[0])
     doubtful |= transfer.kind == NUMBER and _one_of_several(function, transfer)
+    doubtful |= other_uses(function, region, whole, edits)
     if doubtful or not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
         safety = Safety.DISPLAY
     return Fix(_title(safety), safety, ordered)
@@ -209,9 +211,8 @@ def _steady(function: FunctionFacts, region: int, whole: Reg) -> bool:
     text = function.text(whole)
     names = {one.name for r in function.expression(whole) if isinstance(one := function.code[r], p.Attr)}
     slots = {one.slot for r in function.expression(whole) if isinstance(one := function.code[r], p.Load)}
-    for reg, made in enumerate(function.code):
-        if not function.inside(reg, region):
-            continue
+    for reg in function.within(region):
+        made = function.code[reg]
         if isinstance(made, p.Store | p.Delete) and made.slot in slots:
             return False
         if isinstance(made, p.SetAttr) and made.name in names:
@@ -259,6 +260,8 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, source)
     safety = Safety.UNSAFE if value.is_a(TENSOR) and not doubtful else Safety.DISPLAY
     region = function.loops(stores[0])[0]
+    if other_elements(function, region, {made.slot}) or other_loops(function, region, source):
+        safety = Safety.DISPLAY
     if isinstance(function.code[source], p.Call):
         if method(function, source) in _COPIES:
             return None

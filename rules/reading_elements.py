@@ -14,6 +14,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, receiver
 from .host_uses import maybe_on_host
+from .left_over import by_device, other_elements, other_loops, other_uses
 from .rewriting import before_loop, fresh, operand, switched
 
 _TITLE = "copy the whole to the host once, before the loop"
@@ -44,6 +45,8 @@ def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Tr
     if not all(_on_host(function, r, user) for r in loads for user in function.users(r)):
         return None
     known = function.values[tensor].is_a(TENSOR) and not maybe_on_host(function, tensor)
+    known = known and len(slots) == 1  # of several tensors each would have to be copied
+    known = known and not (other_elements(function, region, slots) or other_loops(function, region, tensor))
     safety = Safety.UNSAFE if known else Safety.DISPLAY
     start, end = function.file.spans.outer(function.function.nodes[tensor])
     bare = isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript | p.Call)
@@ -117,10 +120,14 @@ def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Tran
             assert isinstance(made, p.Subscript)
             edits.add(Edit(*function.span(made.object), name))
             safety = min(safety, _meets(function, transfer.subject, reg))
+            if by_device(function, made.index):
+                safety = Safety.DISPLAY
         if not taken:
             safety = min(safety, Safety.DISPLAY)
     if len(edits) == 1:
         return None
+    if other_uses(function, at, whole, edits):
+        safety = Safety.DISPLAY
     return Fix(_TITLE, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
 
 

@@ -28,9 +28,11 @@ from transferlint.syntax.program import Reg
 
 from . import proven
 from .arguments import added
-from .bindings import api
+from .bindings import api, around
 from .chains import called, captured
 from .creating import MAKERS, added_device, binds, exact, integer, named, names_place, outer, quiet
+from .rewriting import cut
+from .rewriting import outer as outer_span
 from .widths import FRACTIONS, target_type
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
@@ -63,7 +65,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     made, safety, variable = way
     device, dtype = target
-    if variable and not _known_before(function, move, made):
+    if variable and not (_known_before(function, move, made) and _always_moved(function, transfer.register, made)):
         return None
     created = _created(function, made, device, dtype if made == transfer.subject else "")
     if created is None:
@@ -73,22 +75,58 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         safety = min(safety, Safety.UNSAFE)
     if dtype and not cast and not _counts(function, made) and not _to_fractions(function, move):
         safety = min(safety, Safety.UNSAFE)
-    if not variable or cast or dtype or _only_moved(function, transfer):
-        cut = _cut(function, transfer, f".to({dtype})" if dtype and not cast else "")
-        if cut is None:
-            return None
-        edits = (*edits, cut)
-    return Fix("make it on the device", min(safety, makes), edits)
+    rest = _without_move(function, transfer, f".to({dtype})" if dtype and not cast else "")
+    if rest is None:
+        return None
+    if _renamed(function, transfer):
+        makes = Safety.DISPLAY
+    return Fix("make it on the device", min(safety, makes), (*edits, *rest))
 
 
-def _only_moved(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a variable that is moved where it is used, and not bound again: `f(x.to(d))`, and not `x = x.to(d)`,
-    which may stay."""
+def _always_moved(function: FunctionFacts, moved: Reg, made: Reg) -> bool:
+    """True where what is made is moved in any case: no condition stands before the move alone."""
+    return function.region(moved) in around(function, made)
+
+
+def _without_move(function: FunctionFacts, transfer: Transfer, stays: str) -> tuple[Edit, ...] | None:
+    """The edits that take the move away: the whole statement where it is `x = x.to(d)`."""
     assert transfer.subject is not None
-    made = function.code[transfer.subject]
+    moved, users = function.code[transfer.subject], function.users(transfer.register)
+    bound = function.code[users[0]] if len(users) == 1 else None
+    if not stays and isinstance(moved, p.Load) and isinstance(bound, p.Store) and bound.slot == moved.slot:
+        text = function.file.text
+        name = function.function.slot_names[moved.slot]
+        start, end = outer_span(function, transfer.register)
+        head = re.search(rf"(?:^|(?<=[\r\n]))[ \t]*({re.escape(name)}[ \t]*=[ \t]*)$", text[:start])
+        if head is not None and not function.file.spans.commented(head.start(1), end):
+            edit = cut(function, head.start(1), end)
+            return (edit,) if edit.text != "pass" else None
+        return None
+    gone = _cut(function, transfer, stays)
+    return None if gone is None else (*_bare(function, transfer, gone), gone)
+
+
+def _renamed(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for `y = x.to(d)`, of which `y = x` would be left."""
+    assert transfer.subject is not None
+    moved = function.code[transfer.subject]
     users = [function.code[r] for r in function.users(transfer.register)]
-    bound = any(isinstance(one, p.Store | p.SetAttr | p.SetItem | p.StoreOuter) for one in users)
-    return isinstance(made, p.Load) and not bound
+    return isinstance(moved, p.Load) and any(isinstance(one, p.Store) and one.slot != moved.slot for one in users)
+
+
+def _bare(function: FunctionFacts, transfer: Transfer, edit: Edit) -> tuple[Edit, ...]:
+    """The edits that take away the parentheses that were there for the sake of the move: `x = (a * b).to(d)`."""
+    assert transfer.subject is not None
+    text = function.file.text
+    start, end = function.span(transfer.subject)
+    begin, stop = function.file.spans.outer(function.function.nodes[transfer.subject])
+    if edit.text or stop != edit.start or (text[begin:start], text[end:stop]) != ("(", ")"):
+        return ()
+    alone = re.search(r"(?:[^=!<>]=|[(,]|\breturn)[ \t]*\Z", text[:begin])
+    follows = re.match(r"[ \t]*(?:[,)#\r\n]|\Z)", text[edit.end :])
+    if alone is None or follows is None or re.search(r"[\r\n]|:=|\byield\b", text[start:end]):
+        return ()
+    return (Edit(begin, start, ""), Edit(end, stop, ""))
 
 
 def _to_fractions(function: FunctionFacts, move: p.Call) -> bool:
@@ -319,13 +357,19 @@ def _maker(function: FunctionFacts, given: list[Reg]) -> tuple[str, Safety]:
     items = function.code[made.left] if isinstance(made, p.Binary) and made.operator == "*" else made
     listed = isinstance(items, p.Sequence | p.Collect) or (value.kinds and not value.kinds & ~(CONTAINER | ARRAY))
     if listed and len(given) == 1:
-        return "tensor", Safety.UNSAFE
+        known = not isinstance(items, p.Sequence) or not any(_maybe_tensor(function, r) for r in items.items)
+        return "tensor", Safety.UNSAFE if known else Safety.DISPLAY
     if len(given) > 1 or integer(function, given[0]):
         sizes = not any(function.values[r].kinds & (TENSOR | ARRAY | CONTAINER) for r in given)
         return ("empty" if sizes else "", Safety.UNSAFE)
     if value.kinds & (TENSOR | HOST_VALUE) and not value.kinds & UNKNOWN:
         return "", Safety.SAFE
     return "tensor", Safety.DISPLAY
+
+
+def _maybe_tensor(function: FunctionFacts, reg: Reg) -> bool:
+    """True for an element of a list that may be a tensor, which `torch.tensor` reads to the host."""
+    return bool(function.values[reg].kinds & TENSOR) or isinstance(function.code[reg], p.Subscript)
 
 
 def _cut(function: FunctionFacts, transfer: Transfer, stays: str) -> Edit | None:

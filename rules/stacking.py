@@ -112,7 +112,7 @@ def _comprehension(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     torch, imports = torch_name(function, transfer.register)
     if loop.test is None or not isinstance(subject, p.Load) or not torch:
         return None
-    inner = [r for r in range(len(function.code)) if function.inside(r, loops[0])]
+    inner = function.within(loops[0])
     if any(isinstance(function.code[r], p.Test) for r in inner) or function.region(transfer.register) != loops[0]:
         return None
     over = function.code[origin(function, loop.test)]

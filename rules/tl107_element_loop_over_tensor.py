@@ -34,8 +34,8 @@ Fix safety
 ----------
 Unsafe: the whole is copied before the loop, `x_on_host = x.cpu()`, and its elements are read from there. The loop must
 not change the tensor under another name, and what it computes with an element it computes on the host. Only shown where
-other values of the device meet the elements, or where what the loop calls may change the tensor. Whether the loop is
-better vectorised is for a person to say.
+other values of the device meet the elements, where other reads would stay, or where what the loop calls may change the
+tensor. Whether the loop is better vectorised is for a person to say.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _indexed(function: FunctionFacts, subject: Reg, region: int) -> Reg | None:
         if not (whole.is_a(TENSOR) and whole.places & ON_DEVICE) or not _counts(function, made.index, slots):
             continue
         named = path(function, made.object)
-        inside = [r for r in range(len(function.code)) if function.inside(r, region)]
+        inside = function.within(region)
         if named is not None and not Writes(function, inside).changed(named):
             return made.object
     return None

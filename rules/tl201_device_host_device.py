@@ -45,7 +45,7 @@ from transferlint.rule import Example, Rule
 
 from .detection import brief, clusters, others, sure, together
 from .detours import detour
-from .leaving import offered
+from .leaving import offered, shown
 from .round_trips import READS, bounces, came_back, returns, trips
 
 
@@ -67,7 +67,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *_read_again(function, group),
             ),
             sure(function, first),
-            together(function, group, [detour(function, t) for t in group]) or offered(function, group),
+            together(function, group, [detour(function, t) for t in group]) or shown(offered(function, group)),
         )
 
 

@@ -162,9 +162,16 @@ def _in_vain(function: FunctionFacts, reg: Reg) -> bool:
     had a reason."""
     around = function.function.regions[function.region(reg)]
     plain = around.kind in ("for", "while", "body", "with") or (around.kind == "else" and around.implied)
+    plain = plain and not _of_memory(function, reg)
     site = function.site(reg)
     beside = {function.file.line(start) for start, _ in function.file.spans.comments()}
     return plain and function.warmth(reg).seen and beside.isdisjoint({site.line - 1, site.line})
+
+
+def _of_memory(function: FunctionFacts, reg: Reg) -> bool:
+    """True where what follows asks for the memory in use: a measurement, whose author wants the work to be over."""
+    following = function.code[reg : reg + _NEAR]
+    return any("memory" in made.name for made in following if isinstance(made, p.Attr | p.Outer))
 
 
 def _kind(function: FunctionFacts, reg: Reg) -> str:

@@ -34,10 +34,10 @@ them then happen on the device. Unsafe where the place may be something else (`.
 does not), for parts of what is made (a move packs them), for random tensors (the device has another generator), for
 ranges of fractions and arithmetic (it may round otherwise), for what requires a gradient (it becomes the leaf itself),
 for a tensor that is kept in a variable before it is moved (who reads the variable in between reads the device; the move
-then does nothing), and for the old constructors: `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long,
-device=d)`, which refuses what it cannot convert and, for `torch.Tensor`, does not follow the default dtype. Only shown
-where the argument of such a constructor may be a size as well as data. No fix where the result could not be the same:
-pinned memory, `out=`, a generator.
+goes, and where another variable gets its result the edit is only shown), and for the old constructors:
+`torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
+and, for `torch.Tensor`, does not follow the default dtype. Only shown where the argument of such a constructor may be
+a size as well as data. No fix where the result could not be the same: pinned memory, `out=`, a generator.
 """
 
 from __future__ import annotations

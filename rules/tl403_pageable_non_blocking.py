@@ -33,7 +33,7 @@ What is pinned, or may be, is not reported.
 Fix safety
 ----------
 Unsafe: pinned memory is taken from the machine, and a loader that pins starts a thread for it. The loader is given
-`pin_memory=True`; a tensor gets `.pin_memory()` before the move, which raises where there is no device.
+`pin_memory=True`. `.pin_memory()` of a tensor is only shown: it copies too, and raises where there is no device.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     ):
         return None
     end = function.file.spans.outer(function.function.nodes[transfer.subject])[1]
-    return Fix("pin the source", Safety.UNSAFE, (Edit(end, end, ".pin_memory()"),))
+    return Fix("pin the source", Safety.DISPLAY, (Edit(end, end, ".pin_memory()"),))
 
 
 RULE = Rule(

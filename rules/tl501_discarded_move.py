@@ -39,8 +39,9 @@ from transferlint.flow.values import TENSOR
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
-from .chains import method, receiver
+from .chains import captured, method, receiver
 from .detection import brief, each
 from .rewriting import remove
 
@@ -76,7 +77,21 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(function.code[transfer.subject], p.Load | p.Attr):
         return _removed(function, transfer)
     start, _ = function.span(transfer.register)
-    return Fix("assign the moved tensor", Safety.UNSAFE, (Edit(start, start, f"{function.text(transfer.subject)} = "),))
+    safety = Safety.UNSAFE if _used_later(function, transfer.subject, transfer.register) else Safety.DISPLAY
+    return Fix("assign the moved tensor", safety, (Edit(start, start, f"{function.text(transfer.subject)} = "),))
+
+
+def _used_later(function: FunctionFacts, subject: Reg, reg: Reg) -> bool:
+    """True where somebody may read what the moved tensor would be assigned to."""
+    made = function.code[subject]
+    if not isinstance(made, p.Load) or captured(function, made.slot) or function.function.kind in ("module", "class"):
+        return True
+    loops = function.loops(reg)
+    bound = function.stores(made.slot)
+    again = [load for load in function.loads(made.slot) if load > reg]
+    if again or not loops:
+        return bool(again)
+    return not any(function.inside(store, loops[0]) for store in bound)
 
 
 def _removed(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -61,7 +61,17 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if maker == "full" and made.keywords and not text[line:start].strip() and after is not None:
         content = content.replace(f"{shape}, ", f"{shape},{newline(function)}{text[line:start]}", 1)
     edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + maker), Edit(start, end, content))
+    if safety is Safety.UNSAFE and shape == "()" and _seldom(function, transfer.register):
+        safety = Safety.DISPLAY  # it reads no better, and is hardly run
     return Fix(_TITLE, safety, edits)
+
+
+def _seldom(function: FunctionFacts, reg: Reg) -> bool:
+    """True under a condition of the function, and in code of which nothing says that it is hot."""
+    if not function.warmth(reg).hot:
+        return True
+    around = function.function.regions[function.region(reg)]
+    return around.kind in ("then", "else") and around.test is not None and not around.implied
 
 
 def _typed(function: FunctionFacts, key: str, reg: Reg) -> bool:

@@ -85,6 +85,7 @@ _CLAIMS: Mapping[str, Claim] = types.MappingProxyType(
         "TL503": Claim(_READ, manner="unsynchronized"),
     }
 )
+_WITHIN = "made here, in "
 _NO_TRANSFER = ("TL0", "TL502", "TL504")  # about the linter itself, and about operations that raise
 
 
@@ -104,3 +105,8 @@ def sites_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
 def ends_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
     """The other ends of a round trip."""
     return tuple(link.site for link in finding.evidence if link.message in claim.ends)
+
+
+def made_within(finding: FoundFinding) -> tuple[Site, ...]:
+    """Where a function makes the transfer that its call, the finding's site, is reported for."""
+    return tuple(link.site for link in finding.evidence if link.message.startswith(_WITHIN))

@@ -81,7 +81,10 @@ def _choose(
     if site.column:
         inside = [number for number in near if any(within(site, place) for place in places[number])]
         if inside:
-            return inside
+            # A jump of a conditional expression has the columns of all of it: its test, with a finding, lies within.
+            held = [n for n in near if n not in inside and any(within(place, site) for place in places[n])]
+            about = [number for number in held if _operation(findings[number]) == operation]
+            return inside if any(_operation(findings[n]) == operation for n in inside) else about or inside
         crossing = [number for number in near if any(covers(site, place) for place in places[number])]
         if crossing or columns:
             return crossing

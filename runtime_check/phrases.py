@@ -11,6 +11,7 @@ from runtime_check.reports import units
 from transferlint.model import Direction
 
 REACH = "run something that reaches it"
+ALONE = "run something in which this call comes before the others"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

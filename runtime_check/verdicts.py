@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from runtime_check import phrases
-from runtime_check.claims import Claim, claim_of, ends_of, sites_of
+from runtime_check.claims import Claim, claim_of, ends_of, made_within, sites_of
 from runtime_check.findings import FindingsError, FoundFinding, read_findings
 from runtime_check.joining import RealPaths, covers, join
 from runtime_check.misses import Missed, missed
@@ -186,6 +186,10 @@ def _without_records(
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
     if not any(_ran(site.path, site.line, site.end_line, ran) for site in sites_of(finding, claim)):
         return Verdict(VerdictKind.NOT_REACHED, finding, "the line did not run", phrases.REACH)
+    if others := _of_some_caller(finding, claim, run):
+        often = phrases.times(others)
+        text = f"the line ran; what it calls crossed {often}, but by which call is known of the first alone"
+        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.ALONE)
     there = _no_ops(finding, run)
     times = phrases.times(sum(record.count for record in there))
     text = f"it ran {times}, and the value was there already" if there else "the line ran and nothing crossed"
@@ -228,6 +232,17 @@ def _other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:
         for record in (run.sites if claim and ends else ())
         if claim and record.direction is claim.back and any(covers(real.of(record.site), end) for end in ends)
     ]
+
+
+def _of_some_caller(finding: FoundFinding, claim: Claim, run: Run) -> int:
+    """How often what a finding's call is reported for crossed, where not all the callers are known: a record keeps the
+    chain of its first event."""
+    places, real = made_within(finding), RealPaths()
+    return sum(
+        record.count
+        for record in (run.sites if places else ())
+        if record.count > 1 and claim.bears_out(record) and any(covers(real.of(record.site), one) for one in places)
+    )
 
 
 def _no_ops(finding: FoundFinding, run: Run) -> tuple[SiteRecord, ...]:

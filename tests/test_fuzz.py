@@ -21,7 +21,7 @@ from fuzz.soup import soup
 
 ROOT = Path(__file__).parents[1]
 MET = sorted((ROOT / "tests" / "fuzz" / "met").glob("*.py"))
-ROUNDS = {"mutants": 60, "projects": 6, "options": 40, "tensors": 25}
+ROUNDS = {"soup": 40, "mutants": 60, "projects": 6, "options": 40, "tensors": 25}
 
 
 @pytest.mark.parametrize("family", ROUNDS)

@@ -10,10 +10,12 @@ from transferlint import selection
 from transferlint.discovery import Trouble
 from transferlint.layout import laid_out_fix
 from transferlint.line_length import line_length
-from transferlint.model import Finding, QuietSite, Site
+from transferlint.model import Finding, Fix, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
 from transferlint.silenced import Silencing
+from transferlint.stale_comments import without_stale_comments
+from transferlint.surroundings import Statements
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts
@@ -55,13 +57,18 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
 
 
 def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
-    """Findings whose fixes keep to the line length of the file's project."""
+    """Findings whose fixes keep to the line length of the file's project, and to what its comments say."""
     if not any(finding.fix for finding in found):
         return tuple(found)
     limit = line_length(facts.path, facts.text)
+    comments = facts.spans.comments()
+    statements = Statements(facts.text)
+
+    def written(fix: Fix) -> Fix:
+        return laid_out_fix(statements, without_stale_comments(facts.text, comments, fix), limit)
+
     return tuple(
-        dataclasses.replace(finding, fix=laid_out_fix(facts.text, finding.fix, limit)) if finding.fix else finding
-        for finding in found
+        dataclasses.replace(finding, fix=written(finding.fix)) if finding.fix else finding for finding in found
     )
 
 

@@ -1,7 +1,8 @@
 """Edits to text, in rounds until nothing changes.
 
-A fix is applied whole or not at all. Two fixes whose edits touch the same text are never applied in one round: the
-second waits, is computed anew from the changed text, and mostly is gone by then. Nothing is kept that does not parse.
+A fix is applied whole or not at all. Two fixes whose edits touch the same text, or bind the same new variable
+in one function, are never applied in one round: the second waits, is computed anew from the changed text, and mostly is
+gone by then. Nothing is kept that does not parse.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from transferlint.layout import laid_out
 from transferlint.model import Edit, Finding, Fix, Safety
+from transferlint.surroundings import Statements
+from transferlint.syntax.source import Source, SourceError, parse, parse_ast
 
 Check = Callable[[str], "list[Finding]"]
 
@@ -113,8 +116,10 @@ def _one_round(text: str, candidates: Sequence[Finding], strict: bool, line_leng
         return _Round(text, (), tuple(refused))
 
     def applied(findings: Sequence[Finding]) -> str:
-        edits = _edits(findings)
-        return apply_edits(text, laid_out(text, edits, line_length) if line_length and len(findings) > 1 else edits)
+        edits: Sequence[Edit] = _edits(findings)
+        if line_length and len(findings) > 1:
+            edits = laid_out(Statements(text), edits, line_length)
+        return apply_edits(text, edits)
 
     made = applied(chosen)
     if _problem(made, strict) == "":
@@ -137,6 +142,7 @@ def _choose(text: str, candidates: Sequence[Finding]) -> tuple[list[Finding], li
     chosen: list[Finding] = []
     refused: list[tuple[Finding, str]] = []
     taken: list[Edit] = []
+    bound: dict[str, list[Edit]] = {}  # by function
     for finding in sorted(candidates, key=_rank):
         edits = _fix(finding).edits
         try:
@@ -147,6 +153,11 @@ def _choose(text: str, candidates: Sequence[Finding]) -> tuple[list[Finding], li
         if unchanged:
             refused.append((finding, "it changes nothing"))
         elif not any(_clash(a, b) and not _same_line(a, b) for a in edits for b in taken):
+            binding = [edit for edit in edits if edit.binds()]
+            others = bound.setdefault(finding.context, [])
+            if any(one.takes_names_of(other) for one in binding for other in others):
+                continue
+            others += binding
             chosen.append(finding)
             taken += edits
     chosen.sort(key=lambda finding: _order(min(_fix(finding).edits, key=_order)))
@@ -167,14 +178,14 @@ def _same_line(a: Edit, b: Edit) -> bool:
 
 def _problem(text: str, strict: bool) -> str:
     """Why `text` does not parse, or (`strict`) not compile, in one line; "" where it does."""
-    import libcst
-
+    source = Source("", text, "utf-8", False)
     try:
-        libcst.parse_module(text)
-    except libcst.ParserSyntaxError as error:
-        return f"at line {error.raw_line} of it"
-    except RecursionError:
-        return "nested too deeply"
+        parse_ast(source)  # as `check` reads it: what either parser takes is Python
+    except SourceError:
+        try:
+            parse(source)
+        except SourceError as error:
+            return f"at line {error.line} of it" if error.line else error.message
     return _refusal_of_compiler(text) if strict else ""
 
 

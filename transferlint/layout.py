@@ -6,61 +6,100 @@ One place for all fixes, those of other packs too: builders say what to write, a
 from __future__ import annotations
 
 import ast
+import bisect
 import dataclasses
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 
 from transferlint.model import Edit, Fix
+from transferlint.surroundings import Statements, lines_of, parsed, starts_of
 from transferlint.wrapping import balanced, tokens_of, wrapped
 
 _INDENT = re.compile(
     r"^(?:def|class|if|for|while|with|try|async)\b[^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*\r?\n)*( +|\t)\S", re.M
 )
 
+_Placed = list[tuple[Edit, int, int]]
 
-def laid_out_fix(text: str, fix: Fix, limit: int) -> Fix:
-    """A fix of `text` whose lines keep to `limit` characters, as far as that can be done."""
-    edits = laid_out(text, fix.edits, limit)
+
+def laid_out_fix(statements: Statements, fix: Fix, limit: int) -> Fix:
+    """A fix of a text whose lines keep to `limit` characters, as far as that can be done."""
+    edits = laid_out(statements, fix.edits, limit)
     return fix if edits == fix.edits else dataclasses.replace(fix, edits=edits)
 
 
-def laid_out(text: str, edits: Sequence[Edit], limit: int) -> tuple[Edit, ...]:
-    """Edits that make of `text` the same program as `edits`, with the lines wrapped that become too long by them."""
+def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple[Edit, ...]:
+    """Edits that make of a text the same program as `edits`, with the lines wrapped that become too long by them."""
     given = tuple(edits)
     placed = _placed(dict.fromkeys(given))  # one import line is often inserted by several fixes
     if placed is None:
         return given
+    text = statements.text
     made = _applied(text, placed)
-    starts = _starts(made)
-    lines = made.splitlines(keepends=True)
+    lines = lines_of(made)
+    starts = starts_of(lines)
     long = [line for line in _touched(placed, starts) if _too_long(lines[line], limit)]
     if not long:
         return given
-    old = set(text.splitlines())
+    old = {line.rstrip("\r\n") for line in statements.lines}
     long = [line for line in long if lines[line].rstrip("\r\n") not in old]
-    tree = _parsed(made) if long else None
-    if tree is None:
-        return given
     unit = match[1] if (match := _INDENT.search(text)) is not None else "    "  # of the first suite
+    changes: list[Edit] = []
+    done = -1
+    for line in long:
+        if line > done and (part := _part(statements, placed, starts[line], starts[line + 1])) is not None:
+            low, high, before, behind = part
+            first, done = bisect.bisect_right(starts, low) - 1, bisect.bisect_left(starts, high) - 1
+            wanted = [one - first for one in long if first <= one <= done]
+            shift = low - len(before)
+            found = _changes(before + made[low:high] + behind, before.count("\n"), wanted, limit, unit)
+            changes += (Edit(one.start + shift, one.end + shift, one.text) for one in found)
+    return _joined(text, made, placed, changes) if changes else given
+
+
+def _changes(whole: str, above: int, wanted: Sequence[int], limit: int, unit: str) -> list[Edit]:
+    """Edits of a text that wrap its `wanted` lines, counted from 0 behind the `above` first ones; none where that would
+    make another program of it, or where it is none."""
+    lines = lines_of(whole)
+    starts = starts_of(lines)
+    long = [above + one for one in wanted]
+    tree = parsed(whole)
+    if tree is None:
+        return []
     changes: list[Edit] = []
     for first, last in sorted({found for line in long if (found := _statement(tree, line + 1)) is not None}):
         block = [line.rstrip("\r\n") for line in lines[first - 1 : last]]
-        wanted = [line - first + 1 for line in long if first - 1 <= line < last]
-        new = _block(block, wanted, limit, unit)
+        new = _block(block, [line - first + 1 for line in long if first - 1 <= line < last], limit, unit)
         if new != block:
             end = starts[last - 1] + len(block[-1])
             newline = "\r\n" if lines[first - 1].endswith("\r\n") else "\n"
             changes.append(Edit(starts[first - 1], end, newline.join(new)))
-    if not changes:
-        return given
-    after = _parsed(_applied(made, _placed(changes) or []))
-    if after is None or ast.dump(after) != ast.dump(tree):
-        return given
-    return _joined(text, made, placed, changes)
+    after = parsed(_applied(whole, _placed(changes) or [])) if changes else None
+    return changes if after is not None and ast.dump(after) == ast.dump(tree) else []
 
 
-_Placed = list[tuple[Edit, int, int]]
+def _part(statements: Statements, placed: _Placed, start: int, end: int) -> tuple[int, int, str, str] | None:
+    """The offsets, in what was made, of the statements around the edits between `start` and `end`, and what has to
+    stand before and behind them to make a module of them."""
+    near = [edit for edit, first, last in placed if first <= end and last >= start]
+    if not near:
+        return None
+    while True:
+        lines = statements.line(min(edit.start for edit in near)), statements.line(max(edit.end for edit in near))
+        around = statements.around(*lines)
+        if around is None:
+            return None
+        low, high = statements.starts[around[0] - 1], statements.starts[around[1]]
+        more = [edit for edit, _, _ in placed if edit in near or (edit.start <= high and edit.end >= low)]
+        if len(more) == len(near):
+            at_end = high == len(statements.text)  # what is inserted there belongs to it
+            return _forth(low, placed), _forth(high + at_end, placed) - at_end, around[2], around[3]
+        near = more
+
+
+def _forth(offset: int, placed: _Placed) -> int:
+    """Where an offset of a text that no edit goes across lies in what was made: before what is inserted there."""
+    return offset + sum(len(edit.text) - (edit.end - edit.start) for edit, _, _ in placed if edit.start < offset)
 
 
 def _placed(edits: Iterable[Edit]) -> _Placed | None:
@@ -86,34 +125,18 @@ def _applied(text: str, placed: _Placed) -> str:
     return "".join(pieces) + text[position:]
 
 
-def _starts(text: str) -> list[int]:
-    """The offsets at which the lines begin."""
-    found = [0]
-    for line in text.splitlines(keepends=True):
-        found.append(found[-1] + len(line))
-    return found
-
-
 def _touched(placed: _Placed, starts: Sequence[int]) -> list[int]:
     """The indices of the lines that hold text of the edits, or from which they took some."""
-    found = set()
+    found: set[int] = set()
     for edit, start, end in placed:
         last = end - 1 if edit.text.endswith(("\n", "\r")) else end
-        found |= {i for i in range(len(starts) - 1) if starts[i] <= max(last, start) and starts[i + 1] > start}
+        first = bisect.bisect_right(starts, start, 0, len(starts) - 1) - 1
+        found.update(range(first, bisect.bisect_right(starts, max(last, start), 0, len(starts) - 1)))
     return sorted(found)
 
 
 def _too_long(line: str, limit: int) -> bool:
     return len(line.rstrip("\r\n")) > limit
-
-
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:

@@ -72,7 +72,7 @@ def _linter(folder: Path) -> int:
     for name in (".flake8", "setup.cfg", "tox.ini"):
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         try:
-            parser.read_string((folder / name).read_text(encoding="utf-8-sig"))
+            parser.read_string(_text(folder / name))
         except (OSError, ValueError, configparser.Error):
             continue
         for section in _LINTERS:
@@ -87,9 +87,16 @@ def _toml(path: Path) -> Mapping[str, Any] | None:
     else:
         import tomli as tomllib
     try:
-        return dict(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        return dict(tomllib.loads(_text(path)))
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def _text(path: Path) -> str:
+    """The text of a file; OSError for what is none: a pipe would wait for ever, and a device never end."""
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    return path.read_text(encoding="utf-8-sig")
 
 
 def _table(value: Any) -> Mapping[str, Any]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import hashlib
+import re
 
 # The evidence that a finding speaks for another site too, which has none of its own.
 AGAIN = "and again here"
+_ASSIGNMENT = re.compile(r"\s*(\w+(?:, *\w+)*) = ")
 
 
 class Place(enum.Enum):
@@ -112,6 +114,16 @@ class Edit:
     start: int
     end: int
     text: str
+
+    def binds(self) -> frozenset[str]:
+        """The variables that an inserted assignment binds: `x_on_host` of `x_on_host = x.cpu()`."""
+        made = _ASSIGNMENT.match(self.text) if self.start == self.end else None
+        return frozenset(re.findall(r"\w+", made[1])) if made else frozenset()
+
+    def takes_names_of(self, other: Edit) -> bool:
+        """Whether both bind a variable, to different things: each was named knowing nothing of the other, and within a
+        function only one of them can be made."""
+        return self.text.strip() != other.text.strip() and not self.binds().isdisjoint(other.binds())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

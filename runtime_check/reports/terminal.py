@@ -81,8 +81,8 @@ def _briefly(shown: Shown) -> Iterator[Row]:
     """What asks for nothing, a line each, and no more lines than can be taken in."""
     unreached = [one for one in shown.judgement.verdicts if one.kind is VerdictKind.NOT_REACHED]
     for verdict in unreached[:_MOST_UNREACHED]:
-        yield [("not reached", f"{'not reached':<{_WIDTH}} {shown.place(verdict.finding.site)} {verdict.finding.code}: "
-                "run something that reaches it")]  # fmt: skip
+        place = f"{shown.place(verdict.finding.site)} {verdict.finding.code}"
+        yield [("not reached", f"{'not reached':<{_WIDTH}} {place}: {verdict.act}")]
     yield from _further(len(unreached) - _MOST_UNREACHED, "that were not reached")
     for missed in shown.explained[:_MOST_EXPLAINED]:
         why = missed.explained or "in a library"

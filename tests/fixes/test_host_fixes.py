@@ -149,7 +149,7 @@ class Net(torch.nn.Module):
 
 def test_a_table_becomes_a_buffer() -> None:
     ((safety, title, made),) = offered("TL103", BUFFERED)
-    assert (safety, title) == (Safety.UNSAFE, "register a buffer")
+    assert (safety, title) == (Safety.DISPLAY, "register a buffer")
     assert 'self.register_buffer("table", torch.arange(3.0), persistent=False)\n' in made
     assert remaining("TL103", made) == 0
     if HAS_TORCH:
@@ -190,22 +190,11 @@ def run(loader, device):
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "new"),
-    [
-        ("moved", "        moved = batch.to(device)\n        if batch.sum().item() > 0:\n"),
-        (
-            "batch",
-            "        batch_on_host = batch\n        batch = batch.to(device)\n"
-            "        if batch_on_host.sum().item() > 0:\n",
-        ),
-    ],
-)
-def test_the_host_reads_what_it_has(name: str, new: str) -> None:
-    text = TWIN.replace("moved", name)
+def test_the_host_reads_what_it_has() -> None:
+    text = TWIN
     ((safety, _, made),) = offered("TL202", text)
     assert safety is Safety.UNSAFE
-    assert new in made
+    assert "        moved = batch.to(device)\n        if batch.sum().item() > 0:\n" in made
     assert remaining("TL202", made) == 0
     if HAS_TORCH:
         end = "\n\nrun([torch.ones(3), torch.zeros(3)], torch.device('cpu'))\n"

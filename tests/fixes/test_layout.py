@@ -13,12 +13,13 @@ from transferlint.fixes import apply_edits
 from transferlint.layout import laid_out
 from transferlint.line_length import line_length
 from transferlint.model import Edit
+from transferlint.surroundings import Statements, parsed
 
 
 def edited(text: str, old: str, new: str, limit: int = 60) -> str:
     start = text.index(old)
     edit = Edit(start, start + len(old), new)
-    made = apply_edits(text, laid_out(text, (edit,), limit))
+    made = apply_edits(text, laid_out(Statements(text), (edit,), limit))
     assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(text.replace(old, new, 1)))
     return made
 
@@ -100,7 +101,7 @@ def test_a_line_that_was_too_long_before_is_left_alone() -> None:
 def test_two_changes_of_one_line_are_wrapped_together() -> None:
     text = "value = function(first, second)\nother = 1\n"
     edits = (Edit(17, 22, "first_argument_it"), Edit(24, 30, "second_argument"), Edit(31, 31, "\nmore = 2"))
-    made = apply_edits(text, laid_out(text, edits, 40))
+    made = apply_edits(text, laid_out(Statements(text), edits, 40))
     assert made == "value = function(\n    first_argument_it, second_argument\n)\nmore = 2\nother = 1\n"
 
 
@@ -195,3 +196,28 @@ def test_what_a_condition_may_leave_out_is_not_made_before_the_loop() -> None:
         "        if crop is not None:\n            x = x + crop.color.to(device)\n        model(x)\n"
     )
     assert fix(text, RULES["TL103"], unsafe=True).text == text
+
+
+def test_what_is_parsed_again_is_what_stands_around_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long line in a long function: the text is parsed once, and then the statement alone."""
+    head = "def f(a, b):\n    for one in a:\n"
+    text = head + "        one = call(a, b)\n" * 400
+    read: list[int] = []
+    for module in ("layout", "surroundings"):
+        monkeypatch.setattr(f"transferlint.{module}.parsed", lambda given: read.append(len(given)) or parsed(given))
+    statements = Statements(text)
+    for offset in (len(head) + text[len(head) :].index("call"), text.rindex("call")):
+        edit = Edit(offset, offset, "another_name_that_is_long.and_its_attribute.")
+        made = apply_edits(text, laid_out(statements, (edit,), 66))
+        assert "another_name_that_is_long.and_its_attribute.call(\n            a, b\n        )\n" in made
+    assert read[0] == len(text)
+    assert max(read[1:]) < 300
+
+
+@pytest.mark.parametrize("head", ["if a:\n        b = 1\n    elif ", "while ", "with ", "if "])
+def test_the_head_of_a_statement_is_laid_out_without_its_suite(head: str) -> None:
+    text = f"def f(a, b):\n    {head}call(a, b):\n" + "        x = 1\n" * 3 + "    return a\n"
+    offset = text.index("call")
+    edit = Edit(offset, offset, "another_name_that_is_long.and_its_attribute.")
+    made = apply_edits(text, laid_out(Statements(text), (edit,), 60))
+    assert "another_name_that_is_long.and_its_attribute.call(\n        a, b\n    ):\n        x = 1\n" in made

@@ -277,3 +277,19 @@ def test_a_fix_whose_result_parses_and_does_not_compile_is_refused() -> None:
 
 def test_what_never_compiled_may_still_be_fixed() -> None:
     assert fix("return 1 + old\n", replacing("old", "new")).text == "return 1 + new\n"
+
+
+def test_fixes_that_would_bind_one_name_to_different_things_wait_for_each_other() -> None:
+    def check(text: str) -> list[Finding]:
+        name = next(name for name in ("kept", "kept_2", "kept_3") if name not in text)
+        found = re.finditer(r"^( *).*(get\(\w\))\n", text, re.MULTILINE)
+        return [
+            finding(text, Edit(m.start(), m.start(), f"{m[1]}{name} = {m[2][4]}\n"), Edit(m.start(2), m.end(2), name))
+            for m in found
+        ]
+
+    made = fix("for i in r:\n    for j in r:\n        get(b)\n    get(a)\n", check)
+    assert made.text == (
+        "for i in r:\n    for j in r:\n        kept = b\n        kept\n    kept_2 = a\n    kept_2\n"
+    )
+    assert len(made.fixed) == 2

@@ -324,7 +324,7 @@ def made_in_forward(expression: str) -> str:
         ("torch.ones(3).to(device=x.device, dtype=torch.long)", "torch.ones(3, device=x.device, dtype=torch.long)"),
         ("torch.eye(2).to(x.device, dtype=torch.bool)", "torch.eye(2, device=x.device, dtype=torch.bool)"),
         ("(zeros(3)\n            .to(x.device))", "(zeros(3, device=x.device))"),
-        ("(zeros(3)).to(x.device)", "(zeros(3, device=x.device))"),
+        ("(zeros(3)).to(x.device)", "zeros(3, device=x.device)"),
         ("torch.full((2,), 0.1).to(x.device, torch.half)", "torch.full((2,), 0.1, device=x.device).to(torch.half)"),
         ("torch.tensor([0.1]).to(x.device, torch.float64)", "torch.tensor([0.1], device=x.device).to(torch.float64)"),
         ("torch.arange(3).to(x.device, torch.bool)", "torch.arange(3, device=x.device).to(torch.bool)"),

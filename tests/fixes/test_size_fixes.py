@@ -56,7 +56,7 @@ CASES = [
     ),
     (
         "TL302",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         XL,
         "longest = max(lengths)\ny = torch.arange(longest, device=x.device)\n",
         "longest = lengths.max()\ny = torch.arange(longest, device=x.device)\n",

@@ -22,7 +22,7 @@ BAD = """\
 import torch
 
 
-def f(x):
+def f(x: torch.Tensor):
     for _ in range(9):
         y = torch.zeros(3).to(x.device)
         x = x + y
@@ -187,7 +187,7 @@ HELPER = """\
 import torch
 
 
-def penalty(out):
+def penalty(out: torch.Tensor):
     shift = torch.zeros(3).to(out.device)
     return (out + shift).sum().item()  # transferlint: ignore[TL101] the scheduler wants it
 """

@@ -287,3 +287,29 @@ def test_a_closure_sees_what_is_around_it(look: LookUp) -> None:
         """
     )
     assert found.places("y") == DEVICE
+
+
+@pytest.mark.parametrize(
+    ("body", "tensor"),
+    [
+        (
+            "if isinstance(self.ratio, torch.Tensor):\n            pass\n        else:\n            seen = self.ratio",
+            False,
+        ),
+        ("seen = None if torch.is_tensor(self.ratio) else self.ratio", False),
+        ("if isinstance(self.ratio, tuple):\n            seen = self.ratio", False),
+        ("if isinstance(self.ratio, torch.Tensor):\n            seen = self.ratio", True),
+        (
+            "if not isinstance(self.ratio, torch.Tensor):\n            self.ratio = x\n            seen = self.ratio",
+            True,
+        ),
+        ("if not isinstance(other.ratio, torch.Tensor):\n            seen = self.ratio", True),
+    ],
+)
+def test_tests_of_its_type_say_what_an_attribute_is(look: LookUp, body: str, tensor: bool) -> None:
+    text = (
+        "import torch\nclass Crop:\n    def __init__(self, ratio: torch.Tensor):\n        self.ratio = ratio\n"
+        f"    def forward(self, other, x: torch.Tensor):\n        {body}\n        seen\n"
+    )
+    found = look(text)
+    assert found.value("self.ratio", -1).is_a(TENSOR) is tensor

@@ -39,11 +39,11 @@ def mutant(chance: random.Random) -> str:
 
 
 def parses(text: str) -> bool:
-    """Whether this Python takes a text."""
+    """Whether this Python takes a text, as a file in UTF-8: it may declare another encoding."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            ast.parse(text.encode())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -211,8 +211,7 @@ class _Mark(ast.NodeTransformer):
 
 def crosses_nowhere(text: str, path: str, site: Site, events: Sequence[Event]) -> bool:
     """Whether the expression at a site is evaluated to its end when the program runs, and nothing crosses meanwhile,
-    in whatever it calls. A line may run without all that is on it, it may raise, and a record knows only the first of
-    several ways by which its line was reached. True where the site is that of no expression."""
+    in whatever it calls. A line may run without all that is on it, or raise. True where the site is that of no expression."""
     mark = _Mark(site)
     tree = mark.visit(ast.parse(text))
     if not mark.found:

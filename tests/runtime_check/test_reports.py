@@ -15,7 +15,7 @@ from runtime_check.reports import json as json_report
 from runtime_check.reports import perfetto, shown, source, terminal, units
 from runtime_check.reports.shown import Shown
 from runtime_check.verdicts import FoundFinding, judge
-from transferlint.model import Direction, Site
+from transferlint.model import Direction, Evidence, Site
 
 SOURCE = """\
 def train(loader, device):
@@ -108,6 +108,16 @@ def test_the_terminal_ranks_by_waiting_and_ends_with_what_was_missed(page: Shown
     assert text.count("   = do: ") == 4
     assert text.splitlines()[-1] == "1 confirmed, 1 refuted, 1 not reached, 2 missed."
     assert "6.00 ms (modelled)" in text.splitlines()[0]
+
+
+def test_what_cannot_be_told_is_said_with_what_to_run(run: Run, tmp_path: Path) -> None:
+    path = str(tmp_path / "train.py")
+    inner = Evidence(site(path, 4, 18, 29), "made here, in `f`")
+    call = FoundFinding("TL101", "a", site(path, 7, 19, 26), "train.py", "of a call", evidence=(inner,))
+    page = shown.of(run, judge((call,), run, {path: [7]}, str(tmp_path)), str(tmp_path))
+    said = "run something in which this call comes before the others"
+    assert f"not reached train.py:7:19 TL101: {said}" in terminal.render(page)
+    assert said in html_report.render(page)
 
 
 def test_quiet_is_what_failed(page: Shown) -> None:

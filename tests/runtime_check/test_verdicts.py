@@ -183,6 +183,29 @@ def test_a_read_in_a_wrapper_belongs_to_the_call_that_is_found() -> None:
     assert only([ITEM], run(record(0, site(90, 5, 20), chain=inside), lines=(7,))).kind is VerdictKind.REFUTED
 
 
+def test_a_call_of_a_wrapper_that_others_called_before_is_not_refuted() -> None:
+    """A record has the chain of its first event; what came by others cannot be told."""
+    wrapped = finding("TL101", site(7, 5, 16), (site(90, 5, 20), "made here, in `read`"))
+    elsewhere = {"chain": (site(40, 1, 9),)}
+    verdict = only([wrapped], run(record(0, site(90, 5, 20), count=2, **elsewhere), lines=(7,)))
+    assert verdict.kind is VerdictKind.NOT_REACHED
+    assert verdict.text == (
+        "the line ran; what it calls crossed 2 times, but by which call is known of the first alone"
+    )
+    for once in (record(0, site(90, 5, 20), count=1, **elsewhere), record(0, site(91, 5, 20), **elsewhere)):
+        assert only([wrapped], run(once, lines=(7,))).kind is VerdictKind.REFUTED
+    assert only([wrapped], run(record(0, site(90, 5, 20), count=2, **elsewhere))).text == "the line did not run"
+
+
+def test_the_truth_of_a_conditional_expression_belongs_to_its_test() -> None:
+    """Its jump has the columns of the whole expression, here within that of another finding."""
+    around = finding("TL201", site(7, 1, 60))
+    test = finding("TL301", site(7, 20, 30))
+    copied = record(1, site(7, 1, 55), operation=COPY)
+    judged = judge([around, test], run(record(0, site(7, 2, 50)), copied, lines=(7,)))
+    assert {one.finding.code: one.count for one in judged.verdicts} == {"TL201": 100, "TL301": 100}
+
+
 def test_columns_within_f_strings_of_311_are_not_trusted() -> None:
     shown = finding("TL303", site(7, 5, 30))
     misplaced = record(0, site(7, 2, 4), D2H, COPY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transferlint.flow.annotated import promised
 from transferlint.flow.devices import DTYPES
 from transferlint.flow.frame import Frame
+from transferlint.flow.narrowing import narrow
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -56,7 +57,14 @@ _MODULE_TENSORS = frozenset({"weight", "bias", "running_mean", "running_var"})
 
 
 def read(frame: Frame, reg: Reg, made: Attr) -> Value:
-    """The value of an attribute: what this function stored there, what the class holds, what torch says it is."""
+    """The value of an attribute, as far as tests around it tell it apart."""
+    value = _read(frame, reg, made)
+    told = frame.told(reg, frame.path(reg)) if frame.narrowed else None
+    return narrow(value, told) if told is not None else value
+
+
+def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
+    """What this function stored in an attribute, what the class holds, what torch says it is."""
     path = frame.path(reg)
     if path:
         stored = frame.state.paths.get(path)

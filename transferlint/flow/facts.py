@@ -140,6 +140,10 @@ class FunctionFacts:
             at = self.function.regions[at].parent
         return at == region
 
+    def within(self, region: int) -> tuple[Reg, ...]:
+        """The registers in a region and those that it encloses, in program order."""
+        return self.function.lookup.registers(region)
+
     def stores(self, slot: Slot) -> list[Reg]:
         """Where a variable is bound, in program order."""
         return self.function.lookup.about(p.Store, slot)

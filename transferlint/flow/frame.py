@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from transferlint.flow.narrowing import narrowed
+from transferlint.flow.narrowing import Place, narrowed
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import Usage
 from transferlint.flow.values import NOTHING, ON_DEVICE, Value, join
@@ -99,6 +99,14 @@ class Frame:
         while region > 0:
             yield region
             region = self.function.regions[region].parent
+
+    def told(self, reg: Reg, place: Place) -> Value | None:
+        """What the tests around a register say of a variable or an attribute of one; None where they say nothing."""
+        for number in self.around(self.region) if self.narrowed else ():
+            value, until = self.narrowed.get(number, {}).get(place, (None, 0))
+            if value is not None and reg < until:
+                return value
+        return None
 
     def path(self, reg: Reg) -> str:
         """The path an expression spells ("self.x", "batch['a']"), "" where it is none."""

@@ -27,18 +27,22 @@ _ELSE = Value(HOST_VALUE | CONTAINER | UNKNOWN, ANYWHERE)
 _HERE = Value(TENSOR | UNKNOWN, HOST)  # whatever else it is, it is on the host
 
 
-def narrowed(names: Names, function: Function) -> dict[int, dict[Slot, tuple[Value, Reg]]]:
-    """By region: the variables that its test shows to be no tensors, or to be on the host, each with the register from
-    which on that is no longer so, because the region binds it anew. `narrow` says what to make of it."""
-    found: dict[int, dict[Slot, tuple[Value, Reg]]] = {}
-    stores: dict[Slot, list[tuple[Reg, int]]] | None = None
+Place = Slot | str  # a variable, or the path of a variable's attribute: "self.ratio"
+
+
+def narrowed(names: Names, function: Function) -> dict[int, dict[Place, tuple[Value, Reg]]]:
+    """By region: the variables, and attributes of variables, that its test shows to be no tensors, or to be on the
+    host, each with the register from which on that is no longer so, because the region binds it anew. `narrow` says
+    what to make of it."""
+    found: dict[int, dict[Place, tuple[Value, Reg]]] = {}
+    stores: dict[Place, list[tuple[Reg, int]]] | None = None
     for number, region in enumerate(function.regions):
         if region.kind not in ("then", "else") or region.test is None:
             continue
-        for slot, value in _says(names, function, region.test, region.kind == "then"):
+        for place, value in _says(names, function, region.test, region.kind == "then"):
             if stores is None:
                 stores = _stores(function)
-            found.setdefault(number, {})[slot] = value, _bound(function, number, stores.get(slot, []))
+            found.setdefault(number, {})[place] = value, _bound(function, number, _rebinding(function, place, stores))
     return found
 
 
@@ -54,7 +58,7 @@ def brought(value: Value) -> Value:
     return value.but(places=HOST, flags=value.flags & ~(FROM_PARAMETER | RESIDENT), why=())
 
 
-def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[Slot, Value]]:
+def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[Place, Value]]:
     made = function.code[reg]
     if isinstance(made, p.Unary) and made.operator == "not":
         return _says(names, function, made.operand, not when)
@@ -66,25 +70,36 @@ def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[
         return _here(function, made.object) if when is (made.name == "is_cpu") else []
     if not isinstance(made, p.Call) or not made.args:
         return []
-    subject = function.code[made.args[0]]
+    subject = _place(function, made.args[0])
     callee = names.dotted(function, made.function)
-    if not isinstance(subject, p.Load):
+    if subject is None:
         return []
     if callee == "torch.is_tensor":
-        return [] if when else [(subject.slot, _ELSE)]
+        return [] if when else [(subject, _ELSE)]
     if callee != "builtins.isinstance" or len(made.args) != 2:
         return []
     kinds = function.code[made.args[1]]
     types = [names.dotted(function, r) for r in (kinds.items if isinstance(kinds, p.Sequence) else (made.args[1],))]
     if when and all(t in _PYTHON_TYPES for t in types):
         scalars = _HOLDERS.isdisjoint(types)
-        return [(subject.slot, PYTHON if scalars else _ELSE)]
+        return [(subject, PYTHON if scalars else _ELSE)]
     if not when and any(t in _TENSOR_TYPES for t in types):
-        return [(subject.slot, _ELSE)]
+        return [(subject, _ELSE)]
     return []
 
 
-def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> list[tuple[Slot, Value]]:
+def _place(function: Function, reg: Reg) -> Place | None:
+    """The variable, or the attribute of one, that an expression reads; None for others."""
+    made = function.code[reg]
+    if isinstance(made, p.Load):
+        return made.slot
+    owner = function.code[made.object] if isinstance(made, p.Attr) else None
+    if not isinstance(made, p.Attr) or not isinstance(owner, p.Load):
+        return None
+    return f"{function.slot_names[owner.slot]}.{made.name}"
+
+
+def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> list[tuple[Place, Value]]:
     """What `type(x) == int`, `x.device == torch.device("cpu")` and `x.device.type == "cuda"` say."""
     if made.operators[0] not in ("==", "is", "!=", "is not"):
         return []
@@ -104,21 +119,33 @@ def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> 
     return _here(function, asked.object) if isinstance(asked, p.Attr) and asked.name == "device" else []
 
 
-def _here(function: Function, reg: Reg) -> list[tuple[Slot, Value]]:
+def _here(function: Function, reg: Reg) -> list[tuple[Place, Value]]:
     """That a variable is on the host."""
     made = function.code[reg]
     return [(made.slot, _HERE)] if isinstance(made, p.Load) else []
 
 
-def _stores(function: Function) -> dict[Slot, list[tuple[Reg, int]]]:
-    """Where each variable is stored: register and region, in program order."""
-    found: dict[Slot, list[tuple[Reg, int]]] = {}
+def _stores(function: Function) -> dict[Place, list[tuple[Reg, int]]]:
+    """Where each variable is stored, and each attribute, whosever it is (".ratio"): register and region, in program
+    order."""
+    found: dict[Place, list[tuple[Reg, int]]] = {}
     for block in function.blocks:
         for reg in range(block.start, block.end):
             made = function.code[reg]
             if isinstance(made, p.Store):
                 found.setdefault(made.slot, []).append((reg, block.region))
+            elif isinstance(made, p.SetAttr):
+                found.setdefault(f".{made.name}", []).append((reg, block.region))
     return found
+
+
+def _rebinding(function: Function, place: Place, stores: dict[Place, list[tuple[Reg, int]]]) -> list[tuple[Reg, int]]:
+    """The stores that bind a place anew: of an attribute those of its name, and those of its variable."""
+    if isinstance(place, int):
+        return stores.get(place, [])
+    owner, _, name = place.partition(".")
+    keys: list[Place] = [slot for slot, word in enumerate(function.slot_names) if word == owner]
+    return sorted(one for key in (*keys, f".{name}") for one in stores.get(key, []))
 
 
 def _bound(function: Function, region: int, stores: list[tuple[Reg, int]]) -> Reg:

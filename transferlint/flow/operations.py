@@ -59,12 +59,8 @@ def load(frame: Frame, reg: Reg, made: p.Load) -> Value:
     if value is None:
         name = frame.file.names.bound(frame.function.index, made.slot)
         return Value(NAME, HOST, name=name) if name else NOTHING
-    if frame.narrowed:
-        for number in frame.around(frame.region):
-            known = frame.narrowed.get(number)
-            if known and made.slot in known and reg < known[made.slot][1]:
-                return narrow(value, known[made.slot][0])
-    return value
+    told = frame.told(reg, made.slot)
+    return narrow(value, told) if told is not None else value
 
 
 def outer(frame: Frame, reg: Reg, made: p.Outer) -> Value:

@@ -28,6 +28,8 @@ class Lookup:
             elif name is not None:
                 self._names.setdefault((kind, name), []).append(reg)
         self.kept: dict[Any, Any] = {}
+        self._spans = [(block.start, block.end) for block in function.blocks]
+        self._registers: dict[int, tuple[Reg, ...]] = {}
         self.regions = [0] * len(function.code)
         self.within: list[list[int]] = [[] for _ in function.regions]
         for number, block in enumerate(function.blocks):
@@ -61,3 +63,11 @@ class Lookup:
             found += self.within[at]
             pending += self.under[at]
         return sorted(found)
+
+    def registers(self, region: int) -> tuple[Reg, ...]:
+        """The registers within a region and those it encloses, in program order; worked out once."""
+        found = self._registers.get(region)
+        if found is None:
+            spans = sorted(self._spans[block] for block in self.blocks(region))
+            found = self._registers[region] = tuple(reg for start, end in spans for reg in range(start, end))
+        return found

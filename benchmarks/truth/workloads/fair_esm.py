@@ -53,7 +53,7 @@ def sequences():
         model.eval()
         convert = alphabet.get_batch_converter()
         for _ in range(5):
-            _, sequences, tokens = convert(_proteins())
+            _labels, sequences, tokens = convert(_proteins())
             lengths = (tokens != alphabet.padding_idx).sum(1)
             with step("embed"), torch.no_grad():
                 found = model(tokens.to(DEVICE), repr_layers=[2], return_contacts=True)

@@ -1,0 +1,18 @@
+"""Every loss is asked on the device whether it is a number."""
+
+import torch
+from workload import Net, batch
+
+
+def run(steps):
+    device = torch.device("cuda")
+    model = Net().to(device)
+    optimizer = torch.optim.AdamW(model.parameters())
+    tokens, labels = (one.to(device) for one in batch())
+    for step in steps:
+        loss = torch.nn.functional.cross_entropy(model(tokens), labels)
+        torch._assert_async(~torch.isnan(loss), "the loss is not a number")
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss

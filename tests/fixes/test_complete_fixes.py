@@ -1,0 +1,129 @@
+"""An unsafe fix does the whole of what it speaks of, or is only shown: nothing needless is left behind it."""
+
+from __future__ import annotations
+
+import pytest
+from showing import module, offered
+
+from transferlint.model import Edit, Fix, Safety
+from transferlint.stale_comments import without_stale_comments
+
+ONLY_SHOWN = {Safety.DISPLAY}
+
+
+def only(code: str, body: str, arguments: str = "x: torch.Tensor") -> tuple[Safety, str]:
+    """How safe the one fix is, and the text it makes."""
+    ((safety, _, made),) = offered(code, module(body, arguments))
+    return safety, made
+
+
+def safeties(code: str, body: str, arguments: str = "x: torch.Tensor") -> set[Safety]:
+    """How safe the fixes of all findings are."""
+    return {safety for safety, _, _ in offered(code, module(body, arguments))}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("y = torch.randn(3)\ny = y.to(x.device)\n", "y = torch.randn(3, device=x.device)\n"),
+        ("y = torch.zeros(3)\ny[0] = 1\ny = y.to(x.device)\n", "y = torch.zeros(3, device=x.device)\ny[0] = 1\n"),
+        ("y = torch.zeros(3)\ny = y[None].to(x.device)\n", "y = torch.zeros(3, device=x.device)\ny = y[None]\n"),
+        ("y = (torch.ones(3) * n).to(x.device)\n", "y = torch.ones(3, device=x.device) * n\n"),
+        ("y = x + (torch.ones(3) * n).to(x.device)\n", "y = x + (torch.ones(3, device=x.device) * n)\n"),
+        ("y = (torch.ones(3) * n).to(x.device)[0]\n", "y = (torch.ones(3, device=x.device) * n)[0]\n"),
+        ("y = x.add((torch.ones(3) * n).to(x.device))\n", "y = x.add(torch.ones(3, device=x.device) * n)\n"),
+    ],
+)
+def test_a_move_and_parentheses_that_are_needless_then_go(before: str, after: str) -> None:
+    safety, made = only("TL401", before)
+    assert made == module(after)
+    assert safety is Safety.UNSAFE
+
+
+def test_a_moved_tensor_of_another_name_is_only_shown() -> None:
+    assert only("TL401", "y = torch.randn(3)\nz = y.to(x.device)\n")[0] is Safety.DISPLAY
+
+
+def test_one_of_two_neighbours_is_only_shown() -> None:
+    one = "y = torch.LongTensor([n]).to(x.device)\n"
+    assert only("TL401", one)[0] is Safety.UNSAFE
+    assert only("TL401", f"{one}z = torch.ByteTensor(words).to(x.device)\n")[0] is Safety.DISPLAY
+
+
+@pytest.mark.parametrize(
+    ("body", "safety"),
+    [
+        ("for i in range(n):\n    y = int(x[i])\n", Safety.UNSAFE),
+        ("for i in range(n):\n    y = int(x[i])\n    z = x[i] * 2\n", Safety.DISPLAY),
+        ("for i in range(n):\n    y = int(x[i])\n    z = x[i].shape\n", Safety.UNSAFE),
+        ("for e, f in zip(x, x + 1):\n    y = e.item() + f.item()\n", Safety.DISPLAY),
+        ("for e, f in zip(x, words):\n    y = e.item()\n", Safety.UNSAFE),
+    ],
+)
+def test_a_copy_before_the_loop_serves_all_reads_of_the_loop(body: str, safety: Safety) -> None:
+    assert safeties("TL107", body) == {safety}
+
+
+def test_two_loops_over_one_tensor_are_only_shown() -> None:
+    body = "y = [e.item() // 2 for e in x]\nz = [e.item() % 2 for e in x]\n"
+    assert safeties("TL107", body) == ONLY_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("use", "safety"),
+    [
+        ("y = x / max(x.sum(), 1)\n", Safety.UNSAFE),
+        ("s = max(x.sum(), 1)\ny = x / s\n", Safety.UNSAFE),
+        ("y = words(max(x.sum(), 1))\n", Safety.DISPLAY),
+    ],
+)
+def test_a_bound_is_a_tensor_only_where_one_serves(use: str, safety: Safety) -> None:
+    assert [one for one, _, made in offered("TL302", module(use)) if "clamp" in made] == [safety]
+
+
+def test_a_moved_tensor_is_assigned_where_somebody_reads_it() -> None:
+    assert only("TL501", "y = x * 2\ny.cpu()\nz = y + 1\n")[0] is Safety.UNSAFE
+    assert (
+        only("TL501", "for y in words:\n    z = y.cuda()\n    z.cpu()\n", "words: list[torch.Tensor]")[0] in ONLY_SHOWN
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "safety"),
+    [
+        ("y = torch.randn(3).to(x.device)  # noise\n", Safety.UNSAFE),
+        ("y = torch.randn(3).to(x.device)  # on the GPU\n", Safety.DISPLAY),
+        ("# drawn on the host\n# for the sake of the seed\ny = torch.randn(3).to(x.device)\n", Safety.DISPLAY),
+        ("# drawn on the host\n\ny = torch.randn(3).to(x.device)\n", Safety.UNSAFE),
+        ("z = n  # a list\ny = torch.randn(3).to(x.device)\n", Safety.UNSAFE),
+    ],
+)
+def test_a_comment_that_speaks_of_what_is_changed_must_not_go_stale(body: str, safety: Safety) -> None:
+    text = module(body)
+    at = text.index(".to(x.device)")
+    fix = Fix("make it on the device", Safety.UNSAFE, (Edit(at, at + len(".to(x.device)"), ""),))
+    comments = [(i, text.index("\n", i)) for i, one in enumerate(text) if one == "#"]
+    assert without_stale_comments(text, comments, fix).safety is safety
+    assert only("TL401", body)[0] is safety
+
+
+def test_what_is_shown_to_people_is_read_as_well() -> None:
+    body = "for e, f in zip(x, x + 1):\n    y = e.item()\n    print(f'{f:.2f}')\n"
+    assert safeties("TL107", body) == ONLY_SHOWN
+
+
+def test_an_entry_of_a_given_mapping_may_be_a_list() -> None:
+    body = 'for i, e in enumerate(d["kinds"]):\n    if e == 0:\n        y = i\n'
+    found = offered("TL107", module(body, "d: dict[str, torch.Tensor]"))
+    assert {safety for safety, _, _ in found} == ONLY_SHOWN
+
+
+def test_a_number_under_a_condition_is_only_shown() -> None:
+    line = "y = torch.tensor(float(n), device=x.device)\n"
+    assert only("TL104", line)[0] is Safety.UNSAFE
+    assert only("TL104", f"if n:\n    {line}")[0] is Safety.DISPLAY
+
+
+def test_what_is_moved_under_a_condition_is_not_made_there() -> None:
+    body = "y = torch.tensor([n, 1])\nif words:\n    y = y.to(x.device)\n"
+    assert offered("TL401", module(body)) == []

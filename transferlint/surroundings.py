@@ -1,0 +1,115 @@
+"""The statements around a change, so that what it makes of a text is judged without reading the whole text again."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import itertools
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends, as Python's parser counts them: a form feed ends none."""
+    return _LINE.findall(text)
+
+
+def starts_of(lines: Sequence[str]) -> list[int]:
+    """The offsets at which lines begin, and where the last ends."""
+    return [0, *itertools.accumulate(map(len, lines))]
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The tree of a text, None where Python's parser refuses it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+class Statements:
+    """The statements of a text, parsed once, however many changes of it are asked about."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = lines_of(text)
+        self.starts = starts_of(self.lines)
+        self._tree: ast.Module | None = None
+        self._is_parsed = False
+
+    def line(self, offset: int) -> int:
+        """The 1-based line that an offset lies in."""
+        return max(1, min(bisect.bisect_right(self.starts, offset), len(self.lines)))
+
+    def around(self, first: int, last: int) -> tuple[int, int, str, str] | None:
+        """The fewest whole statements, or the head of one, that hold these 1-based lines: their first and last line,
+        and what has to stand before and behind these to make a module of them. None where the text has no tree."""
+        if not self._is_parsed:
+            self._tree, self._is_parsed = parsed(self.text), True
+        return None if self._tree is None or not self._tree.body else self._within(self._tree.body, first, last)
+
+    def _within(self, suite: Sequence[ast.stmt], first: int, last: int) -> tuple[int, int, str, str]:
+        while True:
+            low = max(bisect.bisect_right(suite, first, key=_start) - 1, 0)
+            high = max(bisect.bisect_right(suite, last, key=_start) - 1, low)
+            while low and _end(suite[low - 1]) >= _start(suite[low]):
+                low -= 1
+            while high + 1 < len(suite) and _start(suite[high + 1]) <= _end(suite[high]):
+                high += 1
+            inner = self._suite(suite[low], first, last) if low == high else None
+            if inner is None:
+                break
+            suite = inner
+        start, end = min(first, _start(suite[low])), max(last, _end(suite[high]))
+        before, behind = self._before(suite[low]), ""
+        body = getattr(suite[low], "body", None)
+        if low == high and isinstance(body, list) and not isinstance(suite[low], ast.Try) and self._own_line(body[0]):
+            top = _start(body[0])
+            if last < top:
+                end, behind = top - 1, self._indent(top) + "pass\n"
+        return start, end, before, behind
+
+    def _suite(self, statement: ast.stmt, first: int, last: int) -> Sequence[ast.stmt] | None:
+        """The suite of a compound statement that holds these lines, None where they are not within one."""
+        for suite in _suites(statement):
+            if _start(suite[0]) <= first and last <= _end(suite[-1]) and self._own_line(suite[0]):
+                return suite
+        return None
+
+    def _own_line(self, statement: ast.stmt) -> bool:
+        line = self.lines[statement.lineno - 1]
+        return not line.encode()[: statement.col_offset].strip()
+
+    def _indent(self, line: int) -> str:
+        text = self.lines[line - 1]
+        return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def _before(self, statement: ast.stmt) -> str:
+        line = _start(statement)
+        indent = self._indent(line)
+        head = "if 1:\n" if indent else ""
+        is_elif = isinstance(statement, ast.If) and self.lines[line - 1][len(indent) :].startswith("elif")
+        return f"{head}{indent}if 1: pass\n" if is_elif else head
+
+
+def _start(statement: ast.stmt) -> int:
+    decorators: Sequence[ast.expr] = getattr(statement, "decorator_list", ())
+    return min([statement.lineno, *(one.lineno for one in decorators)]) if decorators else statement.lineno
+
+
+def _end(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def _suites(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for one in (found := getattr(statement, name, None) or ())[:1]:
+            if isinstance(one, ast.stmt):
+                yield found
+            else:  # the clauses of `try` and `match` have suites of their own
+                yield from (clause.body for clause in found)
