@@ -253,7 +253,7 @@ def main() -> int:
             rows[name] = measure(name, commit, copy, options.limit)
         print(" | ".join(cells(rows[name])), *faults(rows[name]), sep="\n  ", flush=True)
         options.rows.write_text("".join(json.dumps(row) + "\n" for row in rows.values()), encoding="utf-8")
-        options.markdown.write_text(table(list(rows.values())), encoding="utf-8")
+    options.markdown.write_text(table(list(rows.values())), encoding="utf-8")
     return int(any(faults(row) for row in rows.values()))
 
 
