@@ -39,7 +39,15 @@ def test_other_strings(text: str, places: int) -> None:
 
 @pytest.mark.parametrize(
     ("places", "settled"),
-    [(DEVICE, DEVICE), (HOST, HOST), (HOST | DEVICE, GIVEN), (HOST | GIVEN, GIVEN), (HOST | ANYWHERE, GIVEN), (ANYWHERE, ANYWHERE), (0, 0)],
+    [
+        (DEVICE, DEVICE),
+        (HOST, HOST),
+        (HOST | DEVICE, GIVEN),
+        (HOST | GIVEN, GIVEN),
+        (HOST | ANYWHERE, GIVEN),
+        (ANYWHERE, ANYWHERE),
+        (0, 0),
+    ],
 )
 def test_a_name_of_both_places_means_the_device_where_there_is_one(places: int, settled: int) -> None:
     assert devices.settle(places) == settled

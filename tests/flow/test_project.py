@@ -241,7 +241,15 @@ def test_an_option_is_followed_as_far_as_callers_are_looked_for(first: str, seco
 
 STARRED = {
     "pkg/__init__.py": "",
-    "pkg/names.py": "import torch\nimport torch.nn.functional as F\nfrom pkg.more import *\n\n\ndef made(n):\n    return n\n",
+    "pkg/names.py": """\
+import torch
+import torch.nn.functional as F
+from pkg.more import *
+
+
+def made(n):
+    return n
+""",
     "pkg/more.py": "from pkg.names import *\nimport numpy as np\nDEVICE = 'cuda'\n",
     "main.py": """\
 from pkg.names import *

@@ -203,7 +203,8 @@ def test_what_is_done_once_has_its_place(look: LookUp, path: str, cold: bool) ->
     ],
 )
 def test_an_interface_for_serving_runs_once_for_each_request(look: LookUp, path: str, base: str, hot: bool) -> None:
-    text = f"import torch\nfrom serving import Interface\nclass Voice({base}):\n    def forward(self, x):\n        seen\n"
+    text = f"import torch\nfrom serving import Interface\nclass Voice({base}):\n"
+    text += "    def forward(self, x):\n        seen\n"
     assert look(text, path).warmth("seen").hot is hot
 
 
