@@ -129,7 +129,7 @@ def _of_name(base: Value, name: str) -> Value:
         return PYTHON
     if full in ("math.pi", "math.inf", "torch.inf", "torch.pi", "torch.nan", "math.e", "math.nan"):
         return PYTHON
-    return Value(NAME, HOST, name=full)
+    return Value(NAME, ANYWHERE, name=full)
 
 
 def _of_class(frame: Frame, base: Value, name: str, reg: Reg | None = None) -> Value | None:
@@ -150,7 +150,7 @@ def _of_class(frame: Frame, base: Value, name: str, reg: Reg | None = None) -> V
             if returned is None or returned.is_a(UNKNOWN | HOST_VALUE):
                 returned = promised(method[0], function) or returned
             return returned.foreign() if returned is not None else NOTHING
-        return Value(NAME, HOST, name=info.methods[name])
+        return Value(NAME, ANYWHERE, name=info.methods[name])
     if base.kinds & OBJECT:
         stored = frame.file.attribute(info, name)
         if stored is not None:

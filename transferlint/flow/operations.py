@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,9 @@ from transferlint.flow.values import (
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+# What these have under a name, and is computed with, is a number or a type.
+_NUMBERS_OF = sys.stdlib_module_names | {"torch", "numpy"}
+
 
 def const(frame: Frame, reg: Reg, made: p.Const) -> Value:
     if isinstance(made.value, str):
@@ -58,7 +62,7 @@ def load(frame: Frame, reg: Reg, made: p.Load) -> Value:
     value = frame.state.slots[made.slot]
     if value is None:
         name = frame.file.names.bound(frame.function.index, made.slot)
-        return Value(NAME, HOST, name=name) if name else NOTHING
+        return Value(NAME, ANYWHERE, name=name) if name else NOTHING
     told = frame.told(reg, made.slot)
     return narrow(value, told) if told is not None else value
 
@@ -117,7 +121,7 @@ def store_outer(frame: Frame, reg: Reg, made: p.StoreOuter) -> Value:
 
 def import_(frame: Frame, reg: Reg, made: p.Import) -> Value:
     name = frame.file.names.qualified(made)
-    return attributes.variable(frame, name) or Value(NAME, HOST, name=name)
+    return attributes.variable(frame, name) or Value(NAME, ANYWHERE, name=name)
 
 
 def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
@@ -157,7 +161,9 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
 
 def computed(value: Value) -> Value:
     """What arithmetic and comparisons make of an operand: what is on the device for certain, or was moved there, and is
-    computed with, is a tensor."""
+    computed with, is a tensor; what a library that nothing is known of has under a name can be anything."""
+    if value.kinds == NAME:
+        return PYTHON if "#" in value.name or value.name.partition(".")[0] in _NUMBERS_OF else NOTHING
     if value.kinds != UNKNOWN or not value.on_device or value.item is not None:
         return value
     return value.but(kinds=TENSOR) if value.places == DEVICE or value.flags & MOVED else value
@@ -355,7 +361,7 @@ def make(frame: Frame, reg: Reg, made: p.Make) -> Value:
     function = frame.file.program.functions[made.function]
     if function.kind == "class":
         frame.file.place(made.function)
-    return Value(NAME, HOST, name=ident(frame.file.key, made.function))
+    return Value(NAME, ANYWHERE, name=ident(frame.file.key, made.function))
 
 
 def pass_through(frame: Frame, reg: Reg, made: Any) -> Value:

@@ -27,7 +27,6 @@ from transferlint.flow.usage import usage
 from transferlint.flow.values import (
     ANYWHERE,
     CONTAINER,
-    HOST,
     HOST_TENSOR,
     HOST_VALUE,
     MODULE,
@@ -288,7 +287,7 @@ class FilePlacement:
         if found is not None:
             return found
         made = self.names.bound(owner, slot)
-        return Value(NAME, HOST, name=made) if made else NOTHING
+        return Value(NAME, ANYWHERE, name=made) if made else NOTHING
 
     def _free(self, name: str) -> Value:
         """What a name holds that nothing in the file binds: a builtin's, or one that a star import brings."""
@@ -297,7 +296,7 @@ class FilePlacement:
             brought = self.project.variable(made, self.key)
             if brought is not None:
                 return brought
-        return Value(NAME, HOST, name=made) if made else NOTHING
+        return Value(NAME, ANYWHERE, name=made) if made else NOTHING
 
     def global_value(self, slot: Slot) -> Value | None:
         """What the module binds to one of its variables: the join of all it stores there."""
