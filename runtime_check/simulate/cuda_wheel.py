@@ -1,7 +1,7 @@
 """Torch builds with CUDA in them, on a machine without a driver: their real kernels are there, and none of them may
 ever see host memory that calls itself a device's. Every operator with a CUDA kernel that was not replaced runs on the
-host where it can be composed of others, and refuses by name where not. What a CPU build has no kernels for at all,
-sparse, quantized and nested tensors on CUDA, is refused in its words."""
+host where it can be composed of others, and refuses by name where not. What the host has no kernels for, among them
+all of quantized tensors on CUDA, is refused in a CPU build's words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None], 
         for name in C._dispatch_get_all_op_names():
             namespace, _, rest = name.partition("::")
             for key in NOT_THERE:
-                if (name, key) not in refused and _registered(name, key):
+                ours = (name, key) in refused or (name, key) in changes.kernels
+                if not ours and _registered(name, key):
                     refused.add((name, key))
                     changes.kernel(name, refusing(missing(name, key)), key)
             if name in kept or namespace == "c10d" or not has_kernel(name, "CUDA") or not _registered(name, "CUDA"):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from runtime_check.simulate import collectives, composites, declarations, own_kernels
+from runtime_check.simulate import collectives, composites, declarations, layouts, own_kernels
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.cuda_wheel import missing, refusing
 from runtime_check.simulate.forge import Forge
@@ -37,6 +37,7 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None]) 
             done.add(name)
     for name in (*composites.RECURRENT, *composites.ATTENTION):
         changes.kernel(f"aten::{name}", composites.kernel(operator(name), name, forge), "AutogradCUDA")
+    _of_parts(changes, maker)
     _fall_back(changes, maker)
     collectives.install(changes, forge)
     os.register_at_fork(after_in_child=forge.close)
@@ -53,6 +54,20 @@ def _host_kernel(maker: Maker, name: str, rest: str) -> Callable[..., Any] | Non
         return maker.kernel(operator(rest))
     except AttributeError:  # names that the dispatcher knows and Python does not
         return None
+
+
+def _of_parts(changes: Changes, maker: Maker) -> None:
+    """The kernels for sparse and nested tensors: every operator that has one for those on the host."""
+    for name in C._dispatch_get_all_op_names():
+        namespace, _, rest = name.partition("::")
+        for key, host_key in layouts.HOST_KEYS.items():
+            if namespace != "aten" or {rest, f"{rest} of {key}"} & layouts.HOST_ONLY:
+                continue
+            if has_kernel(name, host_key):
+                op = operator(rest)
+                on_parts = rest in layouts.ON_PARTS
+                kernel = own_kernels.at_host_key(op, host_key) if on_parts else maker.kernel(op, of_parts=True)
+                changes.kernel(name, kernel, key)
 
 
 def _fall_back(changes: Changes, maker: Maker) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any
 
+from runtime_check.simulate import layouts
 from runtime_check.simulate.changes import keep_for_ever
 from runtime_check.simulate.internals import C, Tensor, aten, torch
 
@@ -105,15 +106,15 @@ def make() -> Forge:
     carriers = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     set_storage = aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
     view_of_host, empty_host = aten.as_strided.default._op, aten.empty.memory_format._op
-    strided, cpu = torch.strided, torch.device("cpu")
+    strided, cpu, cuda = torch.strided, torch.device("cpu"), torch.device("cuda", 0)
     base = C.TensorBase
     size_of, stride_of, offset_of, storage_of = base.size, base.stride, base.storage_offset, base.untyped_storage
     lock = threading.RLock()
 
     def device(tensor: Any) -> Any:
         element = elements.get(tensor.dtype)
-        if element is None or tensor.layout is not strided:
-            return carried(tensor)
+        if element is None or tensor.layout is not strided or tensor.is_nested:
+            return made_of_parts(tensor) if layouts.special(tensor) else carried(tensor)
         if tensor.is_neg() or (tensor.dtype.is_complex and tensor.is_conj()):
             tensor = tensor.resolve_conj().resolve_neg()
         storage, size, offset, stride = storage_of(tensor), size_of(tensor), offset_of(tensor), stride_of(tensor)
@@ -134,6 +135,9 @@ def make() -> Forge:
         storage_of(forged)._simulated_owner = tensor, tensor.dtype, size, stride, offset
         return forged if whole else view(at_cpu, forged, size, stride, offset)
 
+    def made_of_parts(tensor: Any) -> Any:
+        return layouts.rebuild(tensor, device, cuda)
+
     def carried(tensor: Any) -> Any:
         """A tensor of a type that DLPack does not know, over one of integers of the same size."""
         integers = carriers.get(tensor.element_size())
@@ -146,9 +150,13 @@ def make() -> Forge:
         return view(at_cpu, forged, size_of(tensor), stride_of(tensor), offset_of(tensor))
 
     def host(tensor: Any) -> Any:
-        storage = storage_of(tensor)
+        try:
+            storage, size, stride, offset = storage_of(tensor), size_of(tensor), stride_of(tensor), offset_of(tensor)
+        except RuntimeError:  # sparse tensors have no storage, nested ones no sizes
+            if not layouts.special(tensor):
+                raise
+            return layouts.rebuild(tensor, host, cpu)
         owner, dtype, its_size, its_stride, its_offset = getattr(storage, OWNER, None) or adopted(storage)
-        size, stride, offset = size_of(tensor), stride_of(tensor), offset_of(tensor)
         if dtype is tensor.dtype:
             if its_size == size and its_stride == stride and its_offset == offset:
                 found = owner
@@ -175,6 +183,9 @@ def make() -> Forge:
 
     def rebind(tensor: Any, memory: Any) -> None:
         forged = device(memory)
+        if layouts.special(tensor):
+            layouts.follow(tensor, forged)
+            return
         set_storage(at_cpu, tensor, storage_of(forged), offset_of(forged), size_of(forged), stride_of(forged))
 
     def close() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime_check.simulate import generators, places, syncs, wider
+from runtime_check.simulate import generators, layouts, places, syncs, wider
 from runtime_check.simulate.declarations import Declaration
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import C, Tensor, aten, torch
@@ -20,6 +20,7 @@ TAKE_NUMBERS = frozenset(  # overloads whose CPU operator accepts a Python numbe
     "add add_ sub sub_ mul mul_ div div_ true_divide true_divide_ floor_divide floor_divide_".split()
 )
 INDEXING = frozenset(("index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"))
+DEVICE = torch.device("cuda", 0)
 HOST_RESULTS = {"_pack_padded_sequence": (1,)}
 
 
@@ -31,11 +32,12 @@ class Maker:
     declarations: Mapping[str, Declaration]
     report: Callable[[str, int], None]
 
-    def kernel(self, operator: Any) -> Kernel:
-        """The kernel of a `torch._ops.OpOverload` at the CUDA key."""
+    def kernel(self, operator: Any, of_parts: bool = False) -> Kernel:
+        """The kernel of a `torch._ops.OpOverload` at the CUDA key, or for tensors that are made of parts."""
         facts = signature(operator)
-        before = self._before(operator, facts)
-        return _convert(operator, facts, self.forge, self._check(operator, facts), before)
+        before = self._before(operator, facts, of_parts)
+        follows = facts.resizes or (of_parts and bool(facts.written))
+        return _convert(operator, facts, self.forge, self._check(operator, facts), before, follows)
 
     def _check(self, operator: Any, facts: Signature) -> Callable[..., None]:
         """Raises CUDA's error for arguments in several places."""
@@ -60,9 +62,11 @@ class Maker:
 
         return check
 
-    def _before(self, operator: Any, facts: Signature) -> Callable[..., tuple[tuple[Any, ...], Any]] | None:
+    def _before(
+        self, operator: Any, facts: Signature, of_parts: bool
+    ) -> Callable[..., tuple[tuple[Any, ...], Any]] | None:
         """What happens before the computation: indices go to the device, the host waits."""
-        rule = syncs.rule(facts.name, facts.full, operator.namespace)
+        rule = syncs.rule(facts.name, facts.full, operator.namespace, of_parts)
         indexing = facts.name in INDEXING
         if rule is None and not indexing:
             return None
@@ -81,7 +85,13 @@ class Maker:
         if wait.how is syncs.How.WAIT:
             self.report(operation, wait.bytes)
             return
-        scratch = self.forge.device(aten.zeros.default((), dtype=getattr(torch, wait.dtype), device="cpu"))
+        dtype = getattr(torch, wait.dtype)
+        if wait.how is syncs.How.UPLOAD:
+            aten._to_copy.default(
+                aten.zeros.default((wait.bytes // dtype.itemsize,), dtype=dtype, device="cpu"), device=DEVICE
+            )
+            return
+        scratch = self.forge.device(aten.zeros.default((), dtype=dtype, device="cpu"))
         if wait.how is syncs.How.READ:
             aten._local_scalar_dense.default(scratch)
         else:
@@ -134,11 +144,16 @@ def below_modes(run: Kernel) -> Kernel:
 
 
 def _convert(
-    operator: Any, facts: Signature, forge: Forge, check: Callable[..., None], before: Callable[..., Any] | None
+    operator: Any,
+    facts: Signature,
+    forge: Forge,
+    check: Callable[..., None],
+    before: Callable[..., Any] | None,
+    follows: bool,
 ) -> Kernel:
     call, device, kinds, kind_of = wider.form(facts.name) or operator._op, forge.device, facts.kinds, facts.kind_of
     host_one = _host_one(forge, facts.name in TAKE_NUMBERS)
-    restore = _restore(facts, forge) if facts.resizes else None
+    restore = _restore(facts, forge) if follows else None
     give = _give(facts, forge)
     plain = len(facts.returned) == 1 and facts.returned[0] is None
     host, depth, disabled = forge.host, C._len_torch_function_stack, C.DisableTorchFunction
@@ -228,7 +243,7 @@ def _restore(facts: Signature, forge: Forge) -> Callable[..., None]:
             ours: Any = converted[place] if place < len(converted) else named.get(name)
             pairs = [(theirs, ours)] if isinstance(theirs, Tensor) else list(zip(theirs or (), ours or (), strict=True))
             for tensor, memory in pairs:
-                if (
+                if layouts.special(tensor) or (
                     tensor.size() != memory.size()
                     or tensor.stride() != memory.stride()
                     or tensor.untyped_storage().data_ptr() != memory.untyped_storage().data_ptr()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from runtime_check.simulate import layouts
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import C, aten, operator, torch
 from runtime_check.simulate.kernels import below_modes
@@ -22,14 +23,14 @@ def table(forge: Forge) -> dict[str, Kernel]:
     """Operator name without namespace to kernel."""
     kernels = {**_memory(forge), **_copies(forge), **_device_only(forge)}
     kernels = {name: kernel if name == "_to_copy" else below_modes(kernel) for name, kernel in kernels.items()}
-    kernels.update((name, at_host_key(operator(name))) for name in VIEWS)
+    kernels.update((name, at_host_key(operator(name))) for name in (*VIEWS, *layouts.FROM_DENSE))
     return kernels
 
 
-def at_host_key(op: Any) -> Kernel:
+def at_host_key(op: Any, key: str = "CPU") -> Kernel:
     """The CPU's kernel on the device tensors themselves: right for views, which touch no memory."""
-    redispatch, at_cpu = op._handle.redispatch_boxed, C.DispatchKeySet(C.DispatchKey.CPU)
-    return lambda *args, **kwargs: redispatch(at_cpu, *args, **kwargs)
+    redispatch, at_host = op._handle.redispatch_boxed, C.DispatchKeySet(getattr(C.DispatchKey, key))
+    return lambda *args, **kwargs: redispatch(at_host, *args, **kwargs)
 
 
 def _memory(forge: Forge) -> dict[str, Kernel]:

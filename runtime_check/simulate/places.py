@@ -18,6 +18,7 @@ ACCEPT_HOST_TENSORS = frozenset(
         *("_unsafe_index_put", "set_.source_Tensor", "is_set_to", "is_same_size", "_has_same_storage_numel"),
         *("_pack_padded_sequence", "_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"),
         *("record_stream", "result_type", "_foreach_add_.Tensor", "_ctc_loss", "_ctc_loss_backward"),
+        *("_nested_from_padded", "_nested_view_from_buffer"),
     )
 )
 SAME = "Expected all tensors to be on the same device, but "

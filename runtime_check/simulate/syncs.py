@@ -8,6 +8,7 @@ decides who sees it:
   it through the dispatcher.
 - COPY: `.cpu()`, through `aten::copy_`, likewise.
 - WAIT: a raw `memcpy` and a stream synchronisation, which no operator shows; the simulator reports it.
+- UPLOAD: what the host has worked out goes to the device, through `aten::copy_`, and the host waits.
 
 Operators that C++ composes of others (`allclose`, `one_hot`, `linalg.inv`, ...) need no row: their `.item()` runs here
 as it does on CUDA.
@@ -29,11 +30,13 @@ class How(enum.Enum):
     READ = "read"
     COPY = "copy"
     WAIT = "wait"
+    UPLOAD = "upload"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wait:
-    """One wait of the host for `bytes` bytes. READ and COPY also say the `dtype` of the one element, by name."""
+    """One wait of the host for `bytes` bytes. READ and COPY also say the `dtype` of the one element, by name, and
+    UPLOAD that of as many as there are."""
 
     bytes: int
     how: How = How.WAIT
@@ -160,6 +163,27 @@ def _unique_consecutive(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> lis
     return [LONG] if args[0].numel() else []
 
 
+def _flattening(tensor: Any) -> list[Wait]:
+    """Indices of several dimensions become numbers: the factors come from the host."""
+    dimensions = tensor.sparse_dim()
+    return [Wait(8 * dimensions, How.UPLOAD, "int64")] if dimensions > 1 else []
+
+
+def _coalesce(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
+    loose = args[0].layout is torch.sparse_coo and not args[0].is_coalesced() and args[0]._nnz() > 1
+    return [*_flattening(args[0]), Wait(8)] if loose else []
+
+
+def _factor(place: int) -> Rule:
+    return lambda args, kwargs: _coalesce(args[place:], kwargs) if args[place].layout is torch.sparse_coo else []
+
+
+def _added(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
+    left, right = args[0], argument(args, kwargs, 1, "other")
+    mixed = left.layout is torch.strided and right.layout is torch.sparse_coo and not right.is_coalesced()
+    return _flattening(right) if mixed and right._nnz() else []
+
+
 TABLE: tuple[Row, ...] = (
     Row(("nonzero",), always(COUNT), "cuda/Nonzero.cu: nonzero_cuda_out_impl"),
     Row(("masked_select",), always(COUNT), "cuda/IndexKernel.cpp: masked_select_out_cuda_impl, by nonzero"),
@@ -193,12 +217,24 @@ TABLE: tuple[Row, ...] = (
     Row(("torchvision::nms",), always(COUNT), "torchvision/csrc/ops/cuda/nms_kernel.cu: nms_kernel, by masked_select"),
 )
 
+# Of tensors that are made of parts. What is not here waits where the operators on the parts do, as far as it is known.
+OF_PARTS: tuple[Row, ...] = (
+    Row(("_coalesce",), _coalesce, "sparse/cuda/SparseCUDATensor.cu: _coalesce_sparse_cuda, flatten_indices"),
+    Row(("mm", "mv"), _factor(0), "sparse/cuda/SparseCUDATensorMath.cu: s_addmm_out_sparse_dense_cuda, by coalesce"),
+    Row(("addmm", "addmm_"), _factor(1), "sparse/cuda/SparseCUDATensorMath.cu: s_addmm_out_sparse_dense_cuda"),
+    Row(
+        ("add.Tensor", "add_.Tensor"),
+        _added,
+        "sparse/cuda/SparseCUDATensorMath.cu: add_out_dense_sparse_cuda, by flatten_indices",
+    ),
+)
 
-def rule(name: str, full: str, namespace: str = "aten") -> Rule | None:
+
+def rule(name: str, full: str, namespace: str = "aten", of_parts: bool = False) -> Rule | None:
     """The rule of an operator, by its name without and with overload; `out=` forms wait as the others do."""
     if namespace != "aten":
         name, full = f"{namespace}::{name}", f"{namespace}::{full}"
-    for row in TABLE:
+    for row in OF_PARTS if of_parts else TABLE:
         for operator in row.operators:
             base = operator.partition(".")[0]
             if operator in (full, name) or (base == name and full.endswith("out")):

@@ -56,6 +56,11 @@ TABLE: tuple[Api, ...] = (
         "docs.pytorch.org torch.nonzero: 'When input is on CUDA, torch.nonzero() causes host-device synchronization'",
     ),
     Api(
+        _torch("to_sparse to_sparse_coo to_sparse_csr to_sparse_csc", "Tensor."),
+        Effect.SHAPE,
+        "aten/src/ATen/native/TensorConversions.cpp: dense_to_sparse finds what is there by nonzero",
+    ),
+    Api(
         _torch("equal allclose is_nonzero"),
         Effect.TRUTH,
         "docs.pytorch.org torch.equal, torch.allclose: return a Python bool",
@@ -187,7 +192,7 @@ TABLE: tuple[Api, ...] = (
             " abs neg exp log log1p log2 sqrt rsqrt square pow sigmoid tanh relu softmax log_softmax cumsum cumprod"
             " sort argsort topk kthvalue gather scatter scatter_add index_select index_add masked_fill clamp clamp_min"
             " clamp_max clip round floor ceil trunc frac add sub mul div true_divide matmul mm bmm mv addmm"
-            " chunk split unbind narrow select diagonal diag triu tril flip roll unfold to_dense to_sparse type_as"
+            " chunk split unbind narrow select diagonal diag triu tril flip roll unfold to_dense type_as"
             " where lerp sign cos sin tan acos asin atan atan2 erf fmod remainder maximum minimum amax amin"
             " aminmax quantile nan_to_num nansum nanmean renorm cross outer det logdet"
             " movedim moveaxis broadcast_to take take_along_dim repeat_interleave conj real imag angle"

@@ -177,8 +177,8 @@ def test_types_and_memory_of_other_makers() -> None:
     shared += 1
     assert x.tolist() == [1.0, 2.0, 3.0]
     assert (torch.view_as_complex(torch.ones(3, 2, device="cuda")).conj() * 1j).real.tolist() == [1.0] * 3
-    with pytest.raises(NotImplementedError, match=r"the simulated CUDA device has no .* layout torch\.sparse"):
-        x.to_sparse()
+    with pytest.raises(NotImplementedError, match=r"the simulated CUDA device has no tensors of torch\.qint8"):
+        torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
 
 
 @in_simulation
