@@ -27,29 +27,49 @@ class OnHost(torch.autograd.Function):  # type: ignore[misc]
             forge.host(one).detach().requires_grad_(one.requires_grad) if one.is_cuda else one.detach()
             for one in tensors
         ]
-        with torch.enable_grad():
-            result = function(*inputs)
-        results = (result,) if isinstance(result, Tensor) else tuple(result)
+        results: list[Any] = []
+
+        def compute() -> Any:
+            with torch.enable_grad():
+                result = function(*inputs)
+            results[:] = (result,) if isinstance(result, Tensor) else tuple(result)
+            return result
+
+        result = compute()
+        memory = [one.detach() for one in results]
         ctx.forge, ctx.inputs, ctx.results = forge, inputs, results
-        forged = tuple(forge.device(one.detach()) for one in results)
+        if forge.captures.current is not None:
+            forge.captures.current.note(lambda: _into(memory, (compute(), results)[1]), True)
+        forged = tuple(forge.device(one) for one in memory)
         return forged[0] if isinstance(result, Tensor) else forged
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        wanted = [one for one in ctx.inputs if one.requires_grad]
+        wanted, results, captures = [one for one in ctx.inputs if one.requires_grad], ctx.results, ctx.forge.captures
         given = [
-            (result, ctx.forge.host(gradient))
-            for result, gradient in zip(ctx.results, gradients, strict=True)
-            if gradient is not None and result.requires_grad
+            (number, ctx.forge.host(gradient))
+            for number, gradient in enumerate(gradients)
+            if gradient is not None and results[number].requires_grad
         ]
-        with torch.enable_grad():
-            found = iter(
-                torch.autograd.grad(
-                    [result for result, _ in given], wanted, [gradient for _, gradient in given], allow_unused=True
-                )
-            )
+
+        def compute() -> Any:
+            with torch.enable_grad():
+                of, by = [results[number] for number, _ in given], [gradient for _, gradient in given]
+                return torch.autograd.grad(of, wanted, by, allow_unused=True)
+
+        computed = compute()
+        if captures.current is not None:
+            captures.current.note(lambda: _into(computed, compute()), True)
+        found = iter(computed)
         answer = [next(found) if one.requires_grad else None for one in ctx.inputs]
         return (None, None, *(one if one is None else ctx.forge.device(one) for one in answer))
+
+
+def _into(memory: Any, results: Any) -> None:
+    """Copy what a replay of a CUDA graph computed to where its capture had its results."""
+    for old, new in zip(memory, results, strict=True):
+        if old is not None:
+            old.copy_(new.detach())
 
 
 def kernel(op: Any, name: str, forge: Forge) -> Callable[..., Any]:

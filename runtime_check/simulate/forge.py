@@ -17,6 +17,7 @@ from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any
 
 from runtime_check.simulate import layouts
+from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import keep_for_ever
 from runtime_check.simulate.internals import C, Tensor, aten, torch
 
@@ -79,12 +80,13 @@ ELEMENTS = {  # dtype to DLPack's code and bits
 class Forge:
     """`device(host tensor)` gives a device tensor over the same memory, `host(device tensor)` the host tensor under
     it, `rebind(device tensor, host tensor)` lets the first stand for the second's memory from now on. `close()` makes
-    them raise what CUDA raises in a forked process."""
+    them raise what CUDA raises in a forked process. `captures` says whether a CUDA graph is being captured."""
 
     device: Callable[[Any], Any]
     host: Callable[[Any], Any]
     rebind: Callable[[Any, Any], None]
     close: Callable[[], None]
+    captures: Captures
 
 
 def make() -> Forge:
@@ -201,7 +203,7 @@ def make() -> Forge:
 
         from_dlpack, storage_of = refuse_new, refuse_device
 
-    return Forge(device, host, rebind, close)
+    return Forge(device, host, rebind, close, Captures())
 
 
 def is_device(value: Any) -> bool:

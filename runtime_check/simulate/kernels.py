@@ -82,6 +82,7 @@ class Maker:
         return before
 
     def _wait(self, operation: str, wait: syncs.Wait) -> None:
+        self.forge.captures.waits()
         if wait.how is syncs.How.WAIT:
             self.report(operation, wait.bytes)
             return
@@ -157,6 +158,7 @@ def _convert(
     give = _give(facts, forge)
     plain = len(facts.returned) == 1 and facts.returned[0] is None
     host, depth, disabled = forge.host, C._len_torch_function_stack, C.DisableTorchFunction
+    captures = forge.captures
 
     def kernel(*args: Any, **kwargs: Any) -> Any:  # see `below_modes`
         if depth():
@@ -185,7 +187,8 @@ def _convert(
             }
         if seen[0]:
             check(args, kwargs)
-        result = call(*converted, **named)
+        recording = captures.current
+        result = call(*converted, **named) if recording is None else recording.run(call, converted, named)
         if plain and isinstance(result, Tensor):
             return device(result)
         if restore is not None:

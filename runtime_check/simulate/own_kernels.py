@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime_check.simulate import layouts
-from runtime_check.simulate.forge import Forge
+from runtime_check.simulate.forge import Forge, is_device
 from runtime_check.simulate.internals import C, aten, operator, torch
 from runtime_check.simulate.kernels import below_modes
 from runtime_check.simulate.ordinals import index_of
-from runtime_check.simulate.pinned import mark_pinned, receiving
+from runtime_check.simulate.pinned import is_pinned, mark_pinned, receiving
 
 Kernel = Callable[..., Any]
 VIEWS = (
@@ -21,7 +21,7 @@ VIEWS = (
 
 def table(forge: Forge) -> dict[str, Kernel]:
     """Operator name without namespace to kernel."""
-    kernels = {**_memory(forge), **_copies(forge), **_device_only(forge)}
+    kernels = {**_memory(forge), **_copies(forge), **_captured(_device_only(forge), forge)}
     kernels = {name: kernel if name == "_to_copy" else below_modes(kernel) for name, kernel in kernels.items()}
     kernels.update((name, at_host_key(operator(name))) for name in (*VIEWS, *layouts.FROM_DENSE))
     return kernels
@@ -80,11 +80,21 @@ def _copies(forge: Forge) -> dict[str, Kernel]:
     copy, read = aten.copy_.default._op, aten._local_scalar_dense.default._op
     host, depth, disabled = forge.host, C._len_torch_function_stack, C.DisableTorchFunction
 
+    captures = forge.captures
+
     def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
-        copy(host(target) if target.is_cuda else target, host(source) if source.is_cuda else source)
+        to, given = host(target) if target.is_cuda else target, host(source) if source.is_cuda else source
+        if captures.current is None:
+            copy(to, given)
+            return target
+        if target.is_cuda != source.is_cuda and not (non_blocking and (is_pinned(target) or is_pinned(source))):
+            captures.waits()
+        captures.current.run(copy, (to, given), {})
         return target
 
     def local_scalar_dense(tensor: Any) -> Any:
+        if captures.current is not None:
+            captures.waits()
         return read(host(tensor))
 
     composed = torch.library.get_kernel("aten::_to_copy", "CUDA")  # C++'s own, composed of empty and copy_
@@ -119,6 +129,33 @@ def _copies(forge: Forge) -> dict[str, Kernel]:
         "_to_copy": to_copy,
         "_foreach_copy_": foreach_copy_,
     }
+
+
+def _captured(kernels: dict[str, Kernel], forge: Forge) -> dict[str, Kernel]:
+    """Kernels that make new tensors of theirs, for graphs too: their results go where those of the capture are."""
+    captures, host = forge.captures, forge.host
+
+    def kernel_of(run: Kernel) -> Kernel:
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            result = run(*args, **kwargs)
+            if captures.current is not None:
+                first = [host(one) for one in _made(result)]
+
+                def again() -> None:
+                    for old, new in zip(first, _made(run(*args, **kwargs)), strict=True):
+                        old.copy_(host(new))
+
+                captures.current.note(again)
+            return result
+
+        return kernel
+
+    return {name: kernel_of(run) for name, run in kernels.items()}
+
+
+def _made(result: Any) -> list[Any]:
+    """The device tensors of a result."""
+    return [one for one in (result if isinstance(result, tuple) else (result,)) if is_device(one)]
 
 
 def _device_only(forge: Forge) -> dict[str, Kernel]:

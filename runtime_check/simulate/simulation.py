@@ -85,7 +85,7 @@ def install(simulation: Simulation) -> None:
         warnings.filterwarnings("ignore", message="(?s).*previously registered kernel")
         device_guard.install(changes, has_cuda)
         cuda_hooks.install(changes, has_cuda)
-        facade.install(changes)
+        facade.install(changes, made.captures)
         kept = dispatcher.install(changes, made, simulation.report)
         if has_cuda:
             cuda_wheel.install(changes, made, simulation.report, kept)

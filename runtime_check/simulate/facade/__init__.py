@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import Changes
 
 
-def install(changes: Changes) -> None:
+def install(changes: Changes, captures: Captures) -> None:
     """Replace what asks or steers the device from Python."""
     from runtime_check.simulate import pinned
     from runtime_check.simulate.facade import (
@@ -14,6 +15,7 @@ def install(changes: Changes) -> None:
         compiling,
         device,
         distributed,
+        graphs,
         legacy,
         memory,
         parallel,
@@ -25,6 +27,7 @@ def install(changes: Changes) -> None:
 
     pinned.install(changes)
     held = streams.install(changes)
+    graphs.install(changes, captures)
     device.install(changes)
     memory.install(changes)
     randomness.install(changes)

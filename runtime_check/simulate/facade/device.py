@@ -111,14 +111,9 @@ def install(changes: Changes) -> None:
         "power_draw": about(0),
         "clock_rate": about(0),
         "list_gpu_processes": answering("no processes are running"),
-        "is_current_stream_capturing": answering(False),
         "current_blas_handle": answering(0),
         "get_sync_debug_mode": answering(0),
         "set_sync_debug_mode": answering(None),
-        "CUDAGraph": _absent_class("CUDAGraph", "CUDA graphs"),
-        "graph": _absent_class("graph", "CUDA graphs"),
-        "make_graphed_callables": _absent("CUDA graphs"),
-        "graph_pool_handle": _absent("CUDA graphs"),
         "cudart": _absent("CUDA runtime"),
     }.items():
         changes.attribute(cuda, name, value)
@@ -132,15 +127,6 @@ def install(changes: Changes) -> None:
         markA=answering(None), deviceRangeStart=answering(None), deviceRangeEnd=answering(None),
     )  # fmt: skip
     changes.attribute(cuda.nvtx, "_nvtx", marker)
-
-
-def _absent_class(name: str, what: str) -> type:
-    """A class, because programs name it in annotations (`CUDAGraph | None`) and in `isinstance`."""
-
-    def refuse(*_args: Any, **_kwargs: Any) -> Any:
-        raise NotImplementedError(f"the simulated CUDA device has no {what}")
-
-    return type(name, (), {"__new__": refuse, "__module__": "torch.cuda.graphs"})
 
 
 def _absent(what: str) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ import threading
 import time
 from typing import Any
 
+from runtime_check.simulate.captures import refuse
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.internals import torch
 from runtime_check.simulate.ordinals import index_of
@@ -38,6 +39,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Nothing to wait for; on a GPU the host would."""
+        synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between two recorded events. Raises what CUDA raises for others."""
@@ -60,6 +62,7 @@ class Stream:
 
     def synchronize(self) -> None:
         """Nothing to wait for; on a GPU the host would."""
+        synchronize()
 
     def wait_stream(self, stream: Any) -> None:
         """Nothing to wait for."""
@@ -72,8 +75,8 @@ class Stream:
         return True
 
     def is_capturing(self) -> bool:
-        """There are no graphs."""
-        return False
+        """Whether a graph is being captured."""
+        return bool(torch.cuda.is_current_stream_capturing())
 
     def record_event(self, event: Event | None = None) -> Event:
         """Record `event`, or a new one, and give it."""
@@ -128,8 +131,11 @@ class StreamContext:
 
 
 def synchronize(device: Any = None) -> None:
-    """`torch.cuda.synchronize`: nothing to wait for; on a GPU the host would."""
+    """`torch.cuda.synchronize`: nothing to wait for; on a GPU the host would. Raises what CUDA raises while a graph is
+    captured."""
     index_of(device)
+    if torch.cuda.is_current_stream_capturing():
+        refuse()
 
 
 def install(changes: Changes) -> Held:
