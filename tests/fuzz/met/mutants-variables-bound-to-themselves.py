@@ -9,16 +9,18 @@ def work(x, y, z):
         pass
 
 
-def first(mask, values, found):
-    found = found
+def picked(pair, values):
+    pair = pair
+    values = values.cuda()
     for step in range(12):
-        if found[0].cuda():
-            values[found[0].cuda()] = 0
-        values = values.cuda() + found[0].cuda()
+        values = values[pair[0].cpu()] + values[pair[1].cpu()]
+    return values
 
 
 def of_one_another(values):
+    values = values.cuda()
     for step in range(12):
         one = other
         other = one
-        values[one[0]] = values.cuda()[other[0].cuda()].item()
+        values = values[one[0].cpu()]
+    return values
