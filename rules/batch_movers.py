@@ -11,7 +11,7 @@ from transferlint.flow.values import ARRAY, HOST_VALUE, MODULE, ON_DEVICE, OPTIM
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Program, Reg
 
-from .bindings import held
+from .chains import origin
 
 _HINT = "non_blocking"
 _CONTAINERS = frozenset(
@@ -113,7 +113,7 @@ def _arguments(function: Function) -> list[p.Parameter]:
 
 def _stands_for(function: FunctionFacts, reg: Reg, index: int) -> bool:
     """True where a register is the function of an index that is made here."""
-    made = function.code[held(function, reg)]
+    made = function.code[origin(function, reg)]
     return isinstance(made, p.Make) and made.function == index
 
 

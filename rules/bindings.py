@@ -92,19 +92,6 @@ def settled(function: FunctionFacts, reg: Reg) -> bool:
     return len(owner.stores(bound[1])) + given == 1 and not bound_elsewhere(owner, bound[1])
 
 
-def held(function: FunctionFacts, reg: Reg) -> Reg:
-    """The value that a variable stands for which one assignment binds, through others of that sort; `reg` itself where
-    it is no such variable: an argument that is bound again, or one of several that are bound to one another."""
-    seen: set[int] = set()
-    while isinstance(made := function.code[reg], p.Load) and made.slot not in seen:
-        seen.add(made.slot)
-        stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-        if len(stores) != 1 or any(q.slot == made.slot for q in function.function.parameters):
-            break
-        reg = stores[0].value
-    return reg
-
-
 def around(function: FunctionFacts, reg: Reg) -> set[int]:
     """The regions around a register: what stands in them before it has run whenever it does."""
     found, at = {0}, function.region(reg)
