@@ -11,6 +11,8 @@ from transferlint.flow.values import ARRAY, HOST_VALUE, MODULE, ON_DEVICE, OPTIM
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Program, Reg
 
+from .chains import origin
+
 _HINT = "non_blocking"
 _CONTAINERS = frozenset(
     "dict list tuple Mapping Sequence Iterable MutableMapping OrderedDict abc UserDict BatchEncoding".split()
@@ -111,10 +113,7 @@ def _arguments(function: Function) -> list[p.Parameter]:
 
 def _stands_for(function: FunctionFacts, reg: Reg, index: int) -> bool:
     """True where a register is the function of an index that is made here."""
-    made = function.code[reg]
-    if isinstance(made, p.Load):
-        stores = [i.value for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-        return len(stores) == 1 and _stands_for(function, stores[0], index)
+    made = function.code[origin(function, reg)]
     return isinstance(made, p.Make) and made.function == index
 
 

@@ -7,6 +7,7 @@ from transferlint.flow.values import CONTAINER, SCALAR, TENSOR
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .chains import origin
 from .creating import integer
 
 _DEPTH = 10
@@ -109,10 +110,7 @@ def _part(function: FunctionFacts, made: p.Subscript, depth: int) -> bool:
 
 def _one_of(function: FunctionFacts, reg: Reg) -> bool:
     """True for the tuple of `where(mask)`, `nonzero(as_tuple=True)`, `sort` and the like: its parts have dimensions."""
-    made = function.code[reg]
-    if isinstance(made, p.Load):
-        stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-        return len(stores) == 1 and _one_of(function, stores[0].value)
+    made = function.code[origin(function, reg)]
     if not isinstance(made, p.Call):
         return False
     last = _last(function, made)
@@ -120,10 +118,7 @@ def _one_of(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def _matrix(function: FunctionFacts, reg: Reg) -> bool:
-    made = function.code[reg]
-    if isinstance(made, p.Load):
-        stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-        return len(stores) == 1 and _matrix(function, stores[0].value)
+    made = function.code[origin(function, reg)]
     return isinstance(made, p.Call) and _last(function, made) in _TWO
 
 

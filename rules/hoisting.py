@@ -26,10 +26,11 @@ from transferlint.syntax.program import Reg
 
 from . import proven
 from .altering import altered
-from .bindings import api, settled
+from .bindings import api, bound_elsewhere, settled
 from .chains import captured
 from .kind_tables import MAKERS
-from .memory import RESULT, WORLD, Memory
+from .memory import Memory
+from .memory_effects import RESULT, WORLD
 from .rewriting import switched
 
 _NAMELESS = "value"  # what nothing gives a name: somebody has to find one
@@ -94,8 +95,7 @@ def _moved(function: FunctionFacts, reg: Reg, line_start: int, indent: str) -> t
     rest = re.compile(r"[ \t]*(\r\n|\n|\r)").match(text, end)
     if text[first:begin].strip() != f"{name} =" or rest is None:
         return None
-    loads = [r for r, made in enumerate(function.code) if isinstance(made, p.Load) and made.slot == store.slot]
-    if any(r < reg for r in loads):
+    if any(r < reg for r in function.loads(store.slot)):
         return None
     above = text[:first].rstrip(" \t\r\n")
     below = re.compile(r"(?:[ \t]*[\r\n])*([ \t]*)").match(text, rest.end())
@@ -159,7 +159,7 @@ def _proven(function: FunctionFacts, reg: Reg, region: int) -> bool:
     foreign = memory.of(WORLD) in memory.written(_turned(function, region))
     if foreign and not proven.without_gradient(function, callee.object):
         return False
-    everything = memory.written(range(len(function.code)))
+    everything = memory.everything()
     result = memory.of(RESULT)
     if result in everything or result == memory.of(WORLD):
         return False
@@ -187,8 +187,8 @@ def _settled(function: FunctionFacts, reg: Reg, region: int) -> bool:
             return False
         owner = function.file.functions[bound[0]]
         given = any(q.slot == bound[1] for q in owner.function.parameters)
-        return len(owner.stores(bound[1])) + given == 1 and not _stored_elsewhere(program, bound)
-    if not isinstance(made, p.Load) or _stored_elsewhere(program, (function.index, made.slot)):
+        return len(owner.stores(bound[1])) + given == 1 and not bound_elsewhere(owner, bound[1])
+    if not isinstance(made, p.Load) or bound_elsewhere(function, made.slot):
         return False
     if function.function.lookup.about(p.Delete, made.slot):
         return False
@@ -202,14 +202,6 @@ def _settled(function: FunctionFacts, reg: Reg, region: int) -> bool:
 def _bound_by_test(function: FunctionFacts, made: p.Load, region: int) -> bool:
     """True where what the loop goes over binds the variable: `for x in read(t := load())`."""
     return any(isinstance(i := function.code[r], p.Store) and i.slot == made.slot for r in _turned(function, region))
-
-
-def _stored_elsewhere(program: p.Program, bound: tuple[int, int]) -> bool:
-    return any(
-        isinstance(made, p.StoreOuter) and find(program, other, made.name) == bound
-        for other in program.functions
-        for made in other.code
-    )
 
 
 def _runs_before(function: FunctionFacts, reg: Reg, region: int) -> bool:

@@ -22,8 +22,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
+from transferlint.syntax.program import Reg, Slot
 
 from .bindings import api, around, bound, bound_elsewhere, settled
 from .kind_tables import (
@@ -56,7 +57,13 @@ _EFFECTLESS = frozenset(ANSWERS) - {"builtins.str", "builtins.repr", "builtins.f
 
 def kinds(function: FunctionFacts, reg: Reg) -> Kinds | None:
     """The kinds that a value can have, None where they are not known."""
-    return Inference().of(function, reg)
+    made = function.code[reg]
+    return _variable(function, made.slot) if isinstance(made, p.Load) else Inference().of(function, reg)
+
+
+@once
+def _variable(function: FunctionFacts, slot: Slot) -> Kinds | None:
+    return Inference().variable(function, slot)
 
 
 def tensor(function: FunctionFacts, reg: Reg) -> bool:
@@ -194,9 +201,8 @@ def _harmless(function: FunctionFacts, at: Reg) -> bool:
 
 def without_gradient(function: FunctionFacts, reg: Reg) -> bool:
     """True for a tensor that is made of numbers alone, by one call, and never asked to require a gradient."""
-    asked = any(
-        isinstance(i, p.Attr | p.SetAttr) and i.name in ("requires_grad", "requires_grad_") for i in function.code
-    )
+    words = ("requires_grad", "requires_grad_")
+    asked = any(function.attributes(word, kind) for word in words for kind in (p.Attr, p.SetAttr))
     return not asked and throughout(function, reg, _of_numbers)
 
 
@@ -205,10 +211,17 @@ def throughout(function: FunctionFacts, reg: Reg, holds: Callable[[FunctionFacts
     made = function.code[reg]
     if not isinstance(made, p.Load):
         return holds(function, reg)
-    given = any(q.slot == made.slot for q in function.function.parameters)
-    if given or depth == 0 or bound_elsewhere(function, made.slot):
+    return _of_all_stored(function, made.slot, holds, depth)
+
+
+@once
+def _of_all_stored(
+    function: FunctionFacts, slot: Slot, holds: Callable[[FunctionFacts, Reg], bool], depth: int
+) -> bool:
+    given = any(q.slot == slot for q in function.function.parameters)
+    if given or depth == 0 or bound_elsewhere(function, slot):
         return False
-    stores = [i.value for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
+    stores = [i.value for r in function.stores(slot) if isinstance(i := function.code[r], p.Store)]
     return bool(stores) and all(throughout(function, r, holds, depth - 1) for r in stores)
 
 

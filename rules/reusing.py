@@ -26,7 +26,8 @@ from transferlint.syntax.program import Reg
 
 from . import proven
 from .chains import captured, statement
-from .memory import RESULT, WORLD, Memory
+from .memory import Memory
+from .memory_effects import RESULT, WORLD
 
 
 def reuse(function: FunctionFacts, first: Transfer, second: Transfer) -> Fix | None:
@@ -88,7 +89,7 @@ def _proven(function: FunctionFacts, first: Transfer, second: Transfer) -> bool:
             return False
         memory = Memory(function, move.register)
         result = memory.of(RESULT)
-        if result == memory.of(WORLD) or result in memory.written(range(len(function.code))):
+        if result == memory.of(WORLD) or result in memory.everything():
             return False
         if memory.classes(subject) & memory.written(between):
             return False

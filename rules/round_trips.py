@@ -198,7 +198,7 @@ def _decided(function: FunctionFacts) -> frozenset[Reg]:
 @once
 def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
     """Host decisions: register of a `Test` to the register of the explicit read that it rests on, where the branch that
-    it takes steers device work and the whole stands in hot code. What was read before the loop that asks, or in a loop
+    it takes steers device work and both stand in hot code. What was read before the loop that asks, or in a loop
     that has ended, has been waited for there."""
     explicit = [t for t in function.transfers if t.kind in READS and t.before.places & ON_DEVICE]
     if not explicit:
@@ -214,6 +214,7 @@ def decisions(function: FunctionFacts) -> dict[Reg, Reg]:
         spelled = (r for r in function.expression(instruction.value) if r in reads)
         rests = sorted(r for r in spelled if r not in within or r in known)
         rests = rests or sorted(r for r in known & reads if _again(function, r, reg))
+        rests = [r for r in rests if function.warmth(r).hot]
         if rests and function.warmth(reg).hot and _steers(function, instruction.value):
             found[reg] = rests[0]
     return found

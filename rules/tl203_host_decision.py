@@ -61,15 +61,29 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             evidence = function.why(by_register[read].before)
             if read not in set(function.expression(made.value)):
                 evidence = (*evidence, Evidence(function.site(read), "read back here"))
+            asked = _asked(function, test, read)
             yield function.finding(
-                test,
-                f"`{brief(function.text(test))}` waits for the device to decide what it does next"
-                f" {function.warmth(test).level.words}",
+                asked,
+                f"`{brief(function.text(asked))}` waits for the device to decide what it does next"
+                f" {function.warmth(asked).level.words}",
                 "decide on the device: `torch.where`, a mask, `clamp`, or a check that is deferred",
                 evidence,
                 sure(function, by_register[read]),
                 _fix(function, made.value, by_register[read]),
             )
+
+
+def _asked(function: FunctionFacts, test: Reg, read: Reg) -> Reg:
+    """The whole test, or the part of it with the read where that is computed only if another part is so."""
+    made = function.code[test]
+    within = set(function.expression(made.value)) if isinstance(made, p.Test) else set[Reg]()
+    at = read
+    while (user := next((u for u in function.users(at) if u in within), None)) is not None:
+        region = function.region(at)
+        if function.region(user) != region and function.function.regions[region].kind in ("then", "else"):
+            return at
+        at = user
+    return test
 
 
 def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:

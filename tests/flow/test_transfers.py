@@ -59,7 +59,7 @@ def recorded(found: Any) -> list[tuple[str, str, bool]]:
         ("n in x", t.TRUTH, "d2h", False),
         ("0 < x < 1", t.TRUTH, "d2h", False),
         ("bool(x)", t.TRUTH, "d2h", False),
-        ("torch.equal(x, x)", t.TRUTH, "d2h", False),
+        ("torch.equal(x, -x)", t.TRUTH, "d2h", False),
         ("x.allclose(x)", t.TRUTH, "d2h", False),
         ("any([x, x])", t.TRUTH, "d2h", False),
         ("float(x)", t.NUMBER, "d2h", False),
@@ -106,6 +106,8 @@ def test_one_transfer(look: LookUp, statement: str, kind: str, direction: str, e
 @pytest.mark.parametrize(
     "statement",
     [
+        "torch.equal(x, x)",
+        "x.equal(x)",
         "h.item()",
         "h.tolist()",
         "h.cpu()",

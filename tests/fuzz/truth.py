@@ -190,14 +190,40 @@ class Truth:
         return []
 
 
-class _Mark(ast.NodeTransformer):
-    """Puts calls before and behind the evaluation of the expressions that span a site."""
+def _asked(tree: ast.AST) -> set[ast.expr]:
+    """The expressions that Python asks for their truth, behind their evaluation: it may cross, or raise, only then."""
+    pending: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp):
+            pending.append(node.test)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            pending.append(node.operand)
+        elif isinstance(node, ast.BoolOp):
+            pending += node.values[:-1]
+        elif isinstance(node, ast.comprehension):
+            pending += node.ifs
+    found: set[ast.expr] = set()
+    while pending:
+        node = pending.pop()
+        found.add(node)
+        if isinstance(node, ast.BoolOp):
+            pending += node.values[-1:]
+        elif isinstance(node, ast.IfExp):
+            pending += (node.body, node.orelse)
+    return found
 
-    def __init__(self, site: Site) -> None:
+
+class _Mark(ast.NodeTransformer):
+    """Puts calls before and behind the evaluation of the expressions that span a site, and of their truth where that is
+    asked."""
+
+    def __init__(self, site: Site, tree: ast.AST) -> None:
         self._span = site.line, site.column - 1, site.end_line, site.end_column - 1
+        self._asked = _asked(tree)
         self.found = False
 
     def visit(self, node: ast.AST) -> Any:
+        asked = node in self._asked
         node = super().generic_visit(node)
         span = tuple(getattr(node, name, -1) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
         stored = not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
@@ -205,6 +231,8 @@ class _Mark(ast.NodeTransformer):
             return node
         self.found = True
         begin, end = (ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("_begin", "_end"))
+        if asked:
+            node = ast.Call(ast.Name("_truth", ast.Load()), [node], [])
         parts = ast.Tuple([begin, node, end], ast.Load())
         return ast.fix_missing_locations(ast.copy_location(ast.Subscript(parts, ast.Constant(1), ast.Load()), node))
 
@@ -212,8 +240,9 @@ class _Mark(ast.NodeTransformer):
 def crosses_nowhere(text: str, path: str, site: Site, events: Sequence[Event]) -> bool:
     """Whether the expression at a site is evaluated to its end when the program runs, and nothing crosses meanwhile,
     in whatever it calls. A line may run without all that is on it, or raise. True where the site is that of no expression."""
-    mark = _Mark(site)
-    tree = mark.visit(ast.parse(text))
+    tree = ast.parse(text)
+    mark = _Mark(site, tree)
+    tree = mark.visit(tree)
     if not mark.found:
         return True
     begun: list[int] = []
@@ -222,7 +251,7 @@ def crosses_nowhere(text: str, path: str, site: Site, events: Sequence[Event]) -
     def end() -> None:
         crossed.append(any(one.sync or one.direction.value != "none" for one in events[begun.pop() :]))
 
-    marks = {"_begin": lambda: begun.append(len(events)), "_end": end}
+    marks = {"_begin": lambda: begun.append(len(events)), "_end": end, "_truth": lambda value: value or value}
     torch.manual_seed(0)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
         exec(compile(tree, path, "exec"), {"__name__": "driven", **marks})

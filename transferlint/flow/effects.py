@@ -7,7 +7,18 @@ from collections.abc import Sequence as Many
 from transferlint.flow import devices
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
-from transferlint.flow.transfers import BUILD, COPY_INTO, DOWNLOAD, MOVE, NUMBER, SCALAR_READ, SHAPE, SYNCHRONIZE, TRUTH
+from transferlint.flow.transfers import (
+    BUILD,
+    COPY_INTO,
+    DOWNLOAD,
+    EQUAL,
+    MOVE,
+    NUMBER,
+    SCALAR_READ,
+    SHAPE,
+    SYNCHRONIZE,
+    TRUTH,
+)
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -43,7 +54,7 @@ from transferlint.flow.values import (
 )
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
-from transferlint.syntax.program import Call, Const, Reg, Sequence
+from transferlint.syntax.program import Call, Const, Load, Outer, Reg, Sequence
 
 _NUMBERS = frozenset({"high", "low", "size", "start", "end", "steps", "n", "m"})
 
@@ -276,10 +287,18 @@ def repeat_interleave(frame: Frame, reg: Reg, made: Call, subject: Reg | None, r
 
 def truth(frame: Frame, reg: Reg, subject: Reg | None, api: str) -> Value:
     value = frame.values[subject] if subject is not None else NOTHING
-    if value.is_a(TENSOR) and value.on_device:
+    if value.is_a(TENSOR) and value.on_device and not (api in EQUAL and _of_itself(frame, reg, subject)):
         frame.record(reg, TRUTH, subject, value, HOST, api, explicit=False)
         return PYTHON.but(reads=frozenset({reg}))
     return PYTHON
+
+
+def _of_itself(frame: Frame, reg: Reg, subject: Reg | None) -> bool:
+    """True for `torch.equal(x, x)` and `x.equal(x)`, which look at no element: aten/src/ATen/native/cuda/Equal.cpp."""
+    made, first = frame.code[reg], frame.code[subject] if subject is not None else None
+    if not isinstance(made, Call) or made.keywords or not isinstance(first, Load | Outer):
+        return False
+    return all(frame.code[one] == first for one in made.args)
 
 
 def parameter(value: Value) -> Value:

@@ -22,6 +22,8 @@ HOST_INDEX = "host-index"  # device_tensor[[0, 1]]
 SYNCHRONIZE = "synchronize"
 ARRAY = "array"  # np.asarray(t), t.numpy() on a device tensor
 
+EQUAL = ("equal(t)", ".equal()")  # how `Transfer.api` spells the question that need not look at its tensors
+
 
 @dataclasses.dataclass(slots=True)
 class Transfer:
