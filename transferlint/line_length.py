@@ -50,7 +50,8 @@ def _formatter(folder: Path) -> int:
     if "ruff" in tools:
         lengths.append(_ruff(_table(tools["ruff"]), folder, _EXTENDED))
     if "black" in tools:
-        lengths.append(_number(_table(tools["black"]).get("line-length")))
+        black = _table(tools["black"])  # which takes either spelling
+        lengths.append(_number(black.get("line-length", black.get("line_length"))))
     lengths += _yapf(folder, _table(tools.get("yapf")))
     said = [length for length in lengths if length]
     return min(said) if said else _USUAL if lengths else 0

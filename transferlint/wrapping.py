@@ -110,6 +110,14 @@ def wrapped(line: str, limit: int, unit: str, inside: bool, depth: int = 0) -> l
     return _at_bracket(indent, body, tokens, limit, unit, depth) or [line]
 
 
+def wrapped_before(line: str, limit: int, unit: str) -> list[str]:
+    """A line that ends in an opening bracket on several lines, split at a pair of brackets before that; [] where there
+    is none."""
+    body = line.strip()
+    made = _at_bracket(line[: len(line) - len(line.lstrip())], body, tokens_of(body) or [], limit, unit, 0)
+    return made if made and max(map(len, made)) <= limit else []
+
+
 def _at_bracket(indent: str, body: str, tokens: list[Token], limit: int, unit: str, depth: int) -> list[str]:
     """Split at the last pair of brackets that holds something worth a line, and leaves what comes before short."""
     for index in range(len(tokens) - 1, -1, -1):
@@ -132,6 +140,9 @@ def _takes_comma(tokens: list[Token], opening: int) -> bool:
     """True for the brackets of a call or of a display, in which a trailing comma means nothing."""
     before = tokens[opening - 1] if opening else None
     if tokens[opening].text == "(":
+        inside = tokens[opening + 1 : tokens[opening].mate]
+        if any(one.text == "," and one.depth == tokens[opening].depth + 1 for one in inside):
+            return True
         called = before is not None and (before.text in (")", "]") or before.kind == "word")
         return called and before is not None and before.text not in ("in", "not", "and", "or", "if", "return")
     return tokens[opening].text == "{" or before is None or before.kind != "word"

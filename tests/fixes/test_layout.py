@@ -70,6 +70,21 @@ CASES = [
         "f(\n    a,\n    torch.zeros(aaaaaaaaaaa, bbbbbbbbbbbbbbb, dtype=cc),\n)",
     ),
     (
+        "f(\n    a[Q], b=1\n)",
+        "torch.arange(aaaaaaaaaaaaa, device=aaaaaaa), -1",
+        "f(\n    a[\n        torch.arange(aaaaaaaaaaaaa, device=aaaaaaa), -1\n    ],\n    b=1,\n)",
+    ),
+    (
+        "return values[Q, b].reshape(\n    size\n)",
+        "torch.arange(aaaaaaaaaaaaaaaa, device=xxxxxxx)",
+        "return values[\n    torch.arange(aaaaaaaaaaaaaaaa, device=xxxxxxx), b\n].reshape(\n    size\n)",
+    ),
+    (
+        "x = cat((aaa, Q), dim=1)",
+        "torch.zeros(bbbbbbbbbbbbbbbb, device=ccccccc)",
+        "x = cat(\n    (\n        aaa,\n        torch.zeros(bbbbbbbbbbbbbbbb, device=ccccccc),\n    ),\n    dim=1,\n)",
+    ),
+    (
         "return foo(a, Q, eeeeeeeeee,\n           b, c)",
         "torch.zeros(aaa, bb, dtype=cc), eee",
         "return foo(a, torch.zeros(aaa, bb, dtype=cc), eee,\n           eeeeeeeeee,\n           b, c)",
@@ -111,6 +126,7 @@ def test_two_changes_of_one_line_are_wrapped_together() -> None:
         ({"pyproject.toml": "[tool.ruff]\nline-length = 100\n"}, 100),
         ({"pyproject.toml": "[tool.black]\nline-length = 99\n"}, 99),
         ({"pyproject.toml": "[tool.black]\n"}, 88),
+        ({"pyproject.toml": "[tool.black]\nline_length = 100\n"}, 100),
         ({"pyproject.toml": "[tool.ruff]\nline-length = 120\n[tool.black]\nline-length = 90\n"}, 90),
         ({"ruff.toml": "line-length = 70\n", "pyproject.toml": "[tool.black]\nline-length = 99\n"}, 70),
         ({".ruff.toml": 'extend = "other.toml"\n', "other.toml": "line-length = 71\n"}, 71),
