@@ -70,9 +70,9 @@ CASES = [
         "f(\n    a,\n    torch.zeros(aaaaaaaaaaa, bbbbbbbbbbbbbbb, dtype=cc),\n)",
     ),
     (
-        "f(\n    a[Q], b=1\n)",
+        "f(\n    alpha[Q], b=1\n)",
         "torch.arange(aaaaaaaaaaaaa, device=aaaaaaa), -1",
-        "f(\n    a[\n        torch.arange(aaaaaaaaaaaaa, device=aaaaaaa), -1\n    ],\n    b=1,\n)",
+        "f(\n    alpha[\n        torch.arange(aaaaaaaaaaaaa, device=aaaaaaa), -1\n    ],\n    b=1,\n)",
     ),
     (
         "return values[Q, b].reshape(\n    size\n)",
