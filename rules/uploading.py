@@ -18,7 +18,7 @@ from .chains import called
 from .creating import outer
 from .filling import filling, fits
 from .hoisting import hoist
-from .recreating import modernised
+from .modernising import modernised
 from .rewriting import newline, switched
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
@@ -94,16 +94,8 @@ def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(made, p.Call) or not called(function, transfer.register).startswith("torch.cuda."):
         return None
     changed = modernised(function, transfer.register, '"cuda"')
-    if changed is None or len(made.args) != 1:
-        return None
-    (head, tail), _ = changed
-    found = filling(function, made.args[0], "torch.", "dtype")
-    start, end = function.file.spans.outer(function.function.nodes[made.args[0]])
-    if found is None or not head.text.endswith("tensor"):
-        return None
-    name, content = head.text.removesuffix("tensor") + found.maker, ", ".join(found.arguments)
-    edits = (Edit(head.start, head.end, name), Edit(start, end, content), tail)
-    return Fix(_TITLE, Safety.UNSAFE, edits)
+    filled = 3  # edits: the function, the number, the device
+    return Fix(_TITLE, Safety.UNSAFE, changed[0]) if changed is not None and len(changed[0]) == filled else None
 
 
 def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
