@@ -15,6 +15,7 @@ from . import proven
 from .bindings import api
 from .chains import called
 from .creating import integer, outer
+from .rewriting import newline
 from .widths import BYTES
 
 _SMALL = 2**7  # what every type holds
@@ -62,6 +63,15 @@ def filling(function: FunctionFacts, data: Reg, torch: str, dtype: Reg | str | N
             return Filling("full", (shape, outer(function, value)), shape, value, Safety.DISPLAY)
         safety = Safety.UNSAFE
     return Filling("ones" if number else "zeros", arguments, shape, value, safety)
+
+
+def spread(function: FunctionFacts, data: Reg, arguments: tuple[str, ...]) -> str:
+    """The text of arguments in place of `data`: each on a line of its own where that has one."""
+    text = function.file.text
+    start, end = function.file.spans.outer(function.function.nodes[data])
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    apart = not text[line:start].strip() and re.match(r"\s*,[ \t]*[\r\n]", text[end:]) is not None
+    return (f",{newline(function)}{text[line:start]}" if apart else ", ").join(arguments)
 
 
 def _named(function: FunctionFacts, reg: Reg) -> bool | None:

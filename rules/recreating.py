@@ -53,7 +53,10 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     there = make_there(function, transfer)
     if there is not None and there.safety is Safety.SAFE:
         return there
-    return make_cast(function, transfer) or there or make_behind(function, transfer)
+    behind = make_behind(function, transfer)
+    if behind is not None and behind.safety is Safety.SAFE:
+        return behind
+    return make_cast(function, transfer) or there or behind
 
 
 def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:

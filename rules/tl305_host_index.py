@@ -120,10 +120,18 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def _beside_others(function: FunctionFacts, index: Reg, own: Reg) -> bool:
-    """True where other indices beside this one may be on the host too, and would be uploaded as before."""
+    """True where other indices beside this one, made of something else, may be on the host too, and would be uploaded
+    as before."""
     made = function.code[index]
-    others = [function.values[r] for r in made.items if r != own] if isinstance(made, p.Sequence) else []
+    if not isinstance(made, p.Sequence):
+        return False
+    ours = _slots(function, own)
+    others = [function.values[r] for r in made.items if r != own and not _slots(function, r) & ours]
     return any(value.kinds & (TENSOR | UNKNOWN) and not value.places & ON_DEVICE for value in others)
+
+
+def _slots(function: FunctionFacts, reg: Reg) -> set[int]:
+    return {made.slot for r in function.expression(reg) if isinstance(made := function.code[r], p.Load)}
 
 
 def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:

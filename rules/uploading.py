@@ -16,10 +16,10 @@ from .arguments import parses
 from .bindings import api
 from .chains import called
 from .creating import outer
-from .filling import filling, fits
+from .filling import filling, fits, spread
 from .hoisting import hoist
 from .modernising import modernised
-from .rewriting import newline, switched
+from .rewriting import switched
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
 _TITLE = "fill it on the device"
@@ -46,11 +46,7 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     safety = found.safety
     if api(function, made.function) != "torch.tensor" or not fits(function, made, found.value):
         safety = min(safety, Safety.UNSAFE)
-    text = function.file.text
-    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    after = re.match(r"\s*,[ \t]*[\r\n]", text[end:])
-    apart = made.keywords and not text[line:start].strip() and after is not None
-    content = (f",{newline(function)}{text[line:start]}" if apart else ", ").join(found.arguments)
+    content = spread(function, made.args[0], found.arguments) if made.keywords else ", ".join(found.arguments)
     edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + found.maker), Edit(start, end, content))
     if safety is Safety.UNSAFE and found.shape == "()" and _seldom(function, transfer.register):
         safety = Safety.DISPLAY  # it reads no better, and is hardly run
