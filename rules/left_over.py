@@ -70,8 +70,8 @@ def of_outer_loop(function: FunctionFacts, tensor: Reg) -> bool:
 
 
 def other_bounds(function: FunctionFacts, region: int, whole: str) -> bool:
-    """True where a loop also cuts by elements of something else, of which it is not known that it is no tensor:
-    `x[a[i] : b[i]]`."""
+    """True where a loop also cuts by, or reads, elements of something else, of which it is not known that it is no
+    tensor: `x[a[i] : b[i]]`."""
     slots = set(function.function.regions[region].target_slots)
     for at in function.within(region):
         made = function.code[at]
@@ -86,12 +86,13 @@ def other_bounds(function: FunctionFacts, region: int, whole: str) -> bool:
 
 
 def _bounds(function: FunctionFacts, reg: Reg, depth: int) -> bool:
-    """True for what is a bound of a slice, or becomes part of one."""
+    """True for what is a bound of a slice, or becomes part of one, and for what is read by `.item()`."""
     for user in function.users(reg):
         made = function.code[user]
         held = [*function.loads(made.slot)] if isinstance(made, p.Store) else []
         held += [user] if isinstance(made, p.Binary) else []
-        if isinstance(made, p.Slice) or (depth and any(_bounds(function, r, depth - 1) for r in held)):
+        read = isinstance(made, p.Attr) and made.name == "item"
+        if isinstance(made, p.Slice) or read or (depth and any(_bounds(function, r, depth - 1) for r in held)):
             return True
     return False
 

@@ -42,7 +42,10 @@ def modernised(
     prefix = head.removesuffix(f"{'cuda.' if root == 'torch.cuda' else ''}{last}")
     maker, safety = _maker(function, given)
     content: tuple[Edit, ...] = ()
-    filled = filling(function, given[0], prefix, "dtype") if maker == "tensor" else None
+    filled = filling(function, given[0], prefix, "dtype") if maker == "tensor" and create.args else None
+    if filled is not None and filled.maker == "full" and filled.shape == "(1,)" and root == "torch":
+        filled = None  # one number reads better as a list of it
+    filled = None if filled is not None and filled.shape == "()" else filled
     plain = last == "Tensor" and (maker == "empty" or _fractions(function, given[0]))  # of the default type
     if filled is not None:
         maker, plain = filled.maker, plain or (last == "Tensor" and maker != "full")

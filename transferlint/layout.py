@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from transferlint.model import Edit, Fix
 from transferlint.surroundings import Statements, lines_of, parsed, starts_of
-from transferlint.wrapping import balanced, tokens_of, wrapped, wrapped_before
+from transferlint.wrapping import balanced, joined_call, tokens_of, wrapped, wrapped_before
 
 _INDENT = re.compile(
     r"^(?:def|class|if|for|while|with|try|async)\b[^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*\r?\n)*( +|\t)\S", re.M
@@ -154,6 +154,8 @@ def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:
 
 def _block(block: list[str], wanted: list[int], limit: int, unit: str) -> list[str]:
     """The lines of a statement, with the `wanted` ones wrapped."""
+    if len(block) == 3 and wanted == [1] and (whole := joined_call(*block)):
+        return wrapped(whole, limit, unit, inside=False)
     made: list[str] = []
     for number, line in enumerate(block):
         if number not in wanted:

@@ -2,8 +2,9 @@
 
 ruff ("Configuring Ruff": `line-length`, 88 where it says none), black ("Configuration": the same), yapf ("Formatting
 style": `column_limit`, in `.style.yapf`, `setup.cfg` or `pyproject.toml`, else that of the style it is based on), and
-where none is set up flake8 and pycodestyle (`max-line-length`). The nearest folder that says something counts, up to the
-root of the repository. These are other tools' settings: what cannot be read or understood is as if it were not there.
+where none is set up flake8 and pycodestyle (`max-line-length`). The nearest folder that says something counts, up to
+the root of the repository. These are other tools' settings: what cannot be read or understood is as if it were not
+there.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ _PRECEDENCE: tuple[frozenset[str], ...] = (
 _ASSIGNS = re.compile(r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=")
 _HEAD_WORDS = frozenset({"return", "if", "elif", "while", "assert"})
 _NESTED = 20
+_OPENED = re.compile(r"(?:[^#'\"]*[^=!<>#'\"]=|[ \t]*return) ?\(")
 # Comments that mean something to a tool, where they stand.
 _DIRECTIVE = re.compile(r"#\s*(type:|noqa|pylint|pragma|fmt:|mypy|pyright|nosec|isort|yapf|transferlint|ruff)", re.I)
 
@@ -58,7 +59,7 @@ class Token:
 
 def tokens_of(code: str) -> list[Token] | None:
     """The tokens of a line without blanks; None for what holds a string of several lines or a continuation."""
-    if '\"""' in code or "'''" in code or code.rstrip().endswith("\\"):
+    if '"""' in code or "'''" in code or code.rstrip().endswith("\\"):
         return None
     found: list[Token] = []
     opened: list[int] = []
@@ -88,6 +89,8 @@ def balanced(tokens: list[Token]) -> bool:
 def wrapped(line: str, limit: int, unit: str, inside: bool, depth: int = 0) -> list[str]:
     """A line (without its end) on as many lines as it takes; the line itself where there is no way. `unit` is one step
     of indentation; `inside`: the line stands within brackets, and may be split anywhere."""
+    if len(line) > limit and not inside:
+        line = _without_parentheses(line)
     body = line.strip()
     indent = line[: len(line) - len(line.lstrip())]
     tokens = tokens_of(body)
@@ -116,6 +119,30 @@ def wrapped_before(line: str, limit: int, unit: str) -> list[str]:
     body = line.strip()
     made = _at_bracket(line[: len(line) - len(line.lstrip())], body, tokens_of(body) or [], limit, unit, 0)
     return made if made and max(map(len, made)) <= limit else []
+
+
+def joined_call(head: str, content: str, tail: str) -> str:
+    """`x = call(...)` for `x = (`, `call(...)` and `)`: the parentheses were there for a line of several parts, and a
+    call has its own; "" for other lines."""
+    tokens = tokens_of(content.strip()) or []
+    return head[:-1] + content.strip() if tail.strip() == ")" and _OPENED.fullmatch(head) and _call(tokens) else ""
+
+
+def _call(tokens: list[Token]) -> bool:
+    """True for a call of a name: `torch.zeros(n)`."""
+    outer = [one for one in tokens if one.depth == 0]
+    if len(outer) < 3 or outer[-1].text != ")" or outer[-1].mate < 0 or tokens[-1] is not outer[-1]:
+        return False
+    return all(one.kind == "word" or one.text == "." for one in outer[:-2]) and outer[-2].text == "("
+
+
+def _without_parentheses(line: str) -> str:
+    """`x = call(...)` for `x = (call(...))`; the line itself where it is something else."""
+    opened = _OPENED.match(line)
+    if opened is None or not line.endswith(")"):
+        return line
+    inner = line[opened.end() : -1]
+    return line[: opened.end() - 1] + inner if _call(tokens_of(inner) or []) else line
 
 
 def _at_bracket(indent: str, body: str, tokens: list[Token], limit: int, unit: str, depth: int) -> list[str]:

@@ -85,6 +85,21 @@ CASES = [
         "x = cat(\n    (\n        aaa,\n        torch.zeros(bbbbbbbbbbbbbbbb, device=ccccccc),\n    ),\n    dim=1,\n)",
     ),
     (
+        "mask = (\n    Q\n)",
+        "torch.ones(aaaaaaaaaaaaaaaaaa, device=bbbbbbb, dtype=ccccc)",
+        "mask = torch.ones(\n    aaaaaaaaaaaaaaaaaa, device=bbbbbbb, dtype=ccccc\n)",
+    ),
+    (
+        "mask = (torch.ones(Q))",
+        "aaaaaaaaaaaaaaaaaa, device=bbbbbbb, dtype=ccccc",
+        "mask = torch.ones(\n    aaaaaaaaaaaaaaaaaa, device=bbbbbbb, dtype=ccccc\n)",
+    ),
+    (
+        "mask = (\n    Q\n    * 2\n)",
+        "torch.ones(aaaaaaaaaaaaaaaaaa, device=bbbbbbb, dtype=ccccc)",
+        "mask = (\n    torch.ones(\n        aaaaaaaaaaaaaaaaaa, device=bbbbbbb, dtype=ccccc\n    )\n    * 2\n)",
+    ),
+    (
         "return foo(a, Q, eeeeeeeeee,\n           b, c)",
         "torch.zeros(aaa, bb, dtype=cc), eee",
         "return foo(a, torch.zeros(aaa, bb, dtype=cc), eee,\n           eeeeeeeeee,\n           b, c)",
