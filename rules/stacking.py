@@ -55,7 +55,8 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
         edits.append(Edit(start, end, new))
     values = [function.values[t.subject] for t in group if t.subject is not None]
     alike = len({value.flags & INTEGER for value in values}) == 1  # one tensor has one dtype
-    return Fix("read them in one copy", Safety.UNSAFE if whole or alike else Safety.DISPLAY, tuple(edits))
+    plain = bool(whole or named) and (bool(whole) or alike)  # many values by number are for somebody to name
+    return Fix("read them in one copy", Safety.UNSAFE if plain else Safety.DISPLAY, tuple(edits))
 
 
 def _unpacked(function: FunctionFacts, group: list[Transfer], whole: str) -> Fix | None:
