@@ -81,7 +81,10 @@ def _named(function: FunctionFacts, reg: Reg) -> bool | None:
     owned = isinstance(made, p.Attr) and made.name == "dtype"
     if api(function, reg).startswith("torch.") or (owned and function.values[made.object].is_a(TENSOR)):
         return True
-    return False if owned or function.values[reg].kinds == DTYPE else None
+    absent = isinstance(made, p.Load) and any(
+        one.slot == made.slot and one.default == "None" for one in function.function.parameters
+    )
+    return False if owned or (function.values[reg].kinds == DTYPE and not absent) else None
 
 
 def fits(function: FunctionFacts, made: p.Call, value: Reg) -> bool:
