@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import HOST_VALUE, INTEGER, SCALAR, TENSOR
+from transferlint.flow.values import HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .bindings import around
 from .chains import called, captured, method, receiver, user
 from .importing import torch_name
 from .keeping import detached, fresh, kept
@@ -34,7 +37,20 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if transfer.kind == DOWNLOAD:
         return _joined(function, transfer)
-    return _added(function, transfer) or _listed(function, transfer)
+    fix = _added(function, transfer) or _listed(function, transfer)
+    if fix is not None and _waits_anyway(function, transfer):
+        return dataclasses.replace(fix, safety=Safety.DISPLAY)
+    return fix
+
+
+def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where every turn of the same loop copies a tensor to the host, which is waited for as well."""
+    turn = function.loops(transfer.register)
+    return any(
+        one.kind == DOWNLOAD and function.loops(one.register) == turn and bool(one.before.places & ON_DEVICE)
+        for one in function.transfers
+        if function.region(one.register) in around(function, transfer.register)
+    )
 
 
 def _loads(function: FunctionFacts, slot: int) -> list[Reg]:

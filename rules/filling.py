@@ -106,8 +106,13 @@ def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety
             return f"({outer(function, made.right)},)", value, Safety.UNSAFE
         return "", None, Safety.UNSAFE
     if isinstance(made, p.Sequence):
-        if made.kind != "list" or len(made.items) != 1 or any(made.stars):
+        same = made.kind == "list" and bool(made.items) and not any(made.stars)
+        same = same and len({repr(getattr(function.code[r], "value", r)) for r in made.items}) == 1
+        if not same or (len(made.items) > 1 and not isinstance(function.code[made.items[0]], p.Const)):
             return "", None, Safety.UNSAFE
+        if len(made.items) > 1:
+            how = _number(function, made.items[0])
+            return (f"({len(made.items)},)", made.items[0], how) if how is not None else ("", None, Safety.UNSAFE)
         how = _number(function, made.items[0])
         return ("(1,)", made.items[0], how) if how is not None else ("", None, Safety.UNSAFE)
     how = _number(function, reg)

@@ -118,6 +118,10 @@ def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
         ):
             base = made.name
             break
+        index = function.code[made.index] if isinstance(made, p.Subscript) else None
+        if isinstance(index, p.Const) and isinstance(index.value, str) and index.value.isidentifier():
+            base = index.value  # of `batch["labels"]` the key says what it is
+            break
         if isinstance(made, p.Load | p.Outer | p.Attr) and function.values[at].is_a(DEVICE_NAME | DTYPE):
             continue
         if isinstance(made, p.Load):

@@ -7,7 +7,7 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import BOOLEAN, CONTAINER, FROM_PARAMETER, HOST_VALUE, ON_DEVICE
+from transferlint.flow.values import BOOLEAN, CONTAINER, FROM_PARAMETER, HOST, HOST_VALUE, ON_DEVICE
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -97,14 +97,14 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
 
 def maybe_on_host(function: FunctionFacts, reg: Reg) -> bool:
     """True for what a function that is no module's gets from its caller: it may be on the host, where another copy to
-    the host is but noise; for what is moved to the device where that needs it; and for an entry of a mapping that is
+    the host is but noise; for what is there on some path; for what is moved to the device where that needs it; and for an entry of a mapping that is
     given, of which no annotation says whether it is a tensor."""
     made = function.code[reg]
     if isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
         key = function.code[made.index]
         if isinstance(key, p.Const) and isinstance(key.value, str) and function.values[reg].flags & FROM_PARAMETER:
             return True
-    if _moved_elsewhere(function, reg):
+    if function.values[reg].places & HOST or _moved_elsewhere(function, reg):
         return True
     info = function.file.placement.class_of(function.function)
     return bool(function.values[reg].flags & FROM_PARAMETER) and (info is None or not info.module)

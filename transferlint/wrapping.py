@@ -166,10 +166,10 @@ def _at_bracket(indent: str, body: str, tokens: list[Token], limit: int, unit: s
 def _takes_comma(tokens: list[Token], opening: int) -> bool:
     """True for the brackets of a call or of a display, in which a trailing comma means nothing."""
     before = tokens[opening - 1] if opening else None
+    inside = tokens[opening + 1 : tokens[opening].mate]
+    if any(one.text == "," and one.depth == tokens[opening].depth + 1 for one in inside):
+        return True
     if tokens[opening].text == "(":
-        inside = tokens[opening + 1 : tokens[opening].mate]
-        if any(one.text == "," and one.depth == tokens[opening].depth + 1 for one in inside):
-            return True
         called = before is not None and (before.text in (")", "]") or before.kind == "word")
         return called and before is not None and before.text not in ("in", "not", "and", "or", "if", "return")
     return tokens[opening].text == "{" or before is None or before.kind != "word"
