@@ -97,8 +97,8 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
 
 def maybe_on_host(function: FunctionFacts, reg: Reg) -> bool:
     """True for what a function that is no module's gets from its caller: it may be on the host, where another copy to
-    the host is but noise; for what is there on some path; for what is moved to the device where that needs it; and for an entry of a mapping that is
-    given, of which no annotation says whether it is a tensor."""
+    the host is but noise; for what is there on some path; for what is moved to the device where that needs it; and for
+    an entry of a mapping that is given, of which no annotation says whether it is a tensor."""
     made = function.code[reg]
     if isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
         key = function.code[made.index]
