@@ -6,7 +6,7 @@ import dataclasses
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
+from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -44,12 +44,14 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True where every turn of the same loop copies a tensor to the host, which is waited for as well."""
-    turn = function.loops(transfer.register)
+    """True where every turn of the same loop also copies a tensor to the host, or reads something that stays there."""
+    turn, before = function.loops(transfer.register), around(function, transfer.register)
     return any(
-        one.kind == DOWNLOAD and function.loops(one.register) == turn and bool(one.before.places & ON_DEVICE)
+        bool(one.before.places & ON_DEVICE)
+        if one.kind == DOWNLOAD
+        else one.kind == SCALAR_READ and one.before.places != HOST and not one.before.is_a(TENSOR)
         for one in function.transfers
-        if function.region(one.register) in around(function, transfer.register)
+        if function.loops(one.register) == turn and function.region(one.register) in before
     )
 
 

@@ -236,7 +236,8 @@ def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     start, end = function.file.spans.outer(function.function.nodes[inner])[1], function.span(reg)[1]
     if _commented(function, start, end):
         return None
-    return Fix("ask for the place of the first", Safety.UNSAFE, (Edit(start, end, ".int().argmax()"),))
+    # The number is read as before, of two waits one is left; and where there is none, the first place is wrong.
+    return Fix("ask for the place of the first", Safety.DISPLAY, (Edit(start, end, ".int().argmax()"),))
 
 
 def _commented(function: FunctionFacts, start: int, end: int) -> bool:

@@ -60,12 +60,15 @@ def other_uses(function: FunctionFacts, region: int, whole: str, edits: Iterable
 
 
 def of_outer_loop(function: FunctionFacts, tensor: Reg) -> bool:
-    """True for an element of a tensor that a loop around goes over: the whole of that is what to copy, before."""
+    """True for an element of a tensor that a loop around goes over, itself or by its index: the whole of that is what
+    to copy, before."""
     slots = {made.slot for at in function.expression(tensor) if isinstance(made := function.code[at], p.Load)}
     for region in function.loops(tensor):
         loop = function.function.regions[region]
         if loop.test is not None and slots & set(loop.target_slots):
-            return any(_there(function, at) for at in function.expression(loop.test))
+            parts = (made for at in function.expression(tensor) if isinstance(made := function.code[at], p.Subscript))
+            over = [*function.expression(loop.test), *(part.object for part in parts)]
+            return any(_there(function, at) for at in over)
     return False
 
 

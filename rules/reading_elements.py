@@ -48,6 +48,7 @@ def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Tr
     known = known and len(slots) == 1  # of several tensors each would have to be copied
     known = known and not (other_elements(function, region, slots) or other_loops(function, region, tensor))
     known = known and not of_outer_loop(function, tensor)
+    known = known and not any(meets_others(function, one) for one in group)
     safety = Safety.UNSAFE if known else Safety.DISPLAY
     start, end = function.file.spans.outer(function.function.nodes[tensor])
     bare = isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript | p.Call)

@@ -15,6 +15,7 @@ from .chains import called, method, origin, statement
 from .importing import torch_name
 
 _FEW = 4
+_LINE = 100  # characters: names that make a line longer are for somebody to shorten
 NUMBERS = frozenset({"builtins.float", "builtins.int"})
 _PLAIN = NUMBERS | {"builtins.bool", "builtins.round", "builtins.abs"}
 _KEPT = frozenset("item detach mean sum max min norm".split())  # methods that leave what they are called on alone
@@ -55,6 +56,8 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
         edits.append(Edit(start, end, new))
     values = [function.values[t.subject] for t in group if t.subject is not None]
     alike = len({value.flags & INTEGER for value in values}) == 1  # one tensor has one dtype
+    if named and len(line.rstrip()) > _LINE:
+        return Fix("read them in one copy", Safety.DISPLAY, tuple(edits))
     plain = bool(whole or named) and (bool(whole) or alike)  # many values by number are for somebody to name
     return Fix("read them in one copy", Safety.UNSAFE if plain else Safety.DISPLAY, tuple(edits))
 

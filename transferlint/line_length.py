@@ -73,8 +73,8 @@ def _hooks(folder: Path) -> list[int]:
     except (OSError, ValueError):
         return []
     hooks = re.split(r"^\s*-\s*id:\s*", text, flags=re.M)[1:]
-    given = (_HOOK.search(hook) for hook in hooks if re.match(r"(black|ruff-format|yapf)\b", hook))
-    return [_number(found[1]) for found in given if found is not None]
+    given = [_HOOK.search(hook) for hook in hooks if re.match(r"(black|ruff-format|ufmt)\b", hook)]
+    return [_number(found[1]) if found is not None else 0 for found in given]
 
 
 def _ruff(table: Mapping[str, Any], folder: Path, depth: int) -> int:

@@ -129,11 +129,19 @@ def joined_call(head: str, content: str, tail: str) -> str:
 
 
 def _call(tokens: list[Token]) -> bool:
-    """True for a call of a name: `torch.zeros(n)`."""
+    """True for a call, and for a chain of calls: `torch.zeros(n).view(1, -1)`."""
     outer = [one for one in tokens if one.depth == 0]
-    if len(outer) < 3 or outer[-1].text != ")" or outer[-1].mate < 0 or tokens[-1] is not outer[-1]:
+    if len(outer) < 3 or outer[0].kind != "word" or tokens[-1] is not outer[-1] or outer[-1].text != ")":
         return False
-    return all(one.kind == "word" or one.text == "." for one in outer[:-2]) and outer[-2].text == "("
+    paired = all(one.mate >= 0 for one in outer if one.text in _PAIRS or one.text in _PAIRS.values())
+    words = itertools.pairwise(outer)
+    return paired and all(
+        (one.kind == "word" and two.text in (".", "(", "["))
+        or (one.text == "." and two.kind == "word")
+        or (one.text in _PAIRS.values() and two.text in _PAIRS)
+        or (one.text in _PAIRS and two.text in (".", "(", "["))
+        for one, two in words
+    )
 
 
 def _without_parentheses(line: str) -> str:

@@ -161,6 +161,29 @@ SHOWN = {
         X,
         "total = 0\nfor i in range(n):\n    total += x[i].sum().item()\nout = total\n",
     ),
+    "another read in the same loop": (
+        "TL101",
+        X,
+        "total, right = 0.0, 0.0\nfor i in range(n):\n"
+        "    total += x[i].mean().item()\n    right += words(i).item()\nout = total\n",
+    ),
+    "a copy in the same loop": (
+        "TL101",
+        X,
+        "total, rows = 0.0, []\nfor i in range(n):\n"
+        "    total += x[i].mean().item()\n    rows.append(x[i].cpu().numpy())\nout = total\n",
+    ),
+    "rows by the index of a loop around": (
+        "TL107",
+        X,
+        "best = x.argmax(-1)\nout = []\nfor row in range(n):\n    out.append([words[int(e)] for e in best[row]])\n",
+    ),
+    "a mask of which the truth is asked": (
+        "TL304",
+        X,
+        "mask = x > 0\nif not mask.any():\n    return 0\nout = x[mask].mean()\n",
+    ),
+    "the place of the only one": ("TL304", X, "out = (x == 1).nonzero().item()\n"),
     "a type that may be none": (
         "TL104",
         "x: torch.Tensor, dtype=None",
