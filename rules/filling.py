@@ -78,8 +78,9 @@ def _named(function: FunctionFacts, reg: Reg) -> bool | None:
     """True for a dtype of torch's, or a tensor's; False for what is one by all that is written, and None for others:
     with `dtype=None` the number would say which one it is."""
     made = function.code[reg]
-    owned = isinstance(made, p.Attr) and made.name == "dtype"
-    if api(function, reg).startswith("torch.") or (owned and function.values[made.object].is_a(TENSOR)):
+    owner = made.object if isinstance(made, p.Attr) and made.name == "dtype" else None
+    owned = owner is not None
+    if api(function, reg).startswith("torch.") or (owner is not None and function.values[owner].is_a(TENSOR)):
         return True
     absent = isinstance(made, p.Load) and any(
         one.slot == made.slot and one.default == "None" for one in function.function.parameters
