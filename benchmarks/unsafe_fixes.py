@@ -3,8 +3,9 @@
     python benchmarks/unsafe_fixes.py TREE... --seed 7 [--count 60] [--most 8] [--kept FOLDER]
 
 Each TREE is the extracted source of one project. All fixes that `--unsafe-fixes` adds are collected, and some drawn,
-from one project after another in random order, and at most `--most` of one, so that no large one fills the sample. What
-is drawn is printed as unified diffs. `--kept` names a folder in which the findings of each project are kept, and read again where they are.
+from one project after another in random order, and at most `--most` of one, so that no large one fills the sample.
+What is drawn is printed as unified diffs. `--kept` names a folder in which the findings of each project are kept, and
+read again where they are.
 """
 
 from __future__ import annotations

@@ -149,6 +149,8 @@ def binds(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     return any(isinstance(i, p.Store | p.StoreOuter | p.Yield | p.Await) for i in function.code[made:moved])
 
 
+
+
 def _whole(function: FunctionFacts, create: p.Call) -> bool:
     """True for an `arange` of integers, or from 0 by 1; fractions may be rounded otherwise on the device."""
     if any(create.stars):

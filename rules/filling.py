@@ -55,7 +55,7 @@ def filling(function: FunctionFacts, data: Reg, torch: str, dtype: Reg | str | N
         return Filling("full", (shape, outer(function, value)), shape, value, safety)
     size = shape[1:-2] if shape.endswith(",)") else shape
     size = size[1:-1] if re.fullmatch(r"\([^()]*\)", size) and size != "()" else size
-    arguments = (size,)
+    arguments: tuple[str, ...] = (size,)
     if dtype is None and type(number) is not float:
         arguments = (size, f"dtype={torch}long")
     elif isinstance(dtype, Reg) and not (named := _named(function, dtype)):

@@ -126,8 +126,8 @@ def _moved_elsewhere(function: FunctionFacts, reg: Reg) -> bool:
             continue
         subject, users = function.code[transfer.subject], function.users(transfer.register)
         if isinstance(subject, p.Load) and subject.slot in slots:
-            stores = [one for r in users if isinstance(one := function.code[r], p.Store)]
-            if all(store.slot != subject.slot for store in stores):
+            bound = {one.slot for r in users if isinstance(one := function.code[r], p.Store)}
+            if subject.slot not in bound:
                 return True
     return False
 

@@ -130,7 +130,9 @@ def _none(frame: Frame, reg: Reg) -> bool:
     return isinstance(made, Const) and made.value is None
 
 
-def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: Value, given: dict[Slot, Reg]) -> Value:
+def _returned(
+    frame: Frame, reg: Reg, made: Call, function: Function, returns: Value, given: dict[Slot, Reg]
+) -> Value:
     """What a function of this file returns, its place taken from these arguments where it is that of a parameter: of
     one that is not annotated as a number or text."""
     plain = {given[one.slot] for one in function.parameters if one.slot in given and one.annotation in _NUMBERS}

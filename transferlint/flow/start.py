@@ -74,10 +74,8 @@ def _unmoved(frame: Frame) -> bool:
         return False
     code = found[0].program.functions[found[1]].code
     returned = [code[made.value] for made in code if isinstance(made, Return) and made.value is not None]
-    return (
-        bool(returned)
-        and all(isinstance(made, Load) for made in returned)
-        and not any(isinstance(made, Store) for made in code)
+    return bool(returned) and all(isinstance(made, Load) for made in returned) and not any(
+        isinstance(made, Store) for made in code
     )
 
 
