@@ -1,10 +1,11 @@
 """Draws unsafe fixes at random from public projects, for somebody to judge: would a maintainer take this patch?
 
-    python benchmarks/unsafe_fixes.py TREE... --seed 7 [--count 60] [--kept FOLDER]
+    python benchmarks/unsafe_fixes.py TREE... --seed 7 [--count 60] [--most 8] [--kept FOLDER]
 
 Each TREE is the extracted source of one project. All fixes that `--unsafe-fixes` adds are collected, and some drawn,
-from one project after another in random order, so that no large one fills the sample. What is drawn is printed as
-unified diffs. `--kept` names a folder in which the findings of each project are kept, and read again where they are.
+from one project after another in random order, and at most `--most` of one, so that no large one fills the sample.
+What is drawn is printed as unified diffs. `--kept` names a folder in which the findings of each project are kept, and
+read again where they are.
 """
 
 from __future__ import annotations
@@ -42,12 +43,14 @@ def unsafe(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(seen.values(), key=lambda one: (one["path"], one["line"], one["column"], one["code"]))
 
 
-def drawn(projects: dict[str, list[dict[str, Any]]], count: int, seed: int) -> list[tuple[str, dict[str, Any]]]:
+def drawn(
+    projects: dict[str, list[dict[str, Any]]], count: int, most: int, seed: int
+) -> list[tuple[str, dict[str, Any]]]:
     """So many findings, one of each project in turn."""
     chance = random.Random(seed)
     order = sorted(projects)
     chance.shuffle(order)
-    piles = {name: chance.sample(projects[name], len(projects[name])) for name in order}
+    piles = {name: chance.sample(projects[name], min(most, len(projects[name]))) for name in order}
     taken: list[tuple[str, dict[str, Any]]] = []
     while len(taken) < count and any(piles.values()):
         for name in order:
@@ -72,13 +75,14 @@ def main() -> None:
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--most", type=int, default=8, help="of one project")
     parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
     trees = {Path(os.path.abspath(tree)).name: Path(os.path.abspath(tree)) for tree in given.trees}
     projects = {name: unsafe(findings(tree, given.kept)) for name, tree in trees.items()}
     total = sum(map(len, projects.values()))
     print(f"seed {given.seed}, {total} unsafe fixes in {len(projects)} projects")
-    for number, (name, finding) in enumerate(drawn(projects, given.count, given.seed), 1):
+    for number, (name, finding) in enumerate(drawn(projects, given.count, given.most, given.seed), 1):
         site = f"{finding['path']}:{finding['line']}"
         print(f"\n=== {number} {name} {finding['code']} {site}: {finding['fix']['title']}\n{finding['message']}")
         print(diff(trees[name], finding))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import HOST_VALUE, INTEGER, SCALAR, TENSOR
+from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from .bindings import around
 from .chains import called, captured, method, receiver, user
 from .importing import torch_name
+from .keeping import detached, fresh, kept
 from .number_kinds import counts, fraction, reduced, single
-from .rewriting import after, after_loop, operand, within
+from .rewriting import after, after_loop, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
-_DETACHES = frozenset({"detach", "detach_"})
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
 # How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
 _JOINS = {
@@ -34,67 +37,22 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if transfer.kind == DOWNLOAD:
         return _joined(function, transfer)
-    return _added(function, transfer) or _listed(function, transfer)
+    fix = _added(function, transfer) or _listed(function, transfer)
+    if fix is not None and _waits_anyway(function, transfer):
+        return dataclasses.replace(fix, safety=Safety.DISPLAY)
+    return fix
 
 
-def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) -> Edit | None:
-    """The edit that leaves a tensor where its number is read: `x.detach()` for `x.item()` and `float(x)`. `snapshot`:
-    it must not change when `x` does. None where the read does more than that."""
-    reg, subject = transfer.register, transfer.subject
-    if subject is None or transfer.inside is not None or not function.has_text(subject):
-        return None
-    wanted = "" if _detached(function, subject) else ".detach()"
-    wanted += ".clone()" if snapshot and not _fresh(function, subject) else ""
-    if method(function, reg) == "item" and receiver(function, reg) == subject:
-        cut = after(function, reg, subject)
-        return None if cut is None else Edit(cut.start, cut.end, wanted)
-    name = called(function, reg)
-    if name == "builtins.float" or (name == "builtins.int" and counts(function, transfer)):
-        made = function.code[reg]
-        text = operand(function, subject)
-        if isinstance(made, p.Call) and made.args == (subject,) and not made.keywords and text:
-            return Edit(*function.span(reg), f"{text}{wanted}")
-    return None
-
-
-def _detached(function: FunctionFacts, subject: Reg) -> bool:
-    made = function.code[subject]
-    return method(function, subject) in _DETACHES or (isinstance(made, p.Attr) and made.name == "data")
-
-
-def _fresh(function: FunctionFacts, subject: Reg) -> bool:
-    """True for what this turn of the loop computed and nothing in the function changes in place."""
-    while method(function, subject) == "detach" and (inner := receiver(function, subject)) is not None:
-        subject = inner
-    made = function.code[subject]
-    if isinstance(made, p.Call | p.Binary | p.Unary):
-        return True
-    if not isinstance(made, p.Load):
-        return False
-    stores = [s for r in function.stores(made.slot) if isinstance(s := function.code[r], p.Store)]
-    turn = function.loops(subject)[:1]
-    bound = [_whole(function, s.value) for s in stores if function.loops(s.value)[:1] == turn]
-    if not stores or len(bound) < len(stores) or not all(isinstance(b, p.Call | p.Binary | p.Unary) for b in bound):
-        return False
-    return not any(isinstance(b, p.Binary) and b.inplace for b in bound) and not _changed(function, made.slot)
-
-
-def _whole(function: FunctionFacts, reg: Reg) -> p.Instruction:
-    """What a value was computed by; of a part that an assignment takes apart the whole."""
-    made = function.code[reg]
-    return function.code[made.value] if isinstance(made, p.Unpack) else made
-
-
-def _changed(function: FunctionFacts, slot: int) -> bool:
-    """True where a tensor in a variable is written in place by its name."""
-    for made in function.code:
-        target = None
-        named = isinstance(made, p.Attr) and made.name.endswith("_") and not made.name.startswith("_")
-        if isinstance(made, p.SetItem) or (named and isinstance(made, p.Attr)):
-            target = made.object
-        if target is not None and isinstance(load := function.code[target], p.Load) and load.slot == slot:
-            return True
-    return False
+def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where every turn of the same loop also copies a tensor to the host, or reads something that stays there."""
+    turn, before = function.loops(transfer.register), around(function, transfer.register)
+    return any(
+        bool(one.before.places & ON_DEVICE)
+        if one.kind == DOWNLOAD
+        else one.kind == SCALAR_READ and one.before.places != HOST and not one.before.is_a(TENSOR)
+        for one in function.transfers
+        if function.loops(one.register) == turn and function.region(one.register) in before
+    )
 
 
 def _loads(function: FunctionFacts, slot: int) -> list[Reg]:
@@ -138,6 +96,7 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = function.function.slot_names[slot]
     imports: tuple[Edit, ...] = ()
+    safety = Safety.UNSAFE
     if all(type(number) is float for number in numbers) or fraction(function, transfer):
         line = f"{name} = float({name})"
     elif counts(function, transfer):
@@ -145,10 +104,11 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     else:
         torch, imports = torch_name(function, transfer.register)
         line = f"{name} = {torch}.as_tensor({name}).item()" if torch else ""
+        safety = Safety.DISPLAY  # nobody writes that who knows what it adds up
     lines = after_loop(function, region, line) if line else None
     if lines is None:
         return None
-    return Fix("add up on the device, read once after the loop", Safety.UNSAFE, (*imports, edit, *lines))
+    return Fix("add up on the device, read once after the loop", safety, (*imports, edit, *lines))
 
 
 def _number(function: FunctionFacts, made: p.Instruction) -> bool:
@@ -257,7 +217,7 @@ def bare(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Edit, bool] 
         wanted = ".detach()" if method(function, above) == "detach" else wanted
         array |= method(function, above) == "numpy"
         at = above
-    wanted = "" if _detached(function, subject) else wanted
+    wanted = "" if detached(function, subject) else wanted
     cut = after(function, at, subject)
     return None if cut is None else (at, Edit(cut.start, cut.end, wanted), array)
 
@@ -292,4 +252,4 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def _snapshot(function: FunctionFacts, subject: Reg) -> str:
-    return "" if _fresh(function, subject) else ".clone()"
+    return "" if fresh(function, subject) else ".clone()"

@@ -206,7 +206,9 @@ def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix
     """A fix of one transfer of a group, with the rest in its title."""
     rest = [transfer for transfer in group if transfer is not one]
     where = _at(function, [] if one is group[0] else [one])
-    return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest))
+    half = fix.safety is Safety.UNSAFE and any(_side_by_side(function, one, other) for other in rest)
+    safety = Safety.DISPLAY if half else fix.safety
+    return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest), safety=safety)
 
 
 def _clashes(edit: Edit, placed: list[tuple[int, int, str]]) -> bool:

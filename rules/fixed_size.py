@@ -6,7 +6,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
-from transferlint.flow.transfers import Transfer
+from transferlint.flow.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
@@ -77,8 +77,19 @@ def _masked_sum(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     text = kept
     if method(function, taken) == "mean":
         text = in_place(function, start, end, f"{kept} / {mask}.sum()")
-    safety = Safety.DISPLAY if _foreign(function, *found) else Safety.UNSAFE
+    safety = Safety.DISPLAY if _foreign(function, *found) or _asked(function, found[1]) else Safety.UNSAFE
     return Fix(_WEIGHTED, safety, (*edits, Edit(start, end, text)))
+
+
+def _asked(function: FunctionFacts, mask: Reg) -> bool:
+    """True for a mask of which the function asks the truth too: `if not mask.any()` waits as long."""
+    named = function.code[mask]
+    return isinstance(named, p.Load) and any(
+        isinstance(one := function.code[r], p.Load) and one.slot == named.slot
+        for transfer in function.transfers
+        if transfer.kind in (TRUTH, SCALAR_READ, NUMBER)
+        for r in function.expression(transfer.register)
+    )
 
 
 def _filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -225,7 +236,8 @@ def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     start, end = function.file.spans.outer(function.function.nodes[inner])[1], function.span(reg)[1]
     if _commented(function, start, end):
         return None
-    return Fix("ask for the place of the first", Safety.UNSAFE, (Edit(start, end, ".int().argmax()"),))
+    # The number is read as before, of two waits one is left; and where there is none, the first place is wrong.
+    return Fix("ask for the place of the first", Safety.DISPLAY, (Edit(start, end, ".int().argmax()"),))
 
 
 def _commented(function: FunctionFacts, start: int, end: int) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import DEVICE_NAME, DTYPE
+from transferlint.flow.values import DEVICE_NAME, DTYPE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -63,7 +63,11 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     used = f"{name}.clone()" if altered(function, reg) else name
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
-    if name.startswith(_NAMELESS):
+    kept = any(isinstance(function.code[user], p.Store) for user in function.users(reg))
+    shared = kept and not function.values[reg].is_a(
+        TENSOR
+    )  # who writes into a batch would write into that of all turns
+    if name.startswith(_NAMELESS) or (shared and safety is Safety.UNSAFE):
         safety = min(safety, Safety.DISPLAY)
     return Fix("move it before the loop", safety, edits)
 
@@ -117,6 +121,10 @@ def _fresh_name(function: FunctionFacts, reg: Reg) -> str:
             and not isinstance(function.code[made.object], p.Outer)
         ):
             base = made.name
+            break
+        index = function.code[made.index] if isinstance(made, p.Subscript) else None
+        if isinstance(index, p.Const) and isinstance(index.value, str) and index.value.isidentifier():
+            base = index.value  # of `batch["labels"]` the key says what it is
             break
         if isinstance(made, p.Load | p.Outer | p.Attr) and function.values[at].is_a(DEVICE_NAME | DTYPE):
             continue

@@ -14,10 +14,11 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
 
 from .chains import called, method
-from .collecting import bare, collected, kept
+from .collecting import bare, collected
 from .detection import remaining, together
 from .host_numbers import for_host
 from .host_uses import leaves_process
+from .keeping import kept
 from .left_over import waits_as_well
 from .padding import padded
 from .reading_ahead import ahead

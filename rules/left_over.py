@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SCALAR_READ, TRUTH, Transfer
-from transferlint.flow.values import HOST_VALUE, ON_DEVICE, TENSOR
+from transferlint.flow.values import HOST_VALUE, ON_DEVICE, TENSOR, UNKNOWN, Value
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 _READS = (SCALAR_READ, NUMBER, TRUTH, DOWNLOAD, FORMAT)
+_DEEP = 4
 _KNOWN = frozenset("shape size dim ndim dtype device".split())
 
 
@@ -58,6 +59,59 @@ def other_uses(function: FunctionFacts, region: int, whole: str, edits: Iterable
     return False
 
 
+def of_outer_loop(function: FunctionFacts, tensor: Reg) -> bool:
+    """True for an element of a tensor that a loop around goes over, itself or by its index: the whole of that is what
+    to copy, before."""
+    slots = {made.slot for at in function.expression(tensor) if isinstance(made := function.code[at], p.Load)}
+    for region in function.loops(tensor):
+        loop = function.function.regions[region]
+        if loop.test is not None and slots & set(loop.target_slots):
+            parts = (made for at in function.expression(tensor) if isinstance(made := function.code[at], p.Subscript))
+            over = [*function.expression(loop.test), *(part.object for part in parts)]
+            return any(_there(function, at) for at in over)
+    return False
+
+
+def other_bounds(function: FunctionFacts, region: int, whole: str) -> bool:
+    """True where a loop also cuts by, or reads, elements of something else, of which it is not known that it is no
+    tensor: `x[a[i] : b[i]]`."""
+    slots = set(function.function.regions[region].target_slots)
+    for at in function.within(region):
+        made = function.code[at]
+        if not isinstance(made, p.Subscript) or not function.has_text(made.object):
+            continue
+        value = function.values[made.object]
+        if function.text(made.object) == whole or not value.kinds & (TENSOR | UNKNOWN):
+            continue
+        if _loads(function, made.index) & slots and _bounds(function, at, _DEEP):
+            return True
+    return False
+
+
+def _bounds(function: FunctionFacts, reg: Reg, depth: int) -> bool:
+    """True for what is a bound of a slice, or becomes part of one, and for what is read by `.item()`."""
+    for user in function.users(reg):
+        made = function.code[user]
+        held = [*function.loads(made.slot)] if isinstance(made, p.Store) else []
+        held += [user] if isinstance(made, p.Binary) else []
+        read = isinstance(made, p.Attr) and made.name == "item"
+        if isinstance(made, p.Slice) or read or (depth and any(_bounds(function, r, depth - 1) for r in held)):
+            return True
+    return False
+
+
+def meets_others(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a call that is given something beside the element, which may be on the device: `torch.equal(a[i], b)`
+    wants both in one place, and `torch.arange(a[i], b[i])` waits for the other too."""
+    made = function.code[transfer.register]
+    if not isinstance(made, p.Call) or made.function == transfer.subject:
+        return False
+    others = [function.values[r] for r in (*made.args, *(r for _, r in made.keywords)) if r != transfer.subject]
+    if transfer.kind == TRUTH:
+        return any(not value.is_a(HOST_VALUE) for value in others)
+    return any(_on_device(value) for value in others)
+
+
 def waits_as_well(function: FunctionFacts, group: Collection[Transfer]) -> bool:
     """True where every turn of the loop of these reads waits for another one, which stays."""
     own = {transfer.register for transfer in group}
@@ -96,5 +150,8 @@ def _loads(function: FunctionFacts, subject: Reg) -> set[int]:
 
 
 def _there(function: FunctionFacts, at: Reg) -> bool:
-    value = function.values[at]
+    return _on_device(function.values[at])
+
+
+def _on_device(value: Value) -> bool:
     return value.is_a(TENSOR) and bool(value.places & ON_DEVICE)

@@ -12,7 +12,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, method, origin, receiver
 from .creating import MAKERS
-from .recreating import LEGACY
+from .modernising import LEGACY
 
 _OF_DATA = frozenset({"tensor", "as_tensor", *LEGACY})
 _FILLS = frozenset({"empty", "zeros", "ones", "rand", "randn"})

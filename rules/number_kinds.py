@@ -46,10 +46,14 @@ def counts(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def fraction(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for what is no count: gradients are computed of it, or it is a mean or a loss of torch's."""
+    """True for what is no count: gradients are computed of it or it is computed of them, or it is a mean or a loss of
+    torch's."""
     subject = transfer.subject
     if subject is None or transfer.before.flags & INTEGER:
         return False
+    whole = [function.code[r] for r in function.expression(subject)]
+    if any(isinstance(one, p.Attr) and one.name == "grad" for one in whole):
+        return not any(isinstance(one, p.Compare) for one in whole)
     while (made := function.code[subject]) is not None:
         if method(function, subject) == "detach" and (inner := receiver(function, subject)) is not None:
             subject = inner

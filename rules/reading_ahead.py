@@ -15,7 +15,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, captured, method, origin, receiver
 from .host_uses import maybe_on_host, serves_host
 from .importing import torch_name
-from .left_over import other_elements, other_loops, other_uses
+from .left_over import meets_others, of_outer_loop, other_bounds, other_elements, other_loops, other_uses
 from .rebuilding import rows
 from .rewriting import after, before_comprehension, before_loop, fresh, operand, switched
 
@@ -41,7 +41,7 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     region, safety = where
     whole = function.text(found[0])
     words = re.findall(r"[A-Za-z_]\w*", whole.partition("[")[0])
-    name = fresh(function, f"{words[-1]}_on_host")
+    name = fresh(function, f"{words[-1].strip('_')}_on_host")
     text = f"{name} = {operand(function, found[0])}.cpu()"
     line = before_loop(function, region, text) or before_comprehension(function, region, text)
     if line is None:
@@ -60,18 +60,11 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not _one_tensor(function, transfer, found[0]):
         return None
     doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, found[0])
-    doubtful |= transfer.kind == NUMBER and _one_of_several(function, transfer)
-    doubtful |= other_uses(function, region, whole, edits)
+    doubtful |= meets_others(function, transfer) or of_outer_loop(function, found[0])
+    doubtful |= other_uses(function, region, whole, edits) or other_bounds(function, region, whole)
     if doubtful or not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
         safety = Safety.DISPLAY
     return Fix(_title(safety), safety, ordered)
-
-
-def _one_of_several(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a call that makes numbers of several tensors, and waits for the others: `torch.arange(a[i], b[i])`."""
-    made = function.code[transfer.register]
-    others = [function.values[r] for r in made.args if r != transfer.subject] if isinstance(made, p.Call) else []
-    return any(other.is_a(TENSOR) and bool(other.places & ON_DEVICE) for other in others)
 
 
 def _title(safety: Safety) -> str:
@@ -260,7 +253,8 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, source)
     safety = Safety.UNSAFE if value.is_a(TENSOR) and not doubtful else Safety.DISPLAY
     region = function.loops(stores[0])[0]
-    if other_elements(function, region, {made.slot}) or other_loops(function, region, source):
+    left = other_elements(function, region, {made.slot}) or other_loops(function, region, source)
+    if left or of_outer_loop(function, source):
         safety = Safety.DISPLAY
     if isinstance(function.code[source], p.Call):
         if method(function, source) in _COPIES:

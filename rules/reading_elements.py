@@ -14,7 +14,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, receiver
 from .host_uses import maybe_on_host
-from .left_over import by_device, other_elements, other_loops, other_uses
+from .left_over import by_device, meets_others, of_outer_loop, other_bounds, other_elements, other_loops, other_uses
 from .rewriting import before_loop, fresh, operand, switched
 
 _TITLE = "copy the whole to the host once, before the loop"
@@ -47,6 +47,8 @@ def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Tr
     known = function.values[tensor].is_a(TENSOR) and not maybe_on_host(function, tensor)
     known = known and len(slots) == 1  # of several tensors each would have to be copied
     known = known and not (other_elements(function, region, slots) or other_loops(function, region, tensor))
+    known = known and not of_outer_loop(function, tensor)
+    known = known and not any(meets_others(function, one) for one in group)
     safety = Safety.UNSAFE if known else Safety.DISPLAY
     start, end = function.file.spans.outer(function.function.nodes[tensor])
     bare = isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript | p.Call)
@@ -104,12 +106,13 @@ def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Tran
     at = _outermost(function, region, tensor)
     if not text or not named or at is None:
         return None
-    name = fresh(function, f"{named[-1]}_on_host")
+    name = fresh(function, f"{named[-1].strip('_')}_on_host")
     line = before_loop(function, at, f"{name} = {text}.cpu()")
     if line is None:
         return None
     known = function.values[tensor].is_a(TENSOR) and not switched(function, group[0].register, at)
-    known &= not maybe_on_host(function, tensor)
+    known &= not (maybe_on_host(function, tensor) or of_outer_loop(function, tensor))
+    known &= not (other_bounds(function, region, whole) or any(meets_others(function, one) for one in group))
     safety = Safety.UNSAFE if known else Safety.DISPLAY
     edits = {line}
     for transfer in group:

@@ -21,26 +21,21 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, HOST_VALUE, TENSOR, UNKNOWN
+from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, HOST_VALUE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
-from .arguments import added
 from .bindings import api, around
+from .casting import cast_of, created_as
 from .chains import called, captured
-from .creating import MAKERS, added_device, binds, exact, integer, named, names_place, outer, quiet
+from .creating import MAKERS, added_device, binds, exact, make_there, named, names_place, outer, quiet
+from .modernising import LEGACY, modernised
 from .rewriting import cut
 from .rewriting import outer as outer_span
 from .widths import FRACTIONS, target_type
 
-# docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
-# default one, which a program may change).
-LEGACY = {
-    "LongTensor": "long", "IntTensor": "int", "ShortTensor": "short", "CharTensor": "int8", "ByteTensor": "uint8",
-    "BoolTensor": "bool", "HalfTensor": "half", "FloatTensor": "float", "DoubleTensor": "double", "Tensor": "float",
-}  # fmt: skip
 _SAME_VALUES = frozenset(
     "unsqueeze squeeze view reshape repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
     " long int short byte bool half bfloat16 float double char tril triu flip roll".split()
@@ -53,9 +48,41 @@ _TYPES = frozenset({"int", "float", "bool"})
 _SIZES = frozenset({"shape", "size", "dim", "numel", "ndim", "dtype"})
 
 
-def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    """`torch.arange(n)[None].to(d)` to `torch.arange(n, device=d)[None]`; None where the text does not allow it, or
-    where a tensor of the host takes part on the way."""
+def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """The fix of a creation and its move: what is proven, else with the cast that stands beside them, else the rest."""
+    there = make_there(function, transfer)
+    if there is not None and there.safety is Safety.SAFE:
+        return there
+    behind = make_behind(function, transfer)
+    if behind is not None and behind.safety is Safety.SAFE:
+        return behind
+    return make_cast(function, transfer) or there or behind
+
+
+def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`torch.zeros(n).to(d).to(t)` to `torch.zeros(n, device=d, dtype=t)`; None where there is no cast, or where it has
+    to stay."""
+    found = _moved(function, transfer)
+    if found is None:
+        return None
+    made, safety, device, _ = found
+    cast = cast_of(function, made, transfer.register)
+    if cast is None:
+        return None
+    edits = created_as(function, made, device, cast)
+    if edits is None and (old := modernised(function, made, device, cast.dtype)) is not None:
+        edits, makes = old
+        safety = min(safety, makes)
+    rest = _without_move(function, transfer, "") if edits is not None else None
+    if edits is None or rest is None:
+        return None
+    safety = Safety.DISPLAY if _renamed(function, transfer) else min(safety, Safety.UNSAFE)
+    return Fix("make it on the device", safety, (*edits, *rest, *cast.edits))
+
+
+def _moved(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Safety, str, str] | None:
+    """The creation of what is moved, how safe it is to make it on the device, and the texts of that and of the dtype;
+    None where the text does not allow it, or where a tensor of the host takes part on the way."""
     move = function.code[transfer.register]
     if transfer.subject is None or not isinstance(move, p.Call) or not function.has_text(transfer.subject):
         return None
@@ -64,9 +91,20 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if way is None or target is None or binds(function, transfer.subject, transfer.register):
         return None
     made, safety, variable = way
-    device, dtype = target
     if variable and not (_known_before(function, move, made) and _always_moved(function, transfer.register, made)):
         return None
+    return made, safety, *target
+
+
+def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`torch.arange(n)[None].to(d)` to `torch.arange(n, device=d)[None]`; None where the text does not allow it, or
+    where a tensor of the host takes part on the way."""
+    found = _moved(function, transfer)
+    if found is None:
+        return None
+    made, safety, device, dtype = found
+    move = function.code[transfer.register]
+    assert isinstance(move, p.Call)
     created = _created(function, made, device, dtype if made == transfer.subject else "")
     if created is None:
         return None
@@ -326,50 +364,6 @@ def _created(
         old = modernised(function, made, device, dtype)
         return (*old, bool(dtype)) if old is not None else None
     return (edit,), Safety.SAFE if exact(function, create) and not alike else Safety.UNSAFE, alike
-
-
-def modernised(
-    function: FunctionFacts, made: Reg, device: str, dtype: str = ""
-) -> tuple[tuple[Edit, ...], Safety] | None:
-    """`torch.LongTensor([n])` to `torch.tensor([n], dtype=torch.long, device=d)`, and `torch.LongTensor(n, m)`, whose
-    values are what was in memory, to `torch.empty(n, m, dtype=torch.long, device=d)`. `dtype` is one that it is cast to
-    at once, "" for none."""
-    create = function.code[made]
-    assert isinstance(create, p.Call)
-    root, _, last = called(function, made).rpartition(".")
-    given = [*create.args, *(r for _, r in create.keywords)]
-    if root not in ("torch", "torch.cuda") or last not in LEGACY or not given or any(create.stars):
-        return None
-    if any(key != "data" for key, _ in create.keywords) or (create.keywords and create.args):
-        return None
-    head = function.text(create.function)
-    prefix = head.removesuffix(f"{'cuda.' if root == 'torch.cuda' else ''}{last}")
-    maker, safety = _maker(function, given)
-    edit = added(function, made, f"dtype={dtype or prefix + LEGACY[last]}", f"device={device}")
-    if not re.fullmatch(r"\w+\.", prefix) or not maker or edit is None:
-        return None
-    return (Edit(*function.span(create.function), f"{prefix}{maker}"), edit), safety
-
-
-def _maker(function: FunctionFacts, given: list[Reg]) -> tuple[str, Safety]:
-    """The function that makes what an old constructor makes of its arguments: data, or sizes."""
-    value, made = function.values[given[0]], function.code[given[0]]
-    items = function.code[made.left] if isinstance(made, p.Binary) and made.operator == "*" else made
-    listed = isinstance(items, p.Sequence | p.Collect) or (value.kinds and not value.kinds & ~(CONTAINER | ARRAY))
-    if listed and len(given) == 1:
-        known = not isinstance(items, p.Sequence) or not any(_maybe_tensor(function, r) for r in items.items)
-        return "tensor", Safety.UNSAFE if known else Safety.DISPLAY
-    if len(given) > 1 or integer(function, given[0]):
-        sizes = not any(function.values[r].kinds & (TENSOR | ARRAY | CONTAINER) for r in given)
-        return ("empty" if sizes else "", Safety.UNSAFE)
-    if value.kinds & (TENSOR | HOST_VALUE) and not value.kinds & UNKNOWN:
-        return "", Safety.SAFE
-    return "tensor", Safety.DISPLAY
-
-
-def _maybe_tensor(function: FunctionFacts, reg: Reg) -> bool:
-    """True for an element of a list that may be a tensor, which `torch.tensor` reads to the host."""
-    return bool(function.values[reg].kinds & TENSOR) or isinstance(function.code[reg], p.Subscript)
 
 
 def _cut(function: FunctionFacts, transfer: Transfer, stays: str) -> Edit | None:

@@ -15,6 +15,7 @@ from .chains import called, method, origin, statement
 from .importing import torch_name
 
 _FEW = 4
+_LINE = 100  # characters: names that make a line longer are for somebody to shorten
 NUMBERS = frozenset({"builtins.float", "builtins.int"})
 _PLAIN = NUMBERS | {"builtins.bool", "builtins.round", "builtins.abs"}
 _KEPT = frozenset("item detach mean sum max min norm".split())  # methods that leave what they are called on alone
@@ -33,7 +34,10 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     subjects = [_outer(function, t.subject) for t in group if t.subject is not None]
     if any(re.search(r"[\n\r#]|:=|await |yield ", one) for one in subjects):
         return None
-    name, whole = _fresh("values", text), _whole(function, group)
+    whole = _whole(function, group)
+    if whole and (fix := _unpacked(function, group, whole)) is not None:
+        return fix
+    name = _fresh("values", text)
     indent = re.compile(r"[ \t]*").match(text, begin)
     newline = "\r\n" if "\r\n" in text else "\n"
     assert indent is not None
@@ -52,7 +56,35 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
         edits.append(Edit(start, end, new))
     values = [function.values[t.subject] for t in group if t.subject is not None]
     alike = len({value.flags & INTEGER for value in values}) == 1  # one tensor has one dtype
-    return Fix("read them in one copy", Safety.UNSAFE if whole or alike else Safety.DISPLAY, tuple(edits))
+    if named and len(line.rstrip()) > _LINE:
+        return Fix("read them in one copy", Safety.DISPLAY, tuple(edits))
+    plain = bool(whole or named) and (bool(whole) or alike)  # many values by number are for somebody to name
+    return Fix("read them in one copy", Safety.UNSAFE if plain else Safety.DISPLAY, tuple(edits))
+
+
+def _unpacked(function: FunctionFacts, group: list[Transfer], whole: str) -> Fix | None:
+    """`a, b = x[0].item(), x[1].item()` to `a, b = x[:2].tolist()`, and `x.tolist()` where those are all."""
+    users = {user for transfer in group for user in function.users(transfer.register)}
+    made = function.code[users.pop()] if len(users) == 1 else None
+    if not isinstance(made, p.Sequence) or made.items != tuple(t.register for t in group):
+        return None
+    if [_index(function, t) for t in group] != list(range(len(group))) or any(t.api != ".item()" for t in group):
+        return None
+    tuple_of = next(r for r, one in enumerate(function.code) if one is made)
+    if not function.has_text(tuple_of) or function.file.spans.commented(*function.span(tuple_of)):
+        return None
+    subject = function.code[group[0].subject] if group[0].subject is not None else None
+    over = function.code[origin(function, subject.object)] if isinstance(subject, p.Subscript) else None
+    stacked = over.args[0] if isinstance(over, p.Call) and len(over.args) > 0 else None
+    parts = function.code[stacked] if stacked is not None else None
+    whole_of = isinstance(parts, p.Sequence) and len(parts.items) == len(group) and not any(parts.stars)
+    some = "" if whole_of else f"[:{len(group)}]"
+    edit = Edit(*_span_outside(function, tuple_of), f"{whole}{some}.tolist()")
+    return Fix("read them in one copy", Safety.UNSAFE, (edit,))
+
+
+def _span_outside(function: FunctionFacts, reg: Reg) -> tuple[int, int]:
+    return function.file.spans.outer(function.function.nodes[reg])
 
 
 def _names(subjects: list[str], text: str) -> list[str]:
@@ -122,7 +154,9 @@ def _comprehension(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     text = f"{torch}.stack({_outer(function, loop.test)}).tolist()"
     if "#" in function.file.text[start:end] or not function.file.text[start:end].startswith("["):
         return None
-    return Fix("read them in one copy", Safety.UNSAFE, (*imports, Edit(start, end, text)))
+    filled = isinstance(over, p.Sequence) and bool(over.items) and not any(over.stars)
+    safety = Safety.UNSAFE if filled else Safety.DISPLAY  # of no tensors there is no stack
+    return Fix("read them in one copy", safety, (*imports, Edit(start, end, text)))
 
 
 def _outer(function: FunctionFacts, reg: Reg) -> str:

@@ -40,6 +40,7 @@ automatic fix.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -108,11 +109,29 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if isinstance(index, p.Call):
         edit = added_device(function, transfer.subject, f"{function.text(made.object)}.device")
         safe = exact(function, index) and _surely(function, made.object, transfer.subject)
-        safety = Safety.SAFE if safe else Safety.UNSAFE
+        half = _beside_others(function, made.index, transfer.subject)
+        safety = Safety.SAFE if safe else Safety.DISPLAY if half else Safety.UNSAFE
         return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
     if isinstance(made, p.Subscript) and (fix := _without_list(function, made, transfer)) is not None:
         return fix
-    return _made_before(function, made.object, transfer.subject)
+    fix = _made_before(function, made.object, transfer.subject)
+    half = fix is not None and _beside_others(function, made.index, transfer.subject)
+    return dataclasses.replace(fix, safety=Safety.DISPLAY) if fix is not None and half else fix
+
+
+def _beside_others(function: FunctionFacts, index: Reg, own: Reg) -> bool:
+    """True where other indices beside this one, made of something else, may be on the host too, and would be uploaded
+    as before."""
+    made = function.code[index]
+    if not isinstance(made, p.Sequence):
+        return False
+    ours = _slots(function, own)
+    others = [function.values[r] for r in made.items if r != own and not _slots(function, r) & ours]
+    return any(value.kinds & (TENSOR | UNKNOWN) and not value.places & ON_DEVICE for value in others)
+
+
+def _slots(function: FunctionFacts, reg: Reg) -> set[int]:
+    return {made.slot for r in function.expression(reg) if isinstance(made := function.code[r], p.Load)}
 
 
 def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:

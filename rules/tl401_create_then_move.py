@@ -53,10 +53,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
-from .creating import make_there
 from .detection import brief, clusters, each, others, together
 from .making import instead_of_a_tensor, nothing, pins, read_on_host, sources, worked_out_before
-from .recreating import make_behind
+from .recreating import make_on_device
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -77,7 +76,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
             _sure(function, first),
-            together(function, group, [make_there(function, t) or make_behind(function, t) for t in group]),
+            together(function, group, [make_on_device(function, t) for t in group]),
         )
 
 

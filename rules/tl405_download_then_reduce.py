@@ -163,6 +163,9 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
     assert isinstance(made, p.Call)
     if (made.args or made.keywords) and (name in ("max", "min", "median") or not _by_axis(made)):
         return None  # values and indices; or an option that the other library lacks
+    following = user(function, end)
+    if following is not None and method(function, following) in ("item", "tolist"):
+        moved = "" if re.fullmatch(r"(?:\.(?:detach|cpu|numpy)\(\))*", moved) else moved  # which copy by themselves
     if name in SAME or (before == transfer.register and name != "ptp"):
         return _swapped(start, last, taken + moved)
     if name == "mean":

@@ -7,31 +7,22 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, TENSOR
+from transferlint.flow.values import TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
 from .arguments import parses
 from .bindings import api
 from .chains import called
-from .creating import integer, outer
+from .creating import outer
+from .filling import filling, fits, spread
 from .hoisting import hoist
-from .recreating import modernised
-from .rewriting import newline, switched
-from .widths import BYTES
+from .modernising import modernised
+from .rewriting import switched
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
-_SMALL = 2**7  # what every type holds
 _TITLE = "fill it on the device"
-_NUMBERS = frozenset(
-    {"builtins.float", "builtins.int", "builtins.len", "builtins.bool"}
-    | {f"{root}.{name}" for root in ("math", "numpy") for name in ("pi", "e", "inf", "nan")}
-)
-_ANNOTATIONS = frozenset({"int", "float", "bool"})
-_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
-_DEEP = 8
 
 
 def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -39,29 +30,25 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
     Safe where it is proven that the value is a number of Python (`proven.number`), which both functions take alike
     (`proven.representable`: one raises for what is too large, where the other gives inf or another error) and make the
-    same of in the type that is asked for (`_fits`), and that `torch` is torch (`api`). Its keywords mean the same in
+    same of in the type that is asked for (`fits`), and that `torch` is torch (`api`). Its keywords mean the same in
     both and stay where they are; whatever else `device` is, both refuse. No fix with `*`, `**` or any other keyword.
     """
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or any(made.stars):
         return None
-    shape, value, safety = _content(function, made.args[0])
-    head = function.text(made.function)
+    head, given = function.text(made.function), dict(made.keywords)
+    found = filling(function, made.args[0], head.removesuffix("tensor"), given.get("dtype"))
     start, end = function.file.spans.outer(function.function.nodes[made.args[0]])
-    if value is None or not {key for key, _ in made.keywords} <= _SAME_MEANING or not head.endswith(".tensor"):
+    if found is None or not {key for key, _ in made.keywords} <= _SAME_MEANING or not head.endswith(".tensor"):
         return None
     if "#" in function.file.text[start:end]:
         return None
-    if api(function, made.function) != "torch.tensor" or not _fits(function, made, value):
-        safety = Safety.UNSAFE
-    maker, content = _maker(function, shape, value, any(_typed(function, key, r) for key, r in made.keywords))
-    text = function.file.text
-    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    after = re.match(r"\s*,[ \t]*[\r\n]", text[end:])
-    if maker == "full" and made.keywords and not text[line:start].strip() and after is not None:
-        content = content.replace(f"{shape}, ", f"{shape},{newline(function)}{text[line:start]}", 1)
-    edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + maker), Edit(start, end, content))
-    if safety is Safety.UNSAFE and shape == "()" and _seldom(function, transfer.register):
+    safety = found.safety
+    if api(function, made.function) != "torch.tensor" or not fits(function, made, found.value):
+        safety = min(safety, Safety.UNSAFE)
+    content = spread(function, made.args[0], found.arguments) if made.keywords else ", ".join(found.arguments)
+    edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + found.maker), Edit(start, end, content))
+    if safety is Safety.UNSAFE and found.shape == "()" and _seldom(function, transfer.register):
         safety = Safety.DISPLAY  # it reads no better, and is hardly run
     return Fix(_TITLE, safety, edits)
 
@@ -74,106 +61,12 @@ def _seldom(function: FunctionFacts, reg: Reg) -> bool:
     return around.kind in ("then", "else") and around.test is not None and not around.implied
 
 
-def _typed(function: FunctionFacts, key: str, reg: Reg) -> bool:
-    """True for a dtype that is named, or that of a tensor: with `dtype=None` the number would say which one it is."""
-    made = function.code[reg]
-    owned = isinstance(made, p.Attr) and made.name == "dtype" and function.values[made.object].is_a(TENSOR)
-    return key == "dtype" and (owned or api(function, reg).startswith("torch."))
-
-
-def _maker(function: FunctionFacts, shape: str, value: Reg, typed: bool) -> tuple[str, str]:
-    """The function that fills, and its first arguments: `zeros` and `ones` where they give the same dtype."""
-    made = function.code[value]
-    number = made.value if isinstance(made, p.Const) else None
-    if number in (0, 1) and (typed or type(number) is float):
-        size = re.fullmatch(r"\((\w+),\)", shape)
-        return ("ones" if number else "zeros"), size[1] if size is not None else shape
-    return "full", f"{shape}, {outer(function, value)}"
-
-
-def _fits(function: FunctionFacts, made: p.Call, value: Reg) -> bool:
-    """True where the number is the same in the type that is asked for: none, one of those that both functions convert
-    to alike, or any, for a number that each of them holds."""
-    asked = dict(made.keywords).get("dtype")
-    if asked is None or api(function, asked).removeprefix("torch.") in BYTES:
-        return True
-    number = function.code[value]
-    return isinstance(number, p.Const) and type(number.value) in (int, bool) and 0 <= number.value < _SMALL
-
-
-def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety]:
-    """The shape and the number that fills it; None where it is not one number."""
-    made = function.code[reg]
-    if isinstance(made, p.Binary) and made.operator == "*" and not made.inplace:
-        inner, value, _ = _content(function, made.left)
-        if inner == "(1,)" and value is not None and _countable(function, made.right):
-            return f"({outer(function, made.right)},)", value, Safety.UNSAFE
-        return "", None, Safety.UNSAFE
-    if isinstance(made, p.Sequence):
-        if made.kind != "list" or len(made.items) != 1 or any(made.stars):
-            return "", None, Safety.UNSAFE
-        how = _number(function, made.items[0])
-        return ("(1,)", made.items[0], how) if how is not None else ("", None, Safety.UNSAFE)
-    how = _number(function, reg)
-    return ("()", reg, how) if how is not None else ("", None, Safety.UNSAFE)
-
-
 def written(function: FunctionFacts, reg: Reg) -> bool:
     """True for a number of the source, or a list of one."""
     made = function.code[reg]
     if isinstance(made, p.Sequence):
         return len(made.items) == 1 and isinstance(function.code[made.items[0]], p.Const)
     return isinstance(made, p.Const)
-
-
-def _countable(function: FunctionFacts, reg: Reg) -> bool:
-    value = function.values[reg]
-    return integer(function, reg) or not value.kinds & (TENSOR | ARRAY | CONTAINER)
-
-
-def _number(function: FunctionFacts, reg: Reg) -> Safety | None:
-    """Safe for what is a number of Python for certain, unsafe for what its annotation says is one; None for all else:
-    a list, a size or a tensor would be another tensor."""
-    made = function.code[reg]
-    if isinstance(made, p.Const):
-        known = type(made.value) in (int, float, bool) and proven.representable(function, reg)
-        return Safety.SAFE if known else None
-    if proven.number(function, reg) and proven.representable(function, reg):
-        return Safety.SAFE
-    if isinstance(made, p.Unary) and made.operator in ("-", "+"):
-        how = _number(function, made.operand)
-        return Safety.UNSAFE if how is not None else None
-    name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
-    if name in _NUMBERS:
-        return Safety.UNSAFE
-    value = function.values[reg]
-    if value.kinds & (TENSOR | ARRAY | CONTAINER) or isinstance(made, p.Sequence | p.Collect | p.Mapping):
-        return None
-    return Safety.UNSAFE if _numeric(function, reg, _DEEP) else None
-
-
-def _numeric(function: FunctionFacts, reg: Reg, depth: int) -> bool:
-    """True for a number by all that is written: constants, annotations, and what is computed from numbers."""
-    made = function.code[reg]
-    if depth == 0:
-        return False
-    if isinstance(made, p.Const):
-        return type(made.value) in (int, float, bool)
-    if isinstance(made, p.Load):
-        given = next((one for one in function.function.parameters if one.slot == made.slot), None)
-        if given is not None and given.annotation not in _ANNOTATIONS:
-            return False
-        stores = [one.value for r in function.stores(made.slot) if isinstance(one := function.code[r], p.Store)]
-        known = all(_numeric(function, r, depth - 1) for r in stores) and len(stores) == len(function.stores(made.slot))
-        return known and (bool(stores) or given is not None)
-    if isinstance(made, p.Binary) and made.operator in _ARITHMETIC:
-        return _numeric(function, made.left, depth - 1) and _numeric(function, made.right, depth - 1)
-    if isinstance(made, p.Unary) and made.operator in ("-", "+"):
-        return _numeric(function, made.operand, depth - 1)
-    if isinstance(made, p.Choice):
-        return _numeric(function, made.body, depth - 1) and _numeric(function, made.orelse, depth - 1)
-    name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
-    return name in _NUMBERS or integer(function, reg)
 
 
 def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -197,16 +90,8 @@ def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(made, p.Call) or not called(function, transfer.register).startswith("torch.cuda."):
         return None
     changed = modernised(function, transfer.register, '"cuda"')
-    if changed is None or len(made.args) != 1:
-        return None
-    (head, tail), _ = changed
-    shape, value, _ = _content(function, made.args[0])
-    start, end = function.file.spans.outer(function.function.nodes[made.args[0]])
-    if value is None or not head.text.endswith("tensor"):
-        return None
-    maker, content = _maker(function, shape, value, typed=True)
-    edits = (Edit(head.start, head.end, head.text.removesuffix("tensor") + maker), Edit(start, end, content), tail)
-    return Fix(_TITLE, Safety.UNSAFE, edits)
+    filled = 3  # edits: the function, the number, the device
+    return Fix(_TITLE, Safety.UNSAFE, changed[0]) if changed is not None and len(changed[0]) == filled else None
 
 
 def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:

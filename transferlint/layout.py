@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from transferlint.model import Edit, Fix
 from transferlint.surroundings import Statements, lines_of, parsed, starts_of
-from transferlint.wrapping import balanced, tokens_of, wrapped
+from transferlint.wrapping import balanced, joined_call, tokens_of, wrapped, wrapped_before
 
 _INDENT = re.compile(
     r"^(?:def|class|if|for|while|with|try|async)\b[^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*\r?\n)*( +|\t)\S", re.M
@@ -154,6 +154,8 @@ def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:
 
 def _block(block: list[str], wanted: list[int], limit: int, unit: str) -> list[str]:
     """The lines of a statement, with the `wanted` ones wrapped."""
+    if len(block) == 3 and wanted == [1] and (whole := joined_call(*block)):
+        return wrapped(whole, limit, unit, inside=False)
     made: list[str] = []
     for number, line in enumerate(block):
         if number not in wanted:
@@ -165,6 +167,8 @@ def _block(block: list[str], wanted: list[int], limit: int, unit: str) -> list[s
             made.append(line)
         elif balanced(tokens) or alone:
             made += _wrapped_whole(block, number, limit, unit)
+        elif line.rstrip().endswith(("(", "[", "{")) and (opened := wrapped_before(line, limit, unit)):
+            made += opened
         else:
             made += _filled(line, limit, number > 0)
     return made
@@ -176,8 +180,9 @@ def _wrapped_whole(block: list[str], number: int, limit: int, unit: str) -> list
     made = wrapped(line, limit, unit, inside=number > 0 and not hand)
     if number and len(made) > 1 and block[number - 1].rstrip().endswith(("(", "[", "{")):
         closes = number + 1 < len(block) and block[number + 1].lstrip().startswith((")", "]", "}"))
-        several = all(part.startswith(line[: len(line) - len(line.lstrip())]) for part in made)
-        if closes and several and made[0].rstrip().endswith(",") and not made[-1].rstrip().endswith(","):
+        indent = line[: len(line) - len(line.lstrip())]
+        several = any(part[len(indent) : len(indent) + 1].strip() and part.rstrip().endswith(",") for part in made)
+        if closes and several and not made[-1].rstrip().endswith(","):
             made[-1] += ","
     return made
 

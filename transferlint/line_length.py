@@ -1,14 +1,17 @@
 """How long a line of a file may be, as the formatter of its project says, or its linter.
 
-ruff ("Configuring Ruff": `line-length`, 88 where it says none), black ("Configuration": the same), and where neither is
-set up flake8 and pycodestyle (`max-line-length`). The nearest folder that says something counts, up to the root of the
-repository. These are other tools' settings: what cannot be read or understood is as if it were not there.
+ruff ("Configuring Ruff": `line-length`, 88 where it says none), black ("Configuration": the same), yapf ("Formatting
+style": `column_limit`, in `.style.yapf`, `setup.cfg` or `pyproject.toml`, else that of the style it is based on), the
+hooks of these ("pre-commit"), and where none is set up flake8 and pycodestyle (`max-line-length`). The nearest folder
+that says something counts, up to the root of the repository. These are other tools' settings: what cannot be read or
+understood is as if it were not there.
 """
 
 from __future__ import annotations
 
 import configparser
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,15 +21,18 @@ _USUAL = 88  # of ruff and black
 _LONGEST = 120  # what the lines of a file may set as an example
 _EXTENDED = 8  # how many files may extend one another
 _LINTERS = ("flake8", "pycodestyle", "pep8")
+_HOOK = re.compile(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
+_YAPF = {"pep8": 79, "google": 80, "facebook": 80, "yapf": 80, "chromium": 80}  # the limits of its styles
 
 
 def line_length(path: str, text: str) -> int:
     """The most characters that a line of the file at `path` may have. Where no settings say so its own longest line is
     the example, between 88 and 120."""
     folders = tuple(_folders(path))
-    found = next((length for folder in folders if (length := _formatter(folder))), 0)
+    longest = max(map(len, text.splitlines() or [""]))
+    found = next((length for folder in folders if (length := _formatter(folder, longest))), 0)
     found = found or next((length for folder in folders if (length := _linter(folder))), 0)
-    return found or min(max(_USUAL, *map(len, text.splitlines() or [""])), _LONGEST)
+    return found or min(max(_USUAL, longest), _LONGEST)
 
 
 def _folders(path: str) -> Iterator[Path]:
@@ -38,8 +44,9 @@ def _folders(path: str) -> Iterator[Path]:
             return
 
 
-def _formatter(folder: Path) -> int:
-    """What the settings of ruff and black in a folder allow; 0 where there are none."""
+def _formatter(folder: Path, longest: int) -> int:
+    """What the settings of ruff, black and yapf in a folder allow; 0 where there are none. Where ruff is set up without
+    a length, and another says one, a file with no line longer than ruff's own keeps to that."""
     for name in (".ruff.toml", "ruff.toml"):
         if (table := _toml(folder / name)) is not None:
             return _ruff(table, folder, _EXTENDED) or _USUAL
@@ -48,9 +55,26 @@ def _formatter(folder: Path) -> int:
     if "ruff" in tools:
         lengths.append(_ruff(_table(tools["ruff"]), folder, _EXTENDED))
     if "black" in tools:
-        lengths.append(_number(_table(tools["black"]).get("line-length")))
+        black = _table(tools["black"])  # which takes either spelling
+        lengths.append(_number(black.get("line-length", black.get("line_length"))))
+    lengths += _yapf(folder, _table(tools.get("yapf")))
+    lengths += _hooks(folder)
     said = [length for length in lengths if length]
+    if said and lengths[0] == 0 and "ruff" in tools and longest <= _USUAL:
+        return min(_USUAL, *said)
     return min(said) if said else _USUAL if lengths else 0
+
+
+def _hooks(folder: Path) -> list[int]:
+    """The length that the hook of a formatter is given on its command line: "pre-commit" (`args`), which names it after
+    the hook's `id`."""
+    try:
+        text = _text(folder / ".pre-commit-config.yaml")
+    except (OSError, ValueError):
+        return []
+    hooks = re.split(r"^\s*-\s*id:\s*", text, flags=re.M)[1:]
+    given = [_HOOK.search(hook) for hook in hooks if re.match(r"(black|ruff-format|ufmt)\b", hook)]
+    return [_number(found[1]) if found is not None else 0 for found in given]
 
 
 def _ruff(table: Mapping[str, Any], folder: Path, depth: int) -> int:
@@ -65,20 +89,40 @@ def _ruff(table: Mapping[str, Any], folder: Path, depth: int) -> int:
     return _ruff(above, other.parent, depth - 1)
 
 
+def _yapf(folder: Path, table: Mapping[str, Any]) -> list[int]:
+    """The length that the first of yapf's settings in a folder sets; none where there are none."""
+    for name, section in ((".style.yapf", "style"), ("setup.cfg", "yapf")):
+        parser = _sections(folder / name)
+        if parser is not None and parser.has_section(section):
+            table = dict(parser[section])
+            break
+    if not table:
+        return []
+    limit = str(table.get("column_limit", "")).split("#")[0]
+    return [_number(limit) or _YAPF.get(str(table.get("based_on_style")).strip().lower(), _YAPF["pep8"])]
+
+
 def _linter(folder: Path) -> int:
     """The most that the settings of flake8 and pycodestyle in a folder allow; 0 where there are none. Where they differ
     only the larger can be what is meant: both report what is longer."""
     found = 0
     for name in (".flake8", "setup.cfg", "tox.ini"):
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(_text(folder / name))
-        except (OSError, ValueError, configparser.Error):
+        parser = _sections(folder / name)
+        if parser is None:
             continue
         for section in _LINTERS:
             for key in ("max-line-length", "max_line_length"):
                 found = max(found, _number(parser.get(section, key, fallback="").split("#")[0].strip()))
     return found
+
+
+def _sections(path: Path) -> configparser.ConfigParser | None:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(_text(path))
+    except (OSError, ValueError, configparser.Error):
+        return None
+    return parser
 
 
 def _toml(path: Path) -> Mapping[str, Any] | None:

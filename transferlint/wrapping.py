@@ -35,6 +35,7 @@ _PRECEDENCE: tuple[frozenset[str], ...] = (
 _ASSIGNS = re.compile(r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=")
 _HEAD_WORDS = frozenset({"return", "if", "elif", "while", "assert"})
 _NESTED = 20
+_OPENED = re.compile(r"(?:[^#'\"]*[^=!<>#'\"]=|[ \t]*return) ?\(")
 # Comments that mean something to a tool, where they stand.
 _DIRECTIVE = re.compile(r"#\s*(type:|noqa|pylint|pragma|fmt:|mypy|pyright|nosec|isort|yapf|transferlint|ruff)", re.I)
 
@@ -58,7 +59,7 @@ class Token:
 
 def tokens_of(code: str) -> list[Token] | None:
     """The tokens of a line without blanks; None for what holds a string of several lines or a continuation."""
-    if '\"""' in code or "'''" in code or code.rstrip().endswith("\\"):
+    if '"""' in code or "'''" in code or code.rstrip().endswith("\\"):
         return None
     found: list[Token] = []
     opened: list[int] = []
@@ -88,6 +89,8 @@ def balanced(tokens: list[Token]) -> bool:
 def wrapped(line: str, limit: int, unit: str, inside: bool, depth: int = 0) -> list[str]:
     """A line (without its end) on as many lines as it takes; the line itself where there is no way. `unit` is one step
     of indentation; `inside`: the line stands within brackets, and may be split anywhere."""
+    if len(line) > limit and not inside:
+        line = _without_parentheses(line)
     body = line.strip()
     indent = line[: len(line) - len(line.lstrip())]
     tokens = tokens_of(body)
@@ -108,6 +111,46 @@ def wrapped(line: str, limit: int, unit: str, inside: bool, depth: int = 0) -> l
         if made:
             return made
     return _at_bracket(indent, body, tokens, limit, unit, depth) or [line]
+
+
+def wrapped_before(line: str, limit: int, unit: str) -> list[str]:
+    """A line that ends in an opening bracket on several lines, split at a pair of brackets before that; [] where there
+    is none."""
+    body = line.strip()
+    made = _at_bracket(line[: len(line) - len(line.lstrip())], body, tokens_of(body) or [], limit, unit, 0)
+    return made if made and max(map(len, made)) <= limit else []
+
+
+def joined_call(head: str, content: str, tail: str) -> str:
+    """`x = call(...)` for `x = (`, `call(...)` and `)`: the parentheses were there for a line of several parts, and a
+    call has its own; "" for other lines."""
+    tokens = tokens_of(content.strip()) or []
+    return head[:-1] + content.strip() if tail.strip() == ")" and _OPENED.fullmatch(head) and _call(tokens) else ""
+
+
+def _call(tokens: list[Token]) -> bool:
+    """True for a call, and for a chain of calls: `torch.zeros(n).view(1, -1)`."""
+    outer = [one for one in tokens if one.depth == 0]
+    if len(outer) < 3 or outer[0].kind != "word" or tokens[-1] is not outer[-1] or outer[-1].text != ")":
+        return False
+    paired = all(one.mate >= 0 for one in outer if one.text in _PAIRS or one.text in _PAIRS.values())
+    words = itertools.pairwise(outer)
+    return paired and all(
+        (one.kind == "word" and two.text in (".", "(", "["))
+        or (one.text == "." and two.kind == "word")
+        or (one.text in _PAIRS.values() and two.text in _PAIRS)
+        or (one.text in _PAIRS and two.text in (".", "(", "["))
+        for one, two in words
+    )
+
+
+def _without_parentheses(line: str) -> str:
+    """`x = call(...)` for `x = (call(...))`; the line itself where it is something else."""
+    opened = _OPENED.match(line)
+    if opened is None or not line.endswith(")"):
+        return line
+    inner = line[opened.end() : -1]
+    return line[: opened.end() - 1] + inner if _call(tokens_of(inner) or []) else line
 
 
 def _at_bracket(indent: str, body: str, tokens: list[Token], limit: int, unit: str, depth: int) -> list[str]:
@@ -131,6 +174,9 @@ def _at_bracket(indent: str, body: str, tokens: list[Token], limit: int, unit: s
 def _takes_comma(tokens: list[Token], opening: int) -> bool:
     """True for the brackets of a call or of a display, in which a trailing comma means nothing."""
     before = tokens[opening - 1] if opening else None
+    inside = tokens[opening + 1 : tokens[opening].mate]
+    if any(one.text == "," and one.depth == tokens[opening].depth + 1 for one in inside):
+        return True
     if tokens[opening].text == "(":
         called = before is not None and (before.text in (")", "]") or before.kind == "word")
         return called and before is not None and before.text not in ("in", "not", "and", "or", "if", "return")

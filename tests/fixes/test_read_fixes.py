@@ -48,8 +48,12 @@ def looped(body: str, before: str, result: str, turns: str = "4") -> str:
 SUMS = {
     "a float": ("total += data[i].sum().item()", "total = 0.0", "total += data[i].sum().detach()", "float(total)"),
     "with a factor": ("total += 2 * data[i].sum().item()", "total = 0.0", "2 * data[i].sum().detach()", "float(total)"),
-    "of whole numbers": ("total += (data[i] > 2).sum().item()", "total = 0", "(data[i] > 2).sum().detach()", "total)"),
-    "from an int": ("total += data[i].sum().item()", "total = 0", ".detach()", "torch.as_tensor(total).item()"),
+    "of whole numbers": (
+        "total += (data[i] > 2).sum().item()",
+        "total = 0",
+        "total += (data[i] > 2).sum()\n",
+        "int(total)",
+    ),
     "taken away": ("total -= data[i].sum().item() / 2", "total = 1.0", ".detach() / 2", "float(total)"),
     "under a condition": ("if i:\n    total += data[i].sum().item()", "total = 0.0", ".detach()", "float(total)"),
 }
@@ -259,7 +263,6 @@ def waiting(body: list[str]) -> str:
 def test_waits_that_somebody_may_need_stay(lines: list[str]) -> None:
     text = waiting(lines)
     assert fixed("TL306", text) == text
-
 
 
 def test_events_and_streams_wait_on_the_device() -> None:

@@ -165,14 +165,14 @@ CASES = [
         "TL401",
         Safety.UNSAFE,
         "y = torch.Tensor([0]).to(x.device)\n",
-        "y = torch.tensor([0], dtype=torch.float, device=x.device)\n",
+        "y = torch.zeros(1, device=x.device)\n",
         ONES,
     ),
     (
         "TL401",
         Safety.UNSAFE,
         "y = torch.LongTensor(\n    [n] * x.size(0),\n).to(x.device)\n",
-        "y = torch.tensor(\n    [n] * x.size(0),\n    dtype=torch.long,\n    device=x.device,\n)\n",
+        "y = torch.full(\n    (x.size(0),),\n    n,\n    dtype=torch.long,\n    device=x.device,\n)\n",
         ONES,
     ),
     (

@@ -1,0 +1,227 @@
+"""An unsafe fix is the whole change, as a person would write it; what is half of one is only shown."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from showing import module, offered, ran
+
+from proving import same
+from transferlint.model import Safety
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+X = "x: torch.Tensor"
+
+# code, arguments, body, what the fix makes of it, and arguments to run both with ("" for none)
+CASES = [
+    # a cast beside the move
+    (
+        "TL401",
+        X,
+        "y = torch.full((n,), 0.5).to(device=x.device, dtype=x.dtype)\n",
+        "y = torch.full((n,), 0.5, device=x.device, dtype=x.dtype)\n",
+        "torch.ones(3, dtype=torch.half)",
+    ),
+    (
+        "TL401",
+        X,
+        "y = torch.ones((n, 2)).to(self.device).to(self.dtype) * 4\n",
+        "y = torch.ones((n, 2), device=self.device, dtype=self.dtype) * 4\n",
+        "",
+    ),
+    (
+        "TL401",
+        X,
+        "y = torch.tensor([n], dtype=torch.float, requires_grad=False).to(x.dtype).to(x.device)\n",
+        "y = torch.tensor([n], dtype=x.dtype, requires_grad=False, device=x.device)\n",
+        "torch.ones(3, dtype=torch.half)",
+    ),
+    (
+        "TL401",
+        X,
+        "y = torch.randn(n).to(x.device).to(x.dtype).sum()\n",
+        "y = torch.randn(n, device=x.device, dtype=x.dtype).sum()\n",
+        "",
+    ),
+    (
+        "TL401",
+        X,
+        "y = torch.randn(n).to(x.device).long()\n",
+        "y = torch.randn(n, device=x.device).long()\n",  # there are no random whole numbers of that kind
+        "",
+    ),
+    (
+        "TL401",
+        X,
+        "y = torch.unsqueeze(torch.Tensor([29871]).long(), dim=0).to(x.device)\n",
+        "y = torch.unsqueeze(torch.tensor([29871], dtype=torch.long, device=x.device), dim=0)\n",
+        "torch.ones(3)",
+    ),
+    # zeros and ones
+    ("TL401", X, "y = torch.Tensor([0.0] * (2 + n)).to(x.device)\n", "y = torch.zeros(2 + n, device=x.device)\n", "x"),
+    ("TL401", X, "y = torch.Tensor([0.5, 1]).to(x.device)\n", "y = torch.tensor([0.5, 1], device=x.device)\n", "x"),
+    (
+        "TL104",
+        X,
+        "y = x + torch.tensor([0] * n, device=x.device)\n",
+        "y = x + torch.zeros(n, dtype=torch.long, device=x.device)\n",
+        "x",
+    ),
+    (
+        "TL104",
+        X,
+        "y = x + torch.tensor([1] * n, dtype=self.kind.dtype, device=x.device)\n",
+        "y = x + torch.ones(n, dtype=self.kind.dtype, device=x.device)\n",
+        "",
+    ),
+    # elements of one tensor, all at once
+    (
+        "TL106",
+        X,
+        "flags = torch.stack([x.sum(), x.mean(), x.max()])\n"
+        "a, b, c = flags[0].item(), flags[1].item(), flags[2].item()\n",
+        "flags = torch.stack([x.sum(), x.mean(), x.max()])\na, b, c = flags.tolist()\n",
+        "x",
+    ),
+    (
+        "TL106",
+        X,
+        "a, b, c = x[0].item(), x[1].item(), x[2].item()\n",
+        "a, b, c = x[:3].tolist()\n",
+        "x",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "arguments", "body", "fixed", "given"), CASES)
+def test_the_whole_change_is_made(code: str, arguments: str, body: str, fixed: str, given: str) -> None:
+    text = module(body, arguments)
+    ((safety, _, made),) = offered(code, text)
+    assert made == module(fixed, arguments)
+    assert safety is Safety.UNSAFE
+    if HAS_TORCH and given:
+        tensor = "torch.ones(3)" if given == "x" else given
+        before, after = ran(text, tensor), ran(made, tensor)
+        assert all(same(before[name], after[name]) for name in before)
+
+
+# code, arguments, body: a fix that is half of a change, or may be wrong, with what else there is to do
+SHOWN = {
+    "another index that may be on the host": (
+        "TL305",
+        "x: torch.Tensor, found",
+        "v = x * 2\ny = v[torch.arange(n) * 2 // 2, found.places()]\n",
+    ),
+    "rows of a tensor that a loop goes over": (
+        "TL107",
+        X,
+        "best = x.argmax(-1)\nout = [[words[int(e)] for e in row] for row in best]\n",
+    ),
+    "elements of such a row": (
+        "TL107",
+        X,
+        "best = x.argmax(-1)\nout = []\n"
+        "for row in best:\n    for i in range(n):\n        out.append(words[row[i].item()])\n",
+    ),
+    "a bound that may be of the device as well": (
+        "TL302",
+        "x: torch.Tensor, other",
+        "ends = x.sum(0)\nfor i in range(n):\n    x[: ends[i]] = x[: other[i]]\n",
+    ),
+    "a read of something unknown as well": (
+        "TL107",
+        "x: torch.Tensor, other",
+        "ends = x.sum(0)\nout = []\nfor i in range(n):\n    out.append((ends[i].item(), other[i].item()))\n",
+    ),
+    "another tensor that has to be where this one is": (
+        "TL107",
+        "x: torch.Tensor, other: torch.Tensor",
+        "rows = x * 2\nfor i in range(n):\n    if not torch.equal(rows[i], other[i]):\n        print('no')\n",
+    ),
+    "what is moved to the device where that needs it": (
+        "TL107",
+        "x: torch.Tensor, u: torch.Tensor",
+        "mask = u > 2\ny = words(mask.to(x.device))\nlengths = mask.sum(1)\n"
+        "out = [a[:b] for a, b in zip(y, lengths)]\n",
+    ),
+    "tensors that may be none": (
+        "TL106",
+        X,
+        "losses = []\nfor i in range(n):\n    losses.append(x.mean() * i)\nout = [loss.item() for loss in losses]\n",
+    ),
+    "many values without names": (
+        "TL106",
+        X,
+        "a, b, c, d, e = (x - 1), (x - 2), (x - 3), (x - 4), (x - 5)\n"
+        "out = {'a': a.item(), 'b': b.item(), 'c': c.item(), 'd': d.item(), 'e': e.item()}\n",
+    ),
+    "a number that may be whole": (
+        "TL101",
+        X,
+        "total = 0\nfor i in range(n):\n    total += x[i].sum().item()\nout = total\n",
+    ),
+    "another read in the same loop": (
+        "TL101",
+        X,
+        "total, right = 0.0, 0.0\nfor i in range(n):\n"
+        "    total += x[i].mean().item()\n    right += words(i).item()\nout = total\n",
+    ),
+    "a copy in the same loop": (
+        "TL101",
+        X,
+        "total, rows = 0.0, []\nfor i in range(n):\n"
+        "    total += x[i].mean().item()\n    rows.append(x[i].cpu().numpy())\nout = total\n",
+    ),
+    "rows by the index of a loop around": (
+        "TL107",
+        X,
+        "best = x.argmax(-1)\nout = []\nfor row in range(n):\n    out.append([words[int(e)] for e in best[row]])\n",
+    ),
+    "a mask of which the truth is asked": (
+        "TL304",
+        X,
+        "mask = x > 0\nif not mask.any():\n    return 0\nout = x[mask].mean()\n",
+    ),
+    "the place of the only one": ("TL304", X, "out = (x == 1).nonzero().item()\n"),
+    "a type that may be none": (
+        "TL104",
+        "x: torch.Tensor, dtype=None",
+        "y = x + torch.tensor([0] * n, dtype=dtype, device=x.device)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_half_a_change_is_only_shown(name: str) -> None:
+    code, arguments, body = SHOWN[name]
+    text = module(body, arguments)
+    assert {safety for safety, _, _ in offered(code, text)} <= {Safety.DISPLAY}
+
+
+@pytest.mark.parametrize(
+    ("start", "added", "kept"),
+    [
+        ("0", "(x[i] > 2).sum().item()", "(x[i] > 2).sum()"),
+        ("0.0", "torch.sum(torch.square(self.w[i].grad)).item()", "torch.sum(torch.square(self.w[i].grad))"),
+        ("0.0", "x[i].mean().item()", "x[i].mean().detach()"),
+    ],
+)
+def test_whole_numbers_and_what_has_no_gradient_are_not_detached(start: str, added: str, kept: str) -> None:
+    body = f"total = {start}\nfor i in range(n):\n    total += {added}\nout = total\n"
+    ((safety, _, made),) = offered("TL101", module(body))
+    assert safety is Safety.UNSAFE
+    assert f"total += {kept}\n" in made
+
+
+def test_nothing_is_detached_where_no_gradients_are_computed() -> None:
+    loop = "    for i in range(n):\n        out.append(x[i].mean().item())\n"
+    body = f"out = []\nwith torch.no_grad():\n{loop}out = sum(out)\n"
+    ((_, _, made),) = offered("TL101", module(body))
+    assert "out.append(x[i].mean())\n" in made
+
+
+def test_names_of_copies_have_one_underscore() -> None:
+    body = "_lengths = x.sum(0)\nout = 0\nfor i in range(n):\n    out += words[_lengths[i].item()]\n"
+    ((_, _, made),) = offered("TL107", module(body))
+    assert "lengths_on_host = _lengths.cpu()\n" in made
