@@ -15,7 +15,7 @@ from .chains import called, method, origin, statement
 from .importing import torch_name
 
 _FEW = 4
-_LINE = 100  # characters: names that make a line longer are for somebody to shorten
+_LINE = 120  # characters: names that make a line longer are for somebody to shorten
 NUMBERS = frozenset({"builtins.float", "builtins.int"})
 _PLAIN = NUMBERS | {"builtins.bool", "builtins.round", "builtins.abs"}
 _KEPT = frozenset("item detach mean sum max min norm".split())  # methods that leave what they are called on alone

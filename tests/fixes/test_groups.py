@@ -298,12 +298,12 @@ def train(model, loader, device):
 
 
 def test_edits_that_touch_one_another_wait_for_the_next_round():
-    lines = [f"        {name} = torch.tensor([1.5, {number}.5], device=device)\n" for number, name in enumerate("abc")]
+    lines = [f"        {name} = torch.tensor([1.5, {number}.25], device=device)\n" for number, name in enumerate("abc")]
     text = "import torch\n\n\ndef train(model, loader, device):\n    model.to(device)\n    for x in loader:\n"
     text += "".join(lines) + "        model(x.to(device), a, b, c).backward()\n"
     assert shown(text) == [("TL104", [7, 8, 9])]
     before, _, inside = fixed(text, unsafe=True).partition("    for x in loader:\n")
-    assert [before.count(f"[1.5, {number}.5]") for number in range(3)] == [1, 1, 1]
+    assert [before.count(f"[1.5, {number}.25]") for number in range(3)] == [1, 1, 1]
     assert "torch.tensor(" not in inside
 
 
