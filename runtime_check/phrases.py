@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 from collections.abc import Sequence
 
 from runtime_check.findings import FoundFinding
@@ -108,6 +109,9 @@ def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
         found.append("times are modelled: they tell what a transfer would take, not what the device was busy with")
     if outcome is None or outcome.status is None:
         found.append("the run has no exit status: it was killed or still runs; what it recorded until then is shown")
+    elif outcome.status < 0:
+        why = "; the kernel does this where memory runs out" if outcome.status == -signal.SIGKILL else ""
+        found.append(f"the program {ended(outcome.status)}{why}: what it had written down until then is shown")
     if run.truncated:
         found.append("the last line of a file of records was cut off and left out")
     if outcome is not None:
@@ -125,6 +129,16 @@ def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     if not lines_known:
         found.append("which lines ran was not recorded: nothing can be refuted")
     return tuple(found)
+
+
+def ended(status: int) -> str:
+    """How a program ended that did not end well: "failed with exit status 1", "was killed by SIGKILL"."""
+    if status > 0:
+        return f"failed with exit status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
 
 
 def profiled(profile: Profile) -> str:

@@ -16,7 +16,7 @@ from runtime_check import budgets, checking, child, launch, plan, program, recor
 from runtime_check.budgets import Budget, BudgetError
 from runtime_check.checking import Checked, CheckError
 from runtime_check.plan import Plan
-from runtime_check.records import RecordError, Run
+from runtime_check.records import Outcome, RecordError, Run
 from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
 from runtime_check.reports.units import count
@@ -162,21 +162,22 @@ def _await_ranks(asked: Plan, environment: Mapping[str, str]) -> None:
 def _conclude(options: Options, budget: Budget, asked: Plan, checked: Checked, code: int) -> int:
     """Judge, write the reports and print one. The exit code where the program's is 0."""
     read = recording.read_folder(asked.folder)
+    run, outcome = read.whole, read.whole.outcome or Outcome()
+    if code and not outcome.status:  # it could not say so itself
+        run = dataclasses.replace(run, outcome=dataclasses.replace(outcome, status=code))
     problems = (*read.problems, *checked.problems)
-    judgement = verdicts.judge(checked.findings, read.whole, root=asked.root, quiet=checked.quiet)
+    judgement = verdicts.judge(checked.findings, run, root=asked.root, quiet=checked.quiet)
     failures: list[str] = []
     try:
-        failures += budgets.breaches(budget, read.whole, judgement)
+        failures += budgets.breaches(budget, run, judgement)
         if options.baseline and not code:
-            failures += _ratchet(Path(options.baseline), read.whole, judgement, asked.root)
+            failures += _ratchet(Path(options.baseline), run, judgement, asked.root)
     except BudgetError as error:
         problems = (*problems, str(error))
         unjudged = True
     else:
         unjudged = False
-    shown = parts.of(
-        read.whole, judgement, os.getcwd(), failures=tuple(failures), problems=problems, version=_version()
-    )
+    shown = parts.of(run, judgement, os.getcwd(), failures=tuple(failures), problems=problems, version=_version())
     folder = Path(asked.folder)
     written = _written(folder / "report.json", _rendered(shown, "json", False))
     if options.html:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from runtime_check.phrases import ended
 from runtime_check.records import Run, SiteRecord
 from runtime_check.reports.units import count, duration, share, size
 from runtime_check.verdicts import Judgement, Missed, Verdict
@@ -88,9 +89,11 @@ def totals(records: Sequence[SiteRecord]) -> list[tuple[str, int, int]]:
 
 
 def headline(shown: Shown) -> str:
-    """One line: where it ran, for how long, what crossed, and how long the host was blocked."""
+    """One line: where it ran, how it ended, for how long, what crossed, and how long the host was blocked."""
     header, outcome = shown.run.header, shown.run.outcome
     parts = [f"{' '.join(header.program)} on {header.device or 'the device'} (level {header.level})"]
+    if outcome is not None and outcome.status:
+        parts.append(ended(outcome.status))
     if header.ranks > 1:
         parts.append(count(header.ranks, "rank"))
     if outcome is not None:
@@ -100,7 +103,9 @@ def headline(shown: Shown) -> str:
         for name, number, moved in totals(shown.run.sites)
         if number
     ]
-    parts += [", ".join(crossed) or "nothing crossed", f"the host was blocked for {blocked(shown)}"]
+    cut = outcome is not None and (outcome.status or 0) < 0 and not outcome.events
+    parts.append(", ".join(crossed) or ("nothing had been written down" if cut else "nothing crossed"))
+    parts.append(f"the host was blocked for {blocked(shown)}")
     return " · ".join(parts)
 
 

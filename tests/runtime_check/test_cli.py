@@ -154,6 +154,10 @@ def test_the_program_s_own_end_wins_and_what_was_recorded_is_shown(folder: Path,
     assert made.out == f"sum -22.4 {option}\n"
     assert "12 times (1 a step), d2h, 48 B" in made.err
     assert "failed: 1 finding confirmed" in made.err
+    ended = "was killed by SIGKILL" if option == "--kill" else f"failed with exit status {code}"
+    headline = next(line for line in made.err.splitlines() if line.startswith("transferlint verify: "))
+    assert f"(level simulate) · {ended} · " in headline
+    assert ("the kernel does this where memory runs out" in made.err) == (option == "--kill")
     shown = [line for line in made.err.splitlines() if line.startswith(("Traceback", "  File"))]
     assert len(shown) == (2 if option == "--raise" else 0)
 
