@@ -9,7 +9,6 @@ import adapters
 import adapters.composition as composition
 import torch
 import transformers as hf
-from adapters import heads
 
 from truth import Package, bound, case, step, workload
 from truth.drive import DEVICE
@@ -179,8 +178,6 @@ def predicting():
         ("tagging", lambda model: model.add_tagging_head("task", num_labels=4), numbers(4, 2, 10)),
         ("masked", lambda model: model.add_masked_lm_head("task"), numbers(99, 2, 10)),
         ("causal", lambda model: model.add_causal_lm_head("task"), numbers(99, 2, 10)),
-        ("dependencies", lambda model: model.add_head(
-            heads.BiaffineParsingHead(model, "task", num_labels=4)), numbers(4, 2, 10)),
         ("multilabel", lambda model: model.add_classification_head("task", num_labels=3, multilabel=True),
          lambda given: torch.rand(2, 3, device=DEVICE).round()),
     ):  # fmt: skip

@@ -18,14 +18,14 @@ def _spikes(time=12, width=8):
 @workload
 def neurons():
     for kind in ("LIF", "LIFRecurrent", "LI", "LIFAdEx", "LIFAdExRecurrent", "LIFEx", "LIFExRecurrent", "LSNN",
-                 "LSNNRecurrent", "IAF", "Izhikevich", "IzhikevichRecurrent"):  # fmt: skip
+                 "LSNNRecurrent", "IAF"):  # fmt: skip
         recurrent = kind.endswith("Recurrent")
         made = getattr(norse, kind, None)
         if made is None:
             continue
         train(kind, lambda: _Read(made(8, 8) if recurrent else made()), lambda: (_spikes(),))  # noqa: B023
     for kind in ("LIFCell", "LICell", "LIFAdExCell", "LIFExCell", "LSNNCell", "LIFRefracCell", "LIBoxCell", "LIFBoxCell",
-                 "IAFCell", "IzhikevichCell", "LIFAdExRefracCell"):  # fmt: skip
+                 "LIFAdExRefracCell"):  # fmt: skip
         made = getattr(norse, kind, None)
         if made is None:
             continue

@@ -14,7 +14,7 @@ from pytorch_tabnet.tab_model import TabNetClassifier, TabNetRegressor
 from truth import Package, bound, case, workload
 from truth.drive import DEVICE, calls
 
-PACKAGE = Package("pytorch-tabnet==4.1.0", seconds=400)
+PACKAGE = Package("pytorch-tabnet==4.1.0", extra=("pandas",), seconds=400)
 SIZES = {"n_d": 4, "n_a": 4, "n_steps": 2, "device_name": "cuda", "verbose": 0}
 
 
