@@ -9,7 +9,7 @@ from anomalib.data import ImageBatch
 from truth import Package, case, step, workload
 from truth.drive import DEVICE, calls, train
 
-PACKAGE = Package("anomalib==2.7.0", alone=True, kept_out=True, extra=("lightning", "timm", "kornia", "einops", "FrEIA", "opencv-python-headless", "omegaconf", "jsonargparse", "open-clip-torch", "scikit-learn", "pandas", "rich", "lightning-utilities", "torchmetrics", "scikit-image"), seconds=500)  # fmt: skip
+PACKAGE = Package("anomalib==2.7.0", alone=True, kept_out=True, extra=("lightning", "timm", "kornia", "einops", "FrEIA", "opencv-python-headless", "omegaconf", "jsonargparse", "open-clip-torch", "scikit-learn", "pandas", "rich", "lightning-utilities", "torchmetrics", "scikit-image", "matplotlib"), seconds=500)  # fmt: skip
 SIZE = 64
 
 

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from truth import Package, bound, case, step, workload
 from truth.drive import DEVICE, calls, train
 
-PACKAGE = Package("catalyst==22.4", extra=("setuptools<80",), seconds=400)  # for distutils
+PACKAGE = Package("catalyst==22.4", extra=("setuptools<80", "six",), seconds=400)  # for distutils
 
 
 def _loaders(x, y, size=4):

@@ -15,7 +15,7 @@ from pytorch_toolbelt.utils import torch_utils
 from truth import Package, case, step, workload
 from truth.drive import DEVICE, calls, train
 
-PACKAGE = Package("pytorch-toolbelt==0.8.0", seconds=400)
+PACKAGE = Package("pytorch-toolbelt==0.8.0", extra=("timm",), seconds=400)
 
 
 def _maps():
