@@ -3,14 +3,16 @@
     python benchmarks/truth/report.py [PACKAGE ...] [--lines CLASS] [--output FOLDER]
 
 Nothing of the packages is run: their tables are read, and their source is taken from their environments or from their
-wheels. `--lines` prints the lines of the disagreements whose class contains a text, for the packages that are named and
+wheels. What was compared before, of the same table by the same analysis, is taken from `$TRUTH_ENV/compared`. `--lines` prints the lines of the disagreements whose class contains a text, for the packages that are named and
 not kept out.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from truth import analysed, compare, sources, tables
+from truth import analysed, compare, environments, sources, tables
 from truth.compare import Compared
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -57,10 +59,29 @@ def main() -> int:
 
 def _compared(name: str) -> tuple[tables.Table, Compared]:
     table = tables.read(name)
+    kept = environments.folder() / "compared" / f"{name}-{_digest(name)}"
+    if kept.exists():
+        before: Compared = pickle.loads(kept.read_bytes())  # our own: it holds nothing that came from elsewhere
+        return table, before
     root = sources.extract(table)
     files = sources.unchanged(table, root)
     print(f"{name}: {len(files)} of {len(table.files)} files", file=sys.stderr, flush=True)
-    return table, compare.compare(table, root, files, analysed.analyse(root, files))
+    found = compare.compare(table, root, files, analysed.analyse(root, files))
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    for old in kept.parent.glob(f"{name}-*"):
+        old.unlink()
+    kept.write_bytes(pickle.dumps(found))
+    return table, found
+
+
+def _digest(name: str) -> str:
+    """Of a table, and of all that it is compared with and by."""
+    here = Path(__file__).parent
+    code = [*here.glob("*.py"), *(here / "rules").glob("*.py"), *(here.parents[1] / "transferlint").rglob("*")]
+    digest = hashlib.sha256(tables.path_of(name).read_bytes())
+    for path in sorted(one for one in code if one.is_file() and one.suffix != ".pyc"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _print_lines(made: dict[str, tuple[tables.Table, Compared]], wanted: str) -> None:

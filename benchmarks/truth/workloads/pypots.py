@@ -10,7 +10,7 @@ from pypots import anomaly_detection, classification, clustering, forecasting, i
 from truth import Package, bound, case, workload
 from truth.drive import DEVICE
 
-PACKAGE = Package("pypots==1.5", seconds=600)
+PACKAGE = Package("pypots==1.5", kept_out=True, seconds=600)
 STEPS, FEATURES = 16, 4
 SIZES = {
     **{"n_steps": STEPS, "n_features": FEATURES, "n_pred_steps": 4, "n_pred_features": FEATURES, "n_classes": 2, "n_clusters": 2},

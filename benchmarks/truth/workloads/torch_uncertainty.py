@@ -14,7 +14,7 @@ from torch_uncertainty.models.mlp import mlp
 from truth import Package, bound, case, step, workload
 from truth.drive import DEVICE, calls, train
 
-PACKAGE = Package("torch-uncertainty==0.13.0", seconds=500)
+PACKAGE = Package("torch-uncertainty==0.13.0", extra=("lightning",), seconds=500)
 
 
 def _rows():

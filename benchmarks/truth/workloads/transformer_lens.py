@@ -12,7 +12,7 @@ from transformer_lens.train import train as fit
 from truth import Package, bound, case, step, workload
 from truth.drive import DEVICE
 
-PACKAGE = Package("transformer-lens==2.16.1", extra=("accelerate", "transformers<5", "einops", "fancy_einsum", "jaxtyping", "pandas", "rich", "better-abc", "beartype", "datasets", "typeguard"), alone=True, seconds=400)  # fmt: skip
+PACKAGE = Package("transformer-lens==2.16.1", extra=("accelerate", "transformers<5", "einops", "fancy_einsum", "jaxtyping", "pandas", "rich", "better-abc", "beartype", "datasets", "typeguard", "wandb"), alone=True, seconds=400)  # fmt: skip
 
 
 def _model(**more):
