@@ -1,7 +1,7 @@
 """Loops that most workloads are made of: a model trained and evaluated, a function called with new data each step.
 
-    train("resnet", lambda: Resnet(8), lambda: (torch.randn(2, 3, 32, 32, device=DEVICE),))
-    calls("ssim", ssim, lambda: (images(), images()), backward=True)
+train("resnet", lambda: Resnet(8), lambda: (torch.randn(2, 3, 32, 32, device=DEVICE),))
+calls("ssim", ssim, lambda: (images(), images()), backward=True)
 """
 
 from __future__ import annotations

@@ -68,7 +68,9 @@ def verify(place: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_every_line_of_the_programs_own_files_is_counted(counted: tuple[Path, str]) -> None:
     place, _ = counted
     whole = json.loads((place / "out" / "report.json").read_text())
-    rows = {Path(one["path"]).name: {line: (count, steps) for line, count, steps in one["lines"]} for one in whole["lines"]}
+    rows = {
+        Path(one["path"]).name: {line: (count, steps) for line, count, steps in one["lines"]} for one in whole["lines"]
+    }
     assert set(rows) == {"program.py", "helping.py"}
     assert rows["program.py"][10] == (6, 6)
     assert rows["program.py"][15] == (2, 2)
@@ -124,13 +126,20 @@ def test_a_line_outside_of_functions_is_shown_alone(tmp_path: Path) -> None:
     def record(number: int, line: int, blocked: int) -> SiteRecord:
         waited = records.Blocked(blocked, blocked, blocked, blocked)
         site = Site(str(path), line, 1, line, 5)
-        return SiteRecord(number, site, Direction.D2H, "aten::copy_", 3, 12, True, waited, stepped=3, thread="MainThread")
+        return SiteRecord(
+            number, site, Direction.D2H, "aten::copy_", 3, 12, True, waited, stepped=3, thread="MainThread"
+        )
 
     header = records.Header(
         program=("script.py",), started="2026-01-02T03:04:05.678+00:00", device="Simulated CUDA device", driver="",
         torch="2.13.0", python="3.12.1", level="simulate", time_source="modelled",
     )  # fmt: skip
-    run = records.Run(header, (record(0, 2, 5), record(1, 7, 9)), counted=(Counted(str(path), ((1, 1, 1), (2, 3, 1), (7, 3, 3))),))
+    run = records.Run(
+        header, (record(0, 2, 5), record(1, 7, 9)), counted=(Counted(str(path), ((1, 1, 1), (2, 3, 1), (7, 3, 3))),)
+    )
     found = lines.functions(shown.of(run, judge((), run, {}, str(tmp_path)), str(tmp_path)))
-    assert [(one.name, [cells[0] for cells, _ in one.lines]) for one in found] == [("f.g", ["5", "6", "7"]), ("", ["2"])]
+    assert [(one.name, [cells[0] for cells, _ in one.lines]) for one in found] == [
+        ("f.g", ["5", "6", "7"]),
+        ("", ["2"]),
+    ]
     assert found[0].lines[2] == (("7", "3", "3", "", "3", "", "12 B", "9 ns"), "        return x.cpu()")

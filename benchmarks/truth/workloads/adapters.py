@@ -26,15 +26,16 @@ METHODS = {
     "prompt": lambda: adapters.PromptTuningConfig(prompt_length=4),
     "lora": lambda: adapters.LoRAConfig(r=4, alpha=8),
     "lora gated": lambda: adapters.LoRAConfig(r=4, alpha=8, use_gating=True, attn_matrices=["q", "k", "v"]),
-    "scaled": lambda: adapters.IA3Config(),
-    "vector": lambda: adapters.VeraConfig(),
+    "scaled": adapters.IA3Config,
+    "vector": adapters.VeraConfig,
     "reft": lambda: adapters.LoReftConfig(r=2, layers=[0, 1]),
     "noreft": lambda: adapters.NoReftConfig(r=2, layers=[0], prefix_positions=2, suffix_positions=1),
     "direft": lambda: adapters.DiReftConfig(r=2, layers=[1]),
     "unipelt": lambda: adapters.UniPELTConfig(
-        adapters.PrefixTuningConfig(prefix_length=4, bottleneck_size=16), adapters.SeqBnConfig(reduction_factor=4),
+        adapters.PrefixTuningConfig(prefix_length=4, bottleneck_size=16),
+        adapters.SeqBnConfig(reduction_factor=4),
         adapters.LoRAConfig(r=4, use_gating=True),
-    ),  # fmt: skip
+    ),
     "mix and match": lambda: adapters.MAMConfig(
         adapters.PrefixTuningConfig(prefix_length=4, bottleneck_size=16), adapters.ParBnConfig(reduction_factor=4)
     ),

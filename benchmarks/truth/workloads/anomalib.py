@@ -7,9 +7,9 @@ import torch
 from anomalib.data import ImageBatch
 
 from truth import Package, case, step, workload
-from truth.drive import DEVICE, calls, train
+from truth.drive import DEVICE, calls
 
-PACKAGE = Package("anomalib==2.7.0", alone=True, kept_out=True, extra=("lightning", "timm", "kornia", "einops", "FrEIA", "opencv-python-headless", "omegaconf", "jsonargparse", "open-clip-torch", "scikit-learn", "pandas", "rich", "lightning-utilities", "torchmetrics", "scikit-image", "matplotlib"), seconds=500)  # fmt: skip
+PACKAGE = Package("anomalib==2.7.0", alone=True, kept_out=True, extra=("lightning", "timm", "kornia", "einops", "FrEIA", "opencv-python-headless", "omegaconf", "jsonargparse", "open-clip-torch", "scikit-learn", "pandas", "rich", "lightning-utilities", "torchmetrics", "scikit-image", "matplotlib", "platformdirs", "docstring-parser", "rich-argparse", "imagecodecs"), seconds=500)  # fmt: skip
 SIZE = 64
 
 
@@ -74,20 +74,25 @@ def learned():
     _learned("fre", "Fre", backbone="resnet18", pre_trained=False, input_dim=1024, latent_dim=16)
     from anomalib.models.image.draem.loss import DraemLoss
     from anomalib.models.image.draem.torch_model import DraemModel
-    from anomalib.models.image.ganomaly.torch_model import GanomalyModel
     from anomalib.models.image.stfpm.anomaly_map import AnomalyMapGenerator
 
     with case("draem"):
         model, loss = DraemModel().to(DEVICE), DraemLoss().to(DEVICE)
         for _ in range(3):
-            x, mask = torch.rand(2, 3, 64, 64, device=DEVICE), torch.randint(0, 2, (2, 1, 64, 64), device=DEVICE).float()
+            x, mask = (
+                torch.rand(2, 3, 64, 64, device=DEVICE),
+                torch.randint(0, 2, (2, 1, 64, 64), device=DEVICE).float(),
+            )
             with step("train"):
                 rebuilt, found = model(x)
                 loss(x, rebuilt, mask, found).backward()
     with case("maps"):
         make = AnomalyMapGenerator().to(DEVICE)
         for _ in range(5):
-            features = [{"a": torch.rand(2, 8, 16, 16, device=DEVICE), "b": torch.rand(2, 16, 8, 8, device=DEVICE)} for _ in range(2)]
+            features = [
+                {"a": torch.rand(2, 8, 16, 16, device=DEVICE), "b": torch.rand(2, 16, 8, 8, device=DEVICE)}
+                for _ in range(2)
+            ]
             with step("map"):
                 make(teacher_features=features[0], student_features=features[1], image_size=torch.Size((32, 32)))
 
@@ -95,13 +100,15 @@ def learned():
 @workload
 def measuring():
     from anomalib import metrics
-    from anomalib.models.components import GaussianBlur2d, GaussianKDE, KCenterGreedy, MultiVariateGaussian, PCA
+    from anomalib.models.components import PCA, GaussianBlur2d, GaussianKDE, KCenterGreedy, MultiVariateGaussian
     from anomalib.post_processing import PostProcessor
 
     for kind in ("AUROC", "AUPR", "F1Max", "F1Score", "AUPRO", "PRO"):
         with case(kind):
             by_pixel = kind in ("AUPRO", "PRO")
-            metric = getattr(metrics, kind)(fields=["anomaly_map" if by_pixel else "pred_score", "gt_mask" if by_pixel else "gt_label"])
+            metric = getattr(metrics, kind)(
+                fields=["anomaly_map" if by_pixel else "pred_score", "gt_mask" if by_pixel else "gt_label"]
+            )
             metric.to(DEVICE)
             for _ in range(4):
                 batch = _batch()

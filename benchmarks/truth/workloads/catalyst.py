@@ -15,7 +15,9 @@ from torch.utils.data import DataLoader, TensorDataset
 from truth import Package, bound, case, step, workload
 from truth.drive import DEVICE, calls, train
 
-PACKAGE = Package("catalyst==22.4", extra=("setuptools<80", "six", "accelerate==0.19.0"), seconds=400)  # for distutils
+PACKAGE = Package(
+    "catalyst==22.4", extra=("setuptools<80", "six", "accelerate==0.12.0", "tensorboard"), seconds=400
+)  # for distutils
 
 
 def _loaders(x, y, size=4):
@@ -157,7 +159,9 @@ def learning():
         return x, torch.randn(8, 16, device=DEVICE)
 
     def maps():
-        return torch.rand(2, 3, 8, 8, device=DEVICE, requires_grad=True), torch.randint(0, 2, (2, 3, 8, 8)).float().to(DEVICE)
+        return torch.rand(2, 3, 8, 8, device=DEVICE, requires_grad=True), torch.randint(0, 2, (2, 3, 8, 8)).float().to(
+            DEVICE
+        )
 
     def signs():
         return torch.randn(8, 1, device=DEVICE, requires_grad=True), torch.randint(0, 2, (8, 1), device=DEVICE).float()
@@ -195,12 +199,12 @@ def learning():
                     optimizer.step()
                     optimizer.zero_grad()
     for kind in ("AMSoftmax", "ArcFace", "SubCenterArcFace", "CosFace", "AdaCos", "CurricularFace"):
-        train(kind, lambda: getattr(more, kind)(16, 4), labelled, evaluate=0)  # noqa: B023
+        train(kind, lambda: getattr(more, kind)(16, 4), labelled, evaluate=0)
     for kind in ("GlobalConcatPool2d", "GeM2d"):
         train(kind, getattr(more, kind), lambda: maps()[:1])
     for kind in ("cSE", "sSE", "scSE"):
         options = {"r": 2} if kind in ("cSE", "scSE") else {}
-        train(kind, lambda: getattr(more, kind)(3, **options), lambda: maps()[:1])  # noqa: B023
+        train(kind, lambda: getattr(more, kind)(3, **options), lambda: maps()[:1])
     train("lama", lambda: more.LamaPooling(16, groups=["last", "avg", "max", "softmax", "avg_droplast"]),
           lambda: (torch.randn(2, 7, 16, device=DEVICE), torch.ones(2, 7, 1, device=DEVICE) > 0))  # fmt: skip
     calls("noise", more.GaussianNoise(0.1), lambda: maps()[:1])

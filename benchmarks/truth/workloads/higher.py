@@ -12,7 +12,9 @@ PACKAGE = Package("higher==0.2.1", kept_out=True, seconds=300)
 
 
 def _net():
-    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.BatchNorm1d(16), torch.nn.ReLU(), torch.nn.Linear(16, 3)).to(DEVICE)
+    return torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.BatchNorm1d(16), torch.nn.ReLU(), torch.nn.Linear(16, 3)
+    ).to(DEVICE)
 
 
 def _task():
@@ -29,7 +31,10 @@ def meta_learning():
     ):  # fmt: skip
         with case(f"{kind} {len(options)}"):
             model = _net()
-            inner, outer = getattr(torch.optim, kind)(model.parameters(), **options), torch.optim.Adam(model.parameters())
+            inner, outer = (
+                getattr(torch.optim, kind)(model.parameters(), **options),
+                torch.optim.Adam(model.parameters()),
+            )
             for _ in range(4):
                 with step("outer"):
                     outer.zero_grad()

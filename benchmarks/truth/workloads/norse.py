@@ -23,7 +23,7 @@ def neurons():
         made = getattr(norse, kind, None)
         if made is None:
             continue
-        train(kind, lambda: _Read(made(8, 8) if recurrent else made()), lambda: (_spikes(),))  # noqa: B023
+        train(kind, lambda: _Read(made(8, 8) if recurrent else made()), lambda: (_spikes(),))
     for kind in ("LIFCell", "LICell", "LIFAdExCell", "LIFExCell", "LSNNCell", "LIFRefracCell", "LIBoxCell", "LIFBoxCell",
                  "LIFAdExRefracCell"):  # fmt: skip
         made = getattr(norse, kind, None)

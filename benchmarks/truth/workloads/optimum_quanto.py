@@ -12,7 +12,9 @@ PACKAGE = Package("optimum-quanto==0.2.7", imports=("optimum",), seconds=400)
 
 
 def _net():
-    return torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.LayerNorm(64), torch.nn.GELU(), torch.nn.Linear(64, 32))
+    return torch.nn.Sequential(
+        torch.nn.Linear(32, 64), torch.nn.LayerNorm(64), torch.nn.GELU(), torch.nn.Linear(64, 32)
+    )
 
 
 def _images():
@@ -70,7 +72,9 @@ def tensors():
                 with step("quantise"):
                     if kind is quanto.qint4:
                         scale, shift = optimizer(weight, kind, axis=0, group_size=32)
-                        quanto.quantize_weight(weight, kind, axis=0, scale=scale, shift=shift, group_size=32).dequantize()
+                        quanto.quantize_weight(
+                            weight, kind, axis=0, scale=scale, shift=shift, group_size=32
+                        ).dequantize()
                     else:
                         quanto.quantize_weight(weight, kind, axis=0, scale=optimizer(weight, kind, axis=0)).dequantize()
     calls("packed", lambda x: quanto.PackedTensor.pack(x, 4).unpack() if hasattr(quanto, "PackedTensor") else x,

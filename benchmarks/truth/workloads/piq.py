@@ -41,8 +41,12 @@ def learning():
     calls("TVLoss", piq.TVLoss(), lambda: _pair()[:1], backward=True, kind="train")
     for kind in ("ContentLoss", "StyleLoss"):
         with case(kind):
-            features = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Conv2d(4, 8, 3)).to(DEVICE)
-            loss = getattr(piq, kind)(features, layers=["0", "2"], weights=[0.5, 0.5], normalize_features=True).to(DEVICE)
+            features = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Conv2d(4, 8, 3)).to(
+                DEVICE
+            )
+            loss = getattr(piq, kind)(features, layers=["0", "2"], weights=[0.5, 0.5], normalize_features=True).to(
+                DEVICE
+            )
             for _ in range(5):
                 x, y = _pair()
                 with step("train"):
@@ -69,4 +73,6 @@ def sets():
         images = [{"images": torch.rand(3, 32, 32)} for _ in range(12)]
         for _ in range(2):
             with step("extract"):
-                piq.FID().compute_feats(DataLoader(images, 4), feature_extractor=lambda x: [extractor(x)], device=DEVICE)
+                piq.FID().compute_feats(
+                    DataLoader(images, 4), feature_extractor=lambda x: [extractor(x)], device=DEVICE
+                )

@@ -55,7 +55,12 @@ def estimating():
             model.save_model(f"{folder}/model")
     with case("regressor"):
         model = TabNetRegressor(**SIZES)
-        _fit(model, x, np.random.randn(64, 2).astype("float32"), augmentations=augmentations.RegressionSMOTE(device_name=DEVICE))
+        _fit(
+            model,
+            x,
+            np.random.randn(64, 2).astype("float32"),
+            augmentations=augmentations.RegressionSMOTE(device_name=DEVICE),
+        )
         model.predict(x)
     with case("several tasks"):
         model = TabNetMultiTaskClassifier(**SIZES)

@@ -8,7 +8,16 @@ from pytorch_toolbelt import losses
 from pytorch_toolbelt.inference import functional, tiles, tta
 from pytorch_toolbelt.inference.ensembling import Ensembler
 from pytorch_toolbelt.modules import (
-    coord_conv, dropblock, encoders, fpn, ocnet, pooling, scse, spp, srm, unet,
+    coord_conv,
+    dropblock,
+    encoders,
+    fpn,
+    ocnet,
+    pooling,
+    scse,
+    spp,
+    srm,
+    unet,
 )  # fmt: skip
 from pytorch_toolbelt.utils import torch_utils
 
@@ -60,7 +69,7 @@ def encoding():
         made = getattr(encoders, kind, None)
         if made is None:
             continue
-        train(kind, lambda: made(**options), lambda: (torch.randn(2, 3, 64, 64, device=DEVICE),), turns=3, evaluate=2)  # noqa: B023
+        train(kind, lambda: made(**options), lambda: (torch.randn(2, 3, 64, 64, device=DEVICE),), turns=3, evaluate=2)
     for name, make in (
         ("unet", lambda spec: decoders.UNetDecoder(spec, [8, 8, 16, 32])),
         ("pyramid", lambda spec: decoders.FPNDecoder(spec, 16)), ("bifpn", lambda spec: decoders.BiFPNDecoder(spec, 16, 1)),
@@ -122,8 +131,8 @@ def predicting():
     for name, function in (
         ("flip", lambda x: tta.fliplr_image2mask(model, x)), ("all flips", lambda x: tta.d4_image2mask(model, x)),
         ("labels", lambda x: tta.d4_image2label(judge, x)), ("crops", lambda x: tta.fivecrop_image2label(judge, x, (16, 16))),
-        ("scales", lambda x: tta.MultiscaleTTA(model, size_offsets=[8])(x)),
-        ("general", lambda x: tta.GeneralizedTTA(model, tta.d2_image_augment, tta.d2_image_deaugment)(x)),
+        ("scales", tta.MultiscaleTTA(model, size_offsets=[8])),
+        ("general", tta.GeneralizedTTA(model, tta.d2_image_augment, tta.d2_image_deaugment)),
         ("ensemble", lambda x: Ensembler([model, model], reduction="gmean")(x.sigmoid())),
     ):  # fmt: skip
         with case(name):

@@ -91,7 +91,9 @@ def acting():
     recurrent = {"rnn": {"name": "lstm", "units": 16, "layers": 1, "before_mlp": False}}
     _train("continuous", "a2c_continuous", "continuous_a2c_logstd", False)
     _train("continuous mixed", "a2c_continuous", "continuous_a2c_logstd", False, mixed_precision=True)
-    _train("continuous linear", "a2c_continuous", "continuous_a2c_logstd", False, lr_schedule="linear", clip_value=False)
+    _train(
+        "continuous linear", "a2c_continuous", "continuous_a2c_logstd", False, lr_schedule="linear", clip_value=False
+    )
     _train("continuous recurrent", "a2c_continuous", "continuous_a2c_logstd", False, recurrent)
     _train("discrete", "a2c_discrete", "discrete_a2c", True)
     _train("discrete recurrent", "a2c_discrete", "discrete_a2c", True, recurrent)

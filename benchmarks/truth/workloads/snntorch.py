@@ -75,7 +75,9 @@ def neurons():
     with case("through time"):
         from snntorch import backprop
 
-        model = torch.nn.Sequential(torch.nn.Linear(16, 4), snn.Leaky(beta=0.9, init_hidden=True, output=True)).to(DEVICE)
+        model = torch.nn.Sequential(torch.nn.Linear(16, 4), snn.Leaky(beta=0.9, init_hidden=True, output=True)).to(
+            DEVICE
+        )
         data = DataLoader(TensorDataset(torch.rand(16, 16), torch.randint(0, 4, (16,))), 4)
         bound(model, "train")
         backprop.BPTT(model, data, torch.optim.Adam(model.parameters()), functional.ce_rate_loss(), num_steps=4,
@@ -86,7 +88,7 @@ def neurons():
             with step("train"):
                 state = model.init_sconv2dlstm()
                 for _ in range(3):
-                    spike, *state = model(torch.rand(2, 1, 8, 8, device=DEVICE), *state)
+                    _spike, *state = model(torch.rand(2, 1, 8, 8, device=DEVICE), *state)
                 state[-1].sum().backward()
 
 

@@ -67,7 +67,9 @@ def learning():
     ):
         with case(f"{kind} {len(options)}"):
             model = _net()
-            pruner = getattr(tp.pruner, kind)(model, _images()[0], pruning_ratio=0.5, ignored_layers=[model[-1]], **options)
+            pruner = getattr(tp.pruner, kind)(
+                model, _images()[0], pruning_ratio=0.5, ignored_layers=[model[-1]], **options
+            )
             optimizer = torch.optim.SGD(model.parameters(), 0.01)
             for turn in range(6):
                 x, y = _images()

@@ -14,7 +14,7 @@ from torch_uncertainty.models.mlp import mlp
 from truth import Package, bound, case, step, workload
 from truth.drive import DEVICE, calls, train
 
-PACKAGE = Package("torch-uncertainty==0.13.0", extra=("lightning",), seconds=500)
+PACKAGE = Package("torch-uncertainty==0.13.0", extra=("lightning", "rich", "scikit-learn"), seconds=500)
 
 
 def _rows():
@@ -43,8 +43,15 @@ def building():
         ("channel norm", lambda: layers.ChannelLayerNorm(4), _images),
     ):  # fmt: skip
         train(name, make, data)
-    for kind in ("NormalLinear", "LaplaceLinear", "CauchyLinear", "StudentTLinear", "GammaLinear", "NormalInverseGammaLinear"):
-        train(kind, lambda: _Likelihood(getattr(distributions, kind)(torch.nn.Linear, 1, in_features=16)), _rows)  # noqa: B023
+    for kind in (
+        "NormalLinear",
+        "LaplaceLinear",
+        "CauchyLinear",
+        "StudentTLinear",
+        "GammaLinear",
+        "NormalInverseGammaLinear",
+    ):
+        train(kind, lambda: _Likelihood(getattr(distributions, kind)(torch.nn.Linear, 1, in_features=16)), _rows)
 
 
 class _Likelihood(torch.nn.Module):
@@ -97,14 +104,16 @@ def ensembling():
 @workload
 def judging():
     def scores(classes=4):
-        return torch.randn(8, classes, device=DEVICE, requires_grad=True), torch.randint(0, classes, (8,), device=DEVICE)
+        return torch.randn(8, classes, device=DEVICE, requires_grad=True), torch.randint(
+            0, classes, (8,), device=DEVICE
+        )
 
     for name, make in (
         ("evidential", lambda: losses.DECLoss(reg_weight=0.1)), ("confidence", losses.ConfidencePenaltyLoss),
         ("conflictual", losses.ConflictualLoss), ("focal", lambda: losses.FocalLoss(2.0)),
         ("maximal", lambda: losses.CrossEntropyMaxSupLoss(max_sup=0.1)), ("mixed", losses.MixupMPLoss),
     ):  # fmt: skip
-        calls(name, make(), lambda: (scores()[0] if name != "evidential" else scores()[0].exp(), scores()[1]),  # noqa: B023
+        calls(name, make(), lambda: (scores()[0] if name != "evidential" else scores()[0].exp(), scores()[1]),
               backward=True)  # fmt: skip
     with case("evidence lower bound"):
         model = torch.nn.Sequential(layers.BayesLinear(16, 8), torch.nn.ReLU(), layers.BayesLinear(8, 4)).to(DEVICE)
@@ -138,7 +147,11 @@ def judging():
         ("ThresholdAccuracy", {"power": 1}, depths), ("MeanSquaredErrorInverse", {}, depths), ("AUSE", {}, depths),
         ("MeanIntersectionOverUnion", {"num_classes": 4}, probabilities),
     ):  # fmt: skip
-        made = getattr(metrics, kind, None) or getattr(metrics.classification, kind, None) or getattr(metrics.regression, kind, None)
+        made = (
+            getattr(metrics, kind, None)
+            or getattr(metrics.classification, kind, None)
+            or getattr(metrics.regression, kind, None)
+        )
         if made is None:
             continue
         with case(kind):

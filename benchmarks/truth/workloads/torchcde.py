@@ -8,7 +8,9 @@ import torchcde
 from truth import Package, case, step, workload
 from truth.drive import DEVICE, calls
 
-PACKAGE = Package("torchcde==0.2.5", extra=("torchsde",), imports=("torchcde", "torchdiffeq"), seconds=300)
+PACKAGE = Package(
+    "torchcde==0.2.5", extra=("torchsde",), imports=("torchcde", "torchdiffeq"), kept_out=True, seconds=300
+)
 
 
 class _Field(torch.nn.Module):
@@ -39,17 +41,28 @@ def solving():
         for method, more in (("rk4", {"options": {"step_size": 0.5}}), ("dopri5", {"rtol": 1e-2, "atol": 1e-2}),
                              ("midpoint", {"options": {"step_size": 0.5}, "adjoint": False})):  # fmt: skip
             with case(f"{name} {method}"):
-                field, first, last = _Field().to(DEVICE), torch.nn.Linear(3, 8).to(DEVICE), torch.nn.Linear(8, 1).to(DEVICE)
+                field, first, last = (
+                    _Field().to(DEVICE),
+                    torch.nn.Linear(3, 8).to(DEVICE),
+                    torch.nn.Linear(8, 1).to(DEVICE),
+                )
                 optimizer = torch.optim.Adam([*field.parameters(), *first.parameters(), *last.parameters()])
                 for _ in range(4):
                     x = _series()
                     with step("train"):
                         way = path(coefficients(x))
-                        z = torchcde.cdeint(X=way, func=field, z0=first(way.evaluate(way.interval[0])), t=way.interval, method=method, **more)
+                        z = torchcde.cdeint(
+                            X=way,
+                            func=field,
+                            z0=first(way.evaluate(way.interval[0])),
+                            t=way.interval,
+                            method=method,
+                            **more,
+                        )
                         last(z[:, -1]).sum().backward()
                         optimizer.step()
                         optimizer.zero_grad()
-    calls("gaps", lambda x: torchcde.hermite_cubic_coefficients_with_backward_differences(x), lambda: (_series(True),))
+    calls("gaps", torchcde.hermite_cubic_coefficients_with_backward_differences, lambda: (_series(True),))
     calls("gaps linear", torchcde.linear_interpolation_coeffs, lambda: (_series(True),))
     calls("windows", lambda x: torchcde.logsig_windows(x, 2, 4), lambda: (_series(),))
 
@@ -58,7 +71,18 @@ def solving():
 def differential():
     import torchdiffeq
 
-    for method in ("dopri5", "dopri8", "bosh3", "fehlberg2", "adaptive_heun", "euler", "midpoint", "rk4", "explicit_adams", "implicit_adams"):
+    for method in (
+        "dopri5",
+        "dopri8",
+        "bosh3",
+        "fehlberg2",
+        "adaptive_heun",
+        "euler",
+        "midpoint",
+        "rk4",
+        "explicit_adams",
+        "implicit_adams",
+    ):
         for adjoint in (False, True):
             with case(f"{method} {adjoint}"):
                 net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 4)).to(DEVICE)
@@ -67,7 +91,9 @@ def differential():
                 for _ in range(4):
                     times = torch.linspace(0, 1, 5, device=DEVICE)
                     with step("train"):
-                        solve(field, torch.randn(3, 4, device=DEVICE), times, method=method, rtol=1e-3, atol=1e-3).sum().backward()
+                        solve(
+                            field, torch.randn(3, 4, device=DEVICE), times, method=method, rtol=1e-3, atol=1e-3
+                        ).sum().backward()
     with case("event"):
         for _ in range(4):
             with step("event"):

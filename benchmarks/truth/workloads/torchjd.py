@@ -31,7 +31,9 @@ def training():
                 x, y = torch.randn(4, 8, device=DEVICE), torch.randn(4, 3, device=DEVICE)
                 with step("train"):
                     features = body(x)
-                    losses = [torch.nn.functional.mse_loss(head(features)[:, 0], y[:, i]) for i, head in enumerate(heads)]
+                    losses = [
+                        torch.nn.functional.mse_loss(head(features)[:, 0], y[:, i]) for i, head in enumerate(heads)
+                    ]
                     autojac.mtl_backward(losses, features=features)
                     autojac.jac_to_grad(body.parameters(), aggregator)
                     optimizer.step()

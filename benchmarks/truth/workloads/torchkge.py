@@ -9,7 +9,10 @@ from torchkge.data_structures import KnowledgeGraph
 from torchkge.evaluation import LinkPredictionEvaluator, TripletClassificationEvaluator
 from torchkge.inference import EntityInference, RelationInference
 from torchkge.sampling import (
-    BernoulliNegativeSampler, BernoulliRelationNegativeSampler, PositionalNegativeSampler, UniformNegativeSampler,
+    BernoulliNegativeSampler,
+    BernoulliRelationNegativeSampler,
+    PositionalNegativeSampler,
+    UniformNegativeSampler,
 )  # fmt: skip
 from torchkge.utils import BinaryCrossEntropyLoss, DataLoader, LogisticLoss, MarginLoss, Trainer
 
@@ -22,7 +25,9 @@ ENTITIES, RELATIONS = 12, 3
 
 def _graph():
     torch.manual_seed(3)
-    rows = [(f"e{i}", f"r{(i * j) % RELATIONS}", f"e{(i + j) % ENTITIES}") for i in range(ENTITIES) for j in range(1, 6)]
+    rows = [
+        (f"e{i}", f"r{(i * j) % RELATIONS}", f"e{(i + j) % ENTITIES}") for i in range(ENTITIES) for j in range(1, 6)
+    ]
     return KnowledgeGraph(pandas.DataFrame([(h, t, r) for h, r, t in rows], columns=["from", "to", "rel"]))
 
 
@@ -81,7 +86,9 @@ def trainer_and_questions():
         with case(f"trainer {use}"):
             model = MODELS["TransE"]()
             bound(model, "train")
-            Trainer(model, BinaryCrossEntropyLoss(), graph, 2, 16, torch.optim.Adam(model.parameters()), "bern", use).run()
+            Trainer(
+                model, BinaryCrossEntropyLoss(), graph, 2, 16, torch.optim.Adam(model.parameters()), "bern", use
+            ).run()
     model = MODELS["DistMult"]().to(DEVICE)
     known, relations = torch.arange(6, device=DEVICE), torch.zeros(6, dtype=torch.long, device=DEVICE)
     with case("entities"):

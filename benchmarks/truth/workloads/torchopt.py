@@ -54,7 +54,10 @@ def optimizing():
     with case("functions"):
         model = _net()
         pure, parameters = torch.func.functional_call, dict(model.named_parameters())
-        optimizer = torchopt.chain(torchopt.clip.clip_grad_norm(max_norm=1.0), torchopt.adam(lr=torchopt.schedule.linear_schedule(1e-3, 1e-4, 5, 0)))
+        optimizer = torchopt.chain(
+            torchopt.clip.clip_grad_norm(max_norm=1.0),
+            torchopt.adam(lr=torchopt.schedule.linear_schedule(1e-3, 1e-4, 5, 0)),
+        )
         state = optimizer.init(parameters)
         for _ in range(5):
             x, y = torch.randn(6, 8, device=DEVICE), torch.randint(0, 3, (6,), device=DEVICE)
@@ -65,13 +68,19 @@ def optimizing():
                 parameters = torchopt.apply_updates(parameters, updates)
     with case("implicitly"):
 
-        class Inner(torchopt.nn.ImplicitMetaGradientModule, linear_solve=torchopt.linear_solve.solve_normal_cg(maxiter=3, atol=0)):
+        class Inner(
+            torchopt.nn.ImplicitMetaGradientModule,
+            linear_solve=torchopt.linear_solve.solve_normal_cg(maxiter=3, atol=0),
+        ):
             def __init__(self, meta):
                 super().__init__()
                 self.meta, self.net = meta, torch.nn.Linear(8, 3).to(DEVICE)
 
             def objective(self, x, y):
-                near = sum((one - two).pow(2).sum() for one, two in zip(self.net.parameters(), self.meta.parameters(), strict=True))
+                near = sum(
+                    (one - two).pow(2).sum()
+                    for one, two in zip(self.net.parameters(), self.meta.parameters(), strict=True)
+                )
                 return torch.nn.functional.cross_entropy(self.net(x), y) + 0.5 * near
 
             def solve(self, x, y):
@@ -96,7 +105,9 @@ def optimizing():
     with case("without gradients"):
         normal = torch.distributions.Normal(0, 1)
 
-        @torchopt.diff.zero_order(distribution=lambda n: normal.sample((n, 8)).to(DEVICE), argnums=0, method="naive", num_samples=4, sigma=0.1)
+        @torchopt.diff.zero_order(
+            distribution=lambda n: normal.sample((n, 8)).to(DEVICE), argnums=0, method="naive", num_samples=4, sigma=0.1
+        )
         def score(weights, x):
             return (x @ weights).pow(2).mean()
 

@@ -36,13 +36,17 @@ def classifying():
         weights=None, num_classes=18, block_config=(2, 2), growth_rate=8, num_init_features=8,
         op_threshs=torch.full((18,), 0.4).to(DEVICE), apply_sigmoid=True), batch, loss=_loss, turns=4)  # fmt: skip
     with case("features"):
-        model = xrv.models.DenseNet(weights=None, num_classes=18, block_config=(2, 2), growth_rate=8, num_init_features=8)
+        model = xrv.models.DenseNet(
+            weights=None, num_classes=18, block_config=(2, 2), growth_rate=8, num_init_features=8
+        )
         model.to(DEVICE).eval()
         for _ in range(4):
             with step("eval"), torch.no_grad():
                 model.features2(torch.randn(2, 1, 224, 224, device=DEVICE) * 1024).cpu().numpy()
     with case("relative propagation"):
-        model = xrv.models.DenseNet(weights=None, num_classes=18, block_config=(2, 2), growth_rate=8, num_init_features=8)
+        model = xrv.models.DenseNet(
+            weights=None, num_classes=18, block_config=(2, 2), growth_rate=8, num_init_features=8
+        )
         model.to(DEVICE).eval()
         for _ in range(4):
             x = (torch.randn(1, 1, 224, 224, device=DEVICE) * 1024).requires_grad_()

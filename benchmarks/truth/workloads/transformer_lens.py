@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import torch
 from transformer_lens import (
-    ActivationCache, FactoredMatrix, HookedTransformer, HookedTransformerConfig, evals, head_detector, patching, utils,
+    ActivationCache,
+    FactoredMatrix,
+    HookedTransformer,
+    HookedTransformerConfig,
+    evals,
+    head_detector,
+    patching,
+    utils,
 )  # fmt: skip
 from transformer_lens.train import HookedTransformerTrainConfig
 from transformer_lens.train import train as fit
@@ -58,7 +65,7 @@ def running():
                     optimizer.zero_grad()
             for _ in range(4):
                 with step("cache"), torch.no_grad():
-                    logits, cache = model.run_with_cache(_tokens())
+                    _logits, cache = model.run_with_cache(_tokens())
                     cache["pattern", 0]
     for name, options in (("greedy", {"do_sample": False}), ("sampled", {"top_k": 5, "temperature": 0.7}),
                           ("nucleus", {"top_p": 0.9}), ("without cache", {"use_past_kv_cache": False}),
@@ -83,7 +90,7 @@ def looking():
             tokens = _tokens()
             with step("cache"), torch.no_grad():
                 logits, cache = model.run_with_cache(tokens)
-                parts, labels = cache.decompose_resid(return_labels=True)
+                parts, _labels = cache.decompose_resid(return_labels=True)
                 cache.apply_ln_to_stack(parts, layer=-1)
                 cache.accumulated_resid(incl_mid=True)
                 heads = cache.stack_head_results(layer=-1, pos_slice=-1)
@@ -110,7 +117,10 @@ def looking():
         model = _model()
         kept = []
         for _ in range(5):
-            with step("backward"), model.hooks(bwd_hooks=[("blocks.0.hook_resid_pre", lambda grad, hook: kept.append(grad))]):
+            with (
+                step("backward"),
+                model.hooks(bwd_hooks=[("blocks.0.hook_resid_pre", lambda grad, hook: kept.append(grad))]),
+            ):
                 model(_tokens(), return_type="loss").backward()
     for kind in ("get_act_patch_resid_pre", "get_act_patch_attn_head_out_all_pos", "get_act_patch_mlp_out"):
         with case(kind):
@@ -135,7 +145,11 @@ def looking():
                     build = getattr(head_detector, f"get_{pattern}_detection_pattern")
                     found = build(_tokens(1).cpu()).to(DEVICE)
                     head_detector.compute_head_attention_similarity_score(
-                        cache["pattern", 0][0], found, exclude_bos=False, exclude_current_token=False, error_measure="mul"
+                        cache["pattern", 0][0],
+                        found,
+                        exclude_bos=False,
+                        exclude_current_token=False,
+                        error_measure="mul",
                     )
     with case("sampling"):
         for _ in range(6):
