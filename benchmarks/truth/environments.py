@@ -63,7 +63,8 @@ def ensure(name: str, package: Package) -> Path:
         return python
     shutil.rmtree(environment, ignore_errors=True)
     _run([str(base()), "-m", "venv", "--without-pip", str(environment)], "no environment could be made")
-    (site_packages(environment) / "shared.pth").write_text(f"{shared}\n", encoding="utf-8")
+    adds = f"import site; site.addsitedir({str(shared)!r})\n"  # with what its own .pth files do: distutils needs one
+    (site_packages(environment) / "shared.pth").write_text(adds, encoding="utf-8")
     install = [str(base()), "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check"]
     held = environment / "held.txt"
     held.write_text(_held(shared), encoding="utf-8")

@@ -1,11 +1,12 @@
 """Runs packages, and writes their tables.
 
-    python benchmarks/truth/mill.py [PACKAGE ...] [--only WORKLOAD ...] [--keep]
+    python benchmarks/truth/mill.py [PACKAGE ...] [--only WORKLOAD ...] [--again WORKLOAD ...]
 
 A package's environment is made where it is not there (`environments`), each of its workloads runs in a process of its
 own, one at a time, with a time limit, on the simulated accelerator, and what they counted becomes
 `data/PACKAGE.jsonl.xz`. Without names, all packages with a workload file whose table is missing. `--only` runs single
-workloads, to try them out, and writes no table.
+workloads, to try them out, and writes no table; `--again` runs single ones, and makes the table of them and of what the
+others counted when they last ran.
 """
 
 from __future__ import annotations
@@ -41,41 +42,44 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", metavar="PACKAGE")
     parser.add_argument("--only", nargs="+", default=[], metavar="WORKLOAD")
+    parser.add_argument("--again", nargs="+", default=[], metavar="WORKLOAD")
     options = parser.parse_args()
     asked = options.packages or [name for name in described.names() if not tables.path_of(name).exists()]
     failed = 0
     for name in asked:
         try:
-            _package(described.describe(name), options.only)
+            _package(described.describe(name), options.only, options.again)
         except (described.Malformed, environments.NotInstalled) as error:
             print(f"{name}: {error}", file=sys.stderr)
             failed = 1
     return failed
 
 
-def _package(asked: Described, only: Sequence[str]) -> None:
+def _package(asked: Described, only: Sequence[str], again: Sequence[str]) -> None:
     started = time.monotonic()
     python = environments.ensure(asked.name, asked.package)
     installed = time.monotonic() - started
     raw = python.parent.parent / "raw"
     raw.mkdir(exist_ok=True)
-    outcomes, found = [], {}
+    outcomes, found, kept = [], {}, 0.0
     for workload in only or asked.workloads:
         out = raw / f"{workload}.json"
-        out.unlink(missing_ok=True)
-        began = time.monotonic()
-        why = _run(asked, workload, python, out)
+        began, why = time.monotonic(), ""
+        if not again or workload in again or not out.exists():
+            out.unlink(missing_ok=True)
+            why = _run(asked, workload, python, out)
         seconds = round(time.monotonic() - began, 1)
         if out.exists():
             found[workload] = json.loads(out.read_text(encoding="utf-8"))
             cases = found[workload]["outcomes"]
+            kept += cases[0]["seconds"] if again and workload not in again else 0.0
         else:
             cases = [{"case": workload, "outcome": why.partition(":")[0], "why": why, "seconds": seconds}]
         outcomes += [{"workload": workload, **one} for one in cases]
         _say(asked.name, workload, seconds, cases)
     if only:
         return
-    header = _header(asked, python, outcomes, found, round(time.monotonic() - started - installed, 1))
+    header = _header(asked, python, outcomes, found, round(time.monotonic() - started - installed + kept, 1))
     table = merged(header, found, environments.places(python))
     path = tables.write(asked.name, table)
     lines = sum(file.length for file in table.files.values())

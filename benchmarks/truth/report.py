@@ -3,14 +3,16 @@
     python benchmarks/truth/report.py [PACKAGE ...] [--lines CLASS] [--output FOLDER]
 
 Nothing of the packages is run: their tables are read, and their source is taken from their environments or from their
-wheels. `--lines` prints the lines of the disagreements whose class contains a text, for the packages that are named and
-not kept out.
+wheels. What was compared before, of the same table by the same analysis, is taken from `$TRUTH_ENV/compared`. `--lines`
+prints the lines of the disagreements whose class contains a text, for the packages that are named and not kept out.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from truth import analysed, compare, sources, tables
+from truth import analysed, compare, environments, sources, tables
 from truth.compare import Compared
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -57,10 +59,31 @@ def main() -> int:
 
 def _compared(name: str) -> tuple[tables.Table, Compared]:
     table = tables.read(name)
+    kept = environments.folder() / "compared" / f"{name}-{_digest(name)}"
+    if kept.exists():
+        before: Compared = pickle.loads(kept.read_bytes())  # our own: it holds nothing that came from elsewhere
+        return table, before
     root = sources.extract(table)
     files = sources.unchanged(table, root)
     print(f"{name}: {len(files)} of {len(table.files)} files", file=sys.stderr, flush=True)
-    return table, compare.compare(table, root, files, analysed.analyse(root, files))
+    found = compare.compare(table, root, files, analysed.analyse(root, files))
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    for old in kept.parent.glob(f"{name}-*"):
+        old.unlink()
+    kept.write_bytes(pickle.dumps(found))
+    return table, found
+
+
+def _digest(name: str) -> str:
+    """Of a table, and of all that it is compared with and by."""
+    here = Path(__file__).parent
+    compares = ("analysed", "compare", "measured", "structure", "tables")
+    code = [*(here / f"{one}.py" for one in compares), *(here / "rules").glob("*.py")]
+    code += (here.parents[1] / "transferlint").rglob("*")
+    digest = hashlib.sha256(tables.path_of(name).read_bytes())
+    for path in sorted(one for one in code if one.is_file() and one.suffix != ".pyc"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _print_lines(made: dict[str, tuple[tables.Table, Compared]], wanted: str) -> None:
@@ -98,7 +121,7 @@ def _workloads(table: tables.Table) -> dict[str, int]:
 
 _HEAD = (
     "package", "workloads", "kLOC", "hot crossings", "reported", "+ explained", "+ known", "facts right",
-    "findings confirmed", "refuted", "hot: precision", "recall",
+    "findings confirmed", "refuted", "hot: precision", "recall", "minutes",
 )  # fmt: skip
 
 
@@ -124,7 +147,7 @@ crossed on each of its lines is held against what `transferlint check` says of i
   is a fact of a transfer.
 - *facts right*: of the transfers that the analysis holds to cross, on lines that ran on the device, how many did.
 - *hot*: of lines with a transfer whose function ran, what is called hot against what ran in half of the steps or more.
-- *kLOC*: of the files of which a function ran."""
+- *kLOC*: of the files of which a function ran. *minutes*: how long the workloads took, others on the machine or not."""
 
 
 def _table(made: dict[str, tuple[tables.Table, Compared]], names: Sequence[str]) -> list[str]:
@@ -134,13 +157,13 @@ def _table(made: dict[str, tuple[tables.Table, Compared]], names: Sequence[str])
     for name in names:
         table, one = made[name]
         outcomes = _workloads(table)
-        rows.append(_row(f"{name} {table.header['package_version']}", outcomes, one.counts))
+        rows.append(_row(f"{name} {table.header['package_version']}", outcomes, one.counts, table.header["seconds"]))
         total += one.counts
         done += Counter(outcomes)
-    return [*rows, _row("**all**", dict(done), total)]
+    return [*rows, _row("**all**", dict(done), total, sum(made[name][0].header["seconds"] for name in names))]
 
 
-def _row(name: str, outcomes: dict[str, int], counts: Counter[str]) -> str:
+def _row(name: str, outcomes: dict[str, int], counts: Counter[str], seconds: float) -> str:
     hot = counts["crossed hot"]
     explained = counts["reported"] + counts["explained"]
     known = explained + counts["known, not told"] + counts["explained wrongly"]
@@ -150,7 +173,7 @@ def _row(name: str, outcomes: dict[str, int], counts: Counter[str]) -> str:
         *(name, f"{outcomes.get('ok', 0)} of {sum(outcomes.values())}", f"{counts['lines'] / 1000:.0f}", hot),
         *(_share(counts["reported"], hot), _share(explained, hot), _share(known, hot), _share(right, right + wrong)),
         *(counts["finding confirmed"], counts["finding refuted"]),
-        *(_share(yes, yes + only_said), _share(yes, yes + only_ran)),
+        *(_share(yes, yes + only_said), _share(yes, yes + only_ran), f"{seconds / 60:.1f}"),
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
