@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
-from transferlint.flow.transfers import NUMBER
+from transferlint.flow.transfers import NUMBER, SELECTED
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
@@ -53,6 +53,9 @@ from .extremes import extreme
 from .kept_sizes import kept_sizes
 from .leaving import offered
 from .round_trips import explained
+
+_HELP = "keep the arithmetic on the device, or read all values at once before"
+_SELECT = "`index_select(0, t.reshape(1))`: an index with a dimension stays on the device"
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -64,7 +67,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"`{brief(function.text(first.register))}` takes a number from a device tensor ({first.api}): the host"
             f" waits {function.warmth(first.register).level.words}",
-            "keep the arithmetic on the device, or read all values at once before",
+            _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
             together(function, group, [extreme(function, t) for t in group]) or offered(function, group),

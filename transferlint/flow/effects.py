@@ -111,7 +111,13 @@ def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Valu
     if effect is Effect.KEEP_BOOLEAN:
         kept = keep(frame, reg, made, values)
         return kept.but(flags=kept.flags | BOOLEAN)
-    if effect in (Effect.KEEP, Effect.REDUCE):
+    if effect is Effect.REDUCE:
+        kept = keep(frame, reg, made, values)
+        alone = len(made.args) == 1 and not made.keywords and not any(made.stars) and kept.is_a(TENSOR)
+        whole = SCALAR if alone else 0
+        positions = INTEGER if name in ("torch.argmax", "torch.argmin") else 0
+        return kept.but(flags=kept.flags | whole | positions) if whole or positions else kept
+    if effect is Effect.KEEP:
         return keep(frame, reg, made, values)
     if effect is Effect.SYNCHRONIZE:
         frame.record(reg, SYNCHRONIZE, None, NOTHING, 0, name, direction=Direction.NONE)

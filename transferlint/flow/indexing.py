@@ -6,7 +6,7 @@ import re
 
 from transferlint.flow import guards
 from transferlint.flow.frame import Frame
-from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SHAPE
+from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SELECTED, SHAPE
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -28,7 +28,7 @@ from transferlint.flow.values import (
     join,
 )
 from transferlint.model import Direction
-from transferlint.syntax.program import Const, Load, Reg, Sequence, SetItem, Slice, Subscript
+from transferlint.syntax.program import Const, Load, Reg, Sequence, SetItem, Slice, Store, Subscript
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = re.compile(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
@@ -96,8 +96,16 @@ def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
         value = frame.values[position]
         if is_mask(frame, position, value) and not value.on_host:
             frame.record(reg, SHAPE, at, base, base.places, "x[mask]", explicit=False, direction=Direction.NONE)
+        elif _selects(value):
+            frame.record(reg, NUMBER, position, value, HOST, SELECTED, explicit=False)
         else:
             _uploaded(frame, reg, position, value, base)
+
+
+def _selects(value: Value) -> bool:
+    """True for an index of no dimensions on the device: it is read, for `select` (aten/src/ATen/TensorIndexing.h,
+    handleDimInMultiDimIndexing: `tensor.item<int64_t>()`)."""
+    return value.is_a(TENSOR) and value.on_device and bool(value.flags & SCALAR) and not value.flags & BOOLEAN
 
 
 def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) -> None:
@@ -105,10 +113,29 @@ def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) 
     if isinstance(frame.code[position], Sequence) and value.is_a(CONTAINER) and not value.on_device:
         if value.item is not None and value.item.is_a(HOST_VALUE):
             frame.record(reg, HOST_INDEX, position, value, base.places, "x[[...]]", explicit=False)
+    elif value.is_a(CONTAINER) and _numbers(frame, position, value) and not value.on_device:
+        frame.record(reg, HOST_INDEX, position, value, base.places, "x[list]", explicit=False)
     elif value.is_a(ARRAY) and _counted(frame, position):
         return
     elif value.is_a(ARRAY) or (value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR):
         frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
+
+
+def _numbers(frame: Frame, position: Reg, value: Value) -> bool:
+    """True for a list that holds numbers, on some path at least. What holds as many elements as were written out may be
+    a tuple, an index of several dimensions, where no variable says that it is a list."""
+    if value.items is not None and not _listed(frame, position):
+        return False
+    held = [one for one in value.items or (value.item,) if one is not None]
+    return bool(held) and all(one.kinds & HOST_VALUE and not one.kinds & (TENSOR | CONTAINER) for one in held)
+
+
+def _listed(frame: Frame, position: Reg) -> bool:
+    """True for a variable of this function that only list displays are bound to."""
+    made = frame.code[position]
+    stores = frame.function.lookup.about(Store, made.slot) if isinstance(made, Load) else []
+    bound = [frame.code[one.value] for reg in stores if isinstance(one := frame.code[reg], Store)]
+    return bool(bound) and all(isinstance(one, Sequence) and one.kind == "list" for one in bound)
 
 
 def _counted(frame: Frame, position: Reg) -> bool:
@@ -136,7 +163,10 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             frame.record(reg, COPY_INTO, made.value, value, base.places, "x[i] = host tensor", explicit=False)
         parts = frame.code[made.index]
         for part in parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (made.index,):
-            _uploaded(frame, reg, part, frame.values[part], base)
+            if _selects(frame.values[part]):
+                frame.record(reg, NUMBER, part, frame.values[part], HOST, f"{SELECTED} = ...", explicit=False)
+            else:
+                _uploaded(frame, reg, part, frame.values[part], base)
     elif base.is_a(TENSOR) and base.on_host and value.is_a(TENSOR) and value.on_device:
         frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)

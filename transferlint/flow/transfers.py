@@ -9,6 +9,7 @@ from transferlint.model import Direction
 from transferlint.syntax.program import Reg
 
 # What makes the transfer or sync.
+SELECTED = "x[0-d tensor]"  # how an index without dimensions is called
 SCALAR_READ = "scalar-read"  # .item(), .tolist()
 DOWNLOAD = "download"  # .cpu(), .numpy(), .to("cpu")
 MOVE = "move"  # .to(device), .cuda()
