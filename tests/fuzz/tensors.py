@@ -225,14 +225,19 @@ class Maker:
         self.loops -= 1
         self.scope = {one: _either(kind, self.scope.get(one, kind)) for one, kind in open_before.items()}
 
+    def some(self, kind: str) -> str:
+        """Elements to go over: so many that a body which adds some comes to an end."""
+        made = self.value(kind, 1)
+        return f"{made if made.isidentifier() else f'({made})'}[:6]"
+
     def loop_head(self) -> tuple[str, dict[str, str]]:
         index, item = self.fresh("i"), self.fresh("e")
         count = 3 if self.loops else self.turns
         pick = self.chance.randrange(9)
         if pick == 0:
-            return f"for {index}, {item} in enumerate({self.value('L:cf1', 1)}):", {index: "int", item: "cf1"}
+            return f"for {index}, {item} in enumerate({self.some('L:cf1')}):", {index: "int", item: "cf1"}
         if pick == 1:
-            return f"for {item} in {self.value('L:hf1', 1)}:", {item: "hf1"}
+            return f"for {item} in {self.some('L:hf1')}:", {item: "hf1"}
         if pick == 2:
             return f"for {item} in {self.value(self.chance.choice(('cf1', 'hf1')), 1)}:", {}
         if pick == 3:
@@ -240,7 +245,7 @@ class Maker:
             return f"while {index} < {count}:", {index: "num"}
         if pick == 4:
             other = self.fresh("e")
-            return f"for {item}, {other} in zip({self.value('L:cf1', 1)}, {self.value('L:hf1', 1)}):", {
+            return f"for {item}, {other} in zip({self.some('L:cf1')}, {self.some('L:hf1')}):", {
                 item: "cf1", other: "hf1",
             }  # fmt: skip
         return f"for {index} in range({count}):", {index: "num"}
