@@ -56,7 +56,6 @@ def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: 
         # it, in a loop around both, counts from the next turn on.
         waiting = sorted(pending)
         queued = set(waiting)
-        begun: set[Slot] = set()
         again: set[tuple[Slot, int]] = set()
         while waiting:
             left -= 1
@@ -69,8 +68,7 @@ def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: 
             if slot is not None:
                 if where.bind(slot, reg):
                     again.add((slot, where.loop(reg)))
-                    following = _after(function, slot, reg) if slot not in begun else ()
-                    begun.add(slot)
+                    following = _after(function, slot, reg)
             elif reg not in found and _holds(function, reg, made, found, through, where):
                 found.add(reg)
                 following = rests[reg]
@@ -78,8 +76,7 @@ def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: 
                 if one not in queued:
                     queued.add(one)
                     heapq.heappush(waiting, one)
-        turning = _turning(function)
-        pending = {load for place in again for load in turning.get(place, ()) if load not in found}
+        pending = {load for place in again for load in where.turned(*place) if load not in found}
     return found
 
 
@@ -91,9 +88,16 @@ def _holds(function: Function, reg: Reg, made: p.Instruction, found: set[Reg], t
 
 
 def _after(function: Function, slot: Slot, reg: Reg) -> list[Reg]:
-    """The uses of a variable behind a register."""
+    """The uses of a variable behind a binding that may see it: not those behind the next binding in its region, up to
+    the end of that."""
     loads = function.lookup.about(p.Load, slot)
-    return loads[bisect.bisect_left(loads, reg) :]
+    begin, region = bisect.bisect_left(loads, reg), function.lookup.regions[reg]
+    stores = _stores(function).get((slot, region), ())
+    following = bisect.bisect_right(stores, reg)
+    if following == len(stores):
+        return loads[begin:]
+    last = function.lookup.registers(region)[-1]
+    return loads[begin : bisect.bisect_left(loads, stores[following])] + loads[bisect.bisect_right(loads, last) :]
 
 
 @once
@@ -251,6 +255,17 @@ class _Where:
             return False
         loops = _outermost(self.function)
         return not any(self._other(slot, region, load) for region in self._around(load) if loops[region] == loop)
+
+    def turned(self, slot: Slot, loop: int) -> list[Reg]:
+        """The uses in a loop that may see, a turn later, what is bound in it: those before anything else is bound
+        directly in it."""
+        loads = _turning(self.function).get((slot, loop), [])
+        known = self._bound.get(slot, [])
+        for store in _stores(self.function).get((slot, loop), ()):
+            at = bisect.bisect_left(known, store)
+            if at == len(known) or known[at] != store:
+                return loads[: bisect.bisect_right(loads, store)]
+        return loads
 
     def _made_between(self, slot: Slot, store: Reg, load: Reg) -> bool:
         """True where the variable is bound between the two, in a region around the use."""

@@ -46,9 +46,10 @@ def _no_gradient(function: FunctionFacts, transfer: Transfer) -> bool:
     if any(decorator.partition("(")[0] in _NO_GRADIENT for decorator in function.function.decorators):
         return True
     regions = around(function, transfer.register)
+    entered = (function.code[reg] for reg in function.of(p.Enter))
     return any(
         isinstance(made, p.Enter) and made.region in regions and called(function, made.context) in _NO_GRADIENT
-        for made in function.code
+        for made in entered
     )
 
 
