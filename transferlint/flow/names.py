@@ -72,6 +72,7 @@ class Names:
         self.project = project
         self._bindings: list[dict[int, str]] = []
         self._free: dict[str, str] = {}
+        self._split: tuple[list[str], list[str]] | None = None
         self.stars = [
             self.qualified(Import(made.module, ""))
             for made in program.functions[0].code
@@ -115,9 +116,11 @@ class Names:
         return known
 
     def _starred(self, name: str) -> str:
-        unread = []
-        for module in reversed(self.stars):  # of several the last binds it
-            brought = self.project.exported(module, name, self.program.path) if self.project is not None else None
+        read, unread = self._split_stars()
+        unread = list(unread)
+        for module in read:
+            assert self.project is not None
+            brought = self.project.exported(module, name, self.program.path)
             if brought:
                 return brought
             if brought is None:
@@ -125,6 +128,15 @@ class Names:
         if hasattr(builtins, name):
             return f"builtins.{name}"
         return f"{unread[0]}.{name}" if len(unread) == 1 else ""
+
+    def _split_stars(self) -> tuple[list[str], list[str]]:
+        """The modules that are imported whole, those of the project (the last, which binds what several have, first)
+        and the others, each once."""
+        if self._split is None:
+            stars = list(dict.fromkeys(reversed(self.stars)))
+            known = {one: self.project is not None and self.project.has(one, self.program.path) for one in stars}
+            self._split = [one for one in stars if known[one]], [one for one in stars if not known[one]]
+        return self._split
 
     def bound(self, function: int, slot: int) -> str:
         """The qualified name that an import, def or class statement of a function binds to a slot, "" without one."""

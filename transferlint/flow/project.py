@@ -213,6 +213,11 @@ class Project:
         hits = {self._resolve(f"{made}.{rest}", owner.key, seen, parts) for made in self.stars(owner.names)} - {""}
         return hits.pop() if len(hits) == 1 else ""
 
+    def has(self, module: str, asking: str) -> bool:
+        """Whether a module is one of the project's."""
+        found = self._module(module, asking)
+        return found is not None and not found[1]
+
     def exported(self, module: str, name: str, asking: str) -> str | None:
         """What `from module import *` binds to a name: a qualified name or ident, "" where the module does not bind it.
         None where the module is none of the project's, or brings all names of such a one itself. Each module on the way
