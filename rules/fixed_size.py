@@ -150,8 +150,8 @@ def _sets(function: FunctionFacts, made: p.Subscript) -> list[Reg]:
     whole = path(function, made.object)
     return [
         r
-        for r, one in enumerate(function.code)
-        if isinstance(one, p.SetItem) and whole is not None and path(function, one.object) == whole
+        for r in function.of(p.SetItem)
+        if isinstance(one := function.code[r], p.SetItem) and whole is not None and path(function, one.object) == whole
         and function.has_text(one.index)
     ]  # fmt: skip
 

@@ -102,7 +102,8 @@ def _reduction(node: ast.stmt, name: str) -> tuple[str, str] | None:
 
 def _assignment(function: FunctionFacts, transfer: Transfer) -> tuple[p.SetItem, int, int] | None:
     """The assignment to a masked place that a transfer is, or that takes what it selects, and its offsets."""
-    for reg, made in enumerate(function.code):
+    for reg in sorted(function.around(transfer.register)):
+        made = function.code[reg]
         if not isinstance(made, p.SetItem) or not function.has_text(made.value) or not function.has_text(made.object):
             continue
         if transfer.register in (reg, made.value) or transfer.register in function.expression(made.value):
