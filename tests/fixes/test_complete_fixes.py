@@ -124,8 +124,12 @@ def test_the_move_of_one_number_is_only_shown(number: str, safety: Safety) -> No
     assert only("TL401", f"y = torch.tensor({number}).to(x)\n")[0] is safety
 
 
-def test_one_of_several_waits_is_only_shown() -> None:
-    wait = "    torch.cuda.synchronize()\n"
-    one = f"for batch in words:\n    y = self.net(batch)\n{wait}    z = self.net(y)\n"
-    assert only("TL306", one)[0] is Safety.UNSAFE
-    assert safeties("TL306", f"{one}    if n:\n    {wait}") == ONLY_SHOWN
+@pytest.mark.parametrize(
+    ("more", "safety"), [("", Safety.UNSAFE), ("        if i:\n            torch.cuda.synchronize()\n", Safety.DISPLAY)]
+)
+def test_one_of_several_waits_is_only_shown(more: str, safety: Safety) -> None:
+    head = "import torch\n\n\ndef train(model, loader, optimizer):\n    for i, x in enumerate(loader):\n"
+    body = "        model(x.cuda()).sum().backward()\n        torch.cuda.synchronize()\n        optimizer.step()\n"
+    found = {one for one, _, _ in offered("TL306", f"{head}{body}{more}")}
+    assert safety in found
+    assert (Safety.UNSAFE in found) is (safety is Safety.UNSAFE)

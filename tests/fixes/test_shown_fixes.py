@@ -221,7 +221,7 @@ CASES = [
     ),
     (
         "TL401",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = torch.tensor(2.5).to(x)\n",
         "y = torch.tensor(2.5, device=x.device, dtype=x.dtype)\n",
         "torch.ones(3)",
