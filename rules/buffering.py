@@ -1,12 +1,11 @@
 """The fix of a tensor that a module keeps as a plain attribute: it becomes a buffer, which the module's own move takes
-along."""
+along. Only shown, as it changes what the module is made of."""
 
 from __future__ import annotations
 
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.values import BOOLEAN, INTEGER
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
@@ -46,5 +45,4 @@ def buffered(function: FunctionFacts, attribute: str) -> Fix | None:
         line = f'{newline(function)}{indent}self.register_buffer("{attribute}", {attribute}, persistent=False)'
         edits = (Edit(start, start + head.end(), f"{attribute} = "), Edit(end, end, line))
     # `module.half()` casts buffers of floats along with the parameters; plain attributes stay as they are.
-    exact = bool(other.values[made.value].flags & (INTEGER | BOOLEAN))
-    return Fix("register a buffer", Safety.UNSAFE if exact else Safety.DISPLAY, edits)
+    return Fix("register a buffer", Safety.DISPLAY, edits)

@@ -6,7 +6,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
-from transferlint.flow.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
+from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
@@ -77,19 +77,7 @@ def _masked_sum(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     text = kept
     if method(function, taken) == "mean":
         text = in_place(function, start, end, f"{kept} / {mask}.sum()")
-    safety = Safety.DISPLAY if _foreign(function, *found) or _asked(function, found[1]) else Safety.UNSAFE
-    return Fix(_WEIGHTED, safety, (*edits, Edit(start, end, text)))
-
-
-def _asked(function: FunctionFacts, mask: Reg) -> bool:
-    """True for a mask of which the function asks the truth too: `if not mask.any()` waits as long."""
-    named = function.code[mask]
-    return isinstance(named, p.Load) and any(
-        isinstance(one := function.code[r], p.Load) and one.slot == named.slot
-        for transfer in function.transfers
-        if transfer.kind in (TRUTH, SCALAR_READ, NUMBER)
-        for r in function.expression(transfer.register)
-    )
+    return Fix(_WEIGHTED, Safety.DISPLAY, (*edits, Edit(start, end, text)))
 
 
 def _filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -107,7 +95,7 @@ def _filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if start < 0 or _commented(function, start, end):
         return None
     text = f"{whole}.masked_fill_({outer(function, made.index)}, {outer(function, made.value)})"
-    return Fix("fill what the mask says", Safety.UNSAFE, (Edit(start, end, text),))
+    return Fix("fill what the mask says", Safety.DISPLAY, (Edit(start, end, text),))
 
 
 def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -219,7 +207,7 @@ def _repeated(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(function.code[counts], p.Load) or function.values[counts].kinds != CONTAINER:
         return None
     edit = added(function, reg, f"output_size=sum({function.text(counts)})")
-    return Fix("say how long the result is", Safety.UNSAFE, (edit,)) if edit is not None else None
+    return Fix("say how long the result is", Safety.DISPLAY, (edit,)) if edit is not None else None
 
 
 def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -1,6 +1,6 @@
 """The fix that puts an expression before a loop under a name of its own.
 
-A safe one rests on these proofs (`_proven`), and is unsafe without one of them:
+A safe one rests on these proofs (`_proven`), and is only shown without one of them:
 
 - what is moved is a tensor (`proven.tensor`), and what it is moved to names a place and types (`proven.device`,
   `proven.dtype`): another object's `.to` may do anything, and give another result in each turn;
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import DEVICE_NAME, DTYPE, TENSOR
+from transferlint.flow.values import DEVICE_NAME, DTYPE
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -33,12 +33,13 @@ from .memory import Memory
 from .memory_effects import RESULT, WORLD
 from .rewriting import switched
 
+_TITLE = "move it before the loop"
 _NAMELESS = "value"  # what nothing gives a name: somebody has to find one
 
 
 def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     """Put the expression of `reg` before the loop `region`; None where the text does not allow it. Safe where the
-    tensor and its copy are proven to be only read, unsafe otherwise; a copy that is seen to be written or kept is
+    tensor and its copy are proven to be only read, only shown otherwise; a copy that is seen to be written or kept is
     copied in each turn, on the device."""
     loop = function.function.regions[region]
     if loop.node is None or loop.kind not in ("for", "while"):
@@ -56,20 +57,14 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
     if _guarded(function, reg, region):
         return None
     moved = _moved(function, reg, line_start, indent)
-    if moved is not None and not altered(function, reg) and not _proven(function, reg, region):
-        return Fix("move it before the loop", Safety.UNSAFE, moved)  # the name is bound where the loop never turns, too
+    safe = _proven(function, reg, region)
+    if moved is not None and not altered(function, reg) and not safe:
+        return Fix(_TITLE, Safety.DISPLAY, moved)  # the name is bound where the loop never turns, too
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
     used = f"{name}.clone()" if altered(function, reg) else name
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
-    safety = Safety.SAFE if _proven(function, reg, region) else Safety.UNSAFE
-    kept = any(isinstance(function.code[user], p.Store) for user in function.users(reg))
-    shared = kept and not function.values[reg].is_a(
-        TENSOR
-    )  # who writes into a batch would write into that of all turns
-    if name.startswith(_NAMELESS) or (shared and safety is Safety.UNSAFE):
-        safety = min(safety, Safety.DISPLAY)
-    return Fix("move it before the loop", safety, edits)
+    return Fix(_TITLE, Safety.SAFE if safe and not name.startswith(_NAMELESS) else Safety.DISPLAY, edits)
 
 
 def _guarded(function: FunctionFacts, reg: Reg, region: int) -> bool:

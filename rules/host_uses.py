@@ -6,8 +6,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
-from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import BOOLEAN, CONTAINER, FROM_PARAMETER, HOST, HOST_VALUE, ON_DEVICE
+from transferlint.flow.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -93,43 +92,6 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
     if isinstance(made, p.Binary):
         return made.left, made.right
     return (made.operand,) if isinstance(made, p.Unary) else made.operands
-
-
-def maybe_on_host(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what a function that is no module's gets from its caller: it may be on the host, where another copy to
-    the host is but noise; for what is there on some path; for what is moved to the device where that needs it; and for
-    an entry of a mapping that is given, of which no annotation says whether it is a tensor."""
-    made = function.code[reg]
-    if isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
-        key = function.code[made.index]
-        if isinstance(key, p.Const) and isinstance(key.value, str) and function.values[reg].flags & FROM_PARAMETER:
-            return True
-    if function.values[reg].places & HOST or _moved_elsewhere(function, reg):
-        return True
-    info = function.file.placement.class_of(function.function)
-    return bool(function.values[reg].flags & FROM_PARAMETER) and (info is None or not info.module)
-
-
-def _moved_elsewhere(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what is computed from a variable of which a copy is moved to the device: `model(mask.to(d))`, and then
-    `mask.sum()`."""
-    slots, pending = set[int](), [reg]
-    while pending:
-        for at in function.expression(pending.pop()):
-            made = function.code[at]
-            if isinstance(made, p.Load) and made.slot not in slots and len(slots) < _MOST:
-                slots.add(made.slot)
-                stores = [function.code[r] for r in function.stores(made.slot)]
-                pending += [one.value for one in stores if isinstance(one, p.Store)]
-    for transfer in function.transfers:
-        if transfer.kind != MOVE or transfer.subject is None or not transfer.places & ON_DEVICE:
-            continue
-        subject, users = function.code[transfer.subject], function.users(transfer.register)
-        if isinstance(subject, p.Load) and subject.slot in slots:
-            bound = {one.slot for r in users if isinstance(one := function.code[r], p.Store)}
-            if subject.slot not in bound:
-                return True
-    return False
 
 
 # What takes values to another process or machine, where a device's memory means nothing or must not be shared.

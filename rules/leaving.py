@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.operands import operands
-from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import CONTAINER, HOST, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
+from transferlint.flow.values import CONTAINER, HOST, ON_DEVICE, TENSOR, UNKNOWN, Value
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
@@ -19,7 +20,6 @@ from .detection import remaining, together
 from .host_numbers import for_host
 from .host_uses import leaves_process
 from .keeping import kept
-from .left_over import waits_as_well
 from .padding import padded
 from .reading_ahead import ahead
 from .rebuilding import restacked
@@ -66,7 +66,7 @@ def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is collected for all reads of a group; only shown where others of them still make every step wait."""
     fixes = [collected(function, one) for one in group]
     fix = together(function, group, fixes)
-    if fix is not None and (any(one is None for one in fixes) or waits_as_well(function, group)):
+    if fix is not None and (any(one is None for one in fixes) or _waits_as_well(function, group)):
         return shown(fix)
     return fix
 
@@ -220,3 +220,21 @@ def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
         name = method(function, user)
         return [] if name in _TAKES or name in _SCALES or called(function, user) in _JOINS else None
     return None
+
+
+def _waits_as_well(function: FunctionFacts, group: Collection[Transfer]) -> bool:
+    """True where every turn of the loop of these reads waits for another one, which stays."""
+    own = {transfer.register for transfer in group}
+    turns = [function.loops(reg) for reg in own]
+    return any(
+        transfer.kind in (SCALAR_READ, NUMBER, TRUTH)
+        and transfer.register not in own
+        and function.loops(transfer.register) in turns
+        and _there(function.values[transfer.subject if transfer.subject is not None else transfer.register])
+        and function.warmth(transfer.register).hot
+        for transfer in function.transfers
+    )
+
+
+def _there(value: Value) -> bool:
+    return value.is_a(TENSOR) and bool(value.places & ON_DEVICE)

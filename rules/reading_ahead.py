@@ -1,4 +1,5 @@
-"""The fix that copies a tensor to the host once, before the loop that reads its elements one by one."""
+"""The fix that copies a tensor to the host once, before the loop that reads its elements one by one. Only shown:
+whether what is left of the loop gains by it is for somebody to see."""
 
 from __future__ import annotations
 
@@ -13,11 +14,10 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, origin, receiver
-from .host_uses import maybe_on_host, serves_host
+from .host_uses import serves_host
 from .importing import torch_name
-from .left_over import meets_others, of_outer_loop, other_bounds, other_elements, other_loops, other_uses
 from .rebuilding import rows
-from .rewriting import after, before_comprehension, before_loop, fresh, operand, switched
+from .rewriting import after, before_comprehension, before_loop, fresh, operand
 
 _KINDS = (SCALAR_READ, NUMBER, DOWNLOAD, TRUTH, SHAPE)
 _TENSOR_NAMES = frozenset("shape size dim ndim dtype permute transpose reshape view squeeze unsqueeze mean".split())
@@ -28,8 +28,8 @@ _FUNCTIONS = frozenset(f"torch.{name}" for name in "round floor ceil abs exp log
 
 def ahead(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """Copy before the loop what is read by element in it: `x[i].item()` for an index `i` of the loop, or `for e in x`
-    with nothing but reads of `e`. Only shown where the loop may change `x`; None where it does, or where the text does
-    not allow it."""
+    with nothing but reads of `e`. The title says where the loop may change `x`; None where it does, or where the text
+    does not allow it."""
     return rows(function, transfer) or _by_index(function, transfer) or _by_element(function, transfer)
 
 
@@ -38,7 +38,7 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     where = _outermost(function, *found[:2]) if found is not None else None
     if found is None or where is None or not _served(function, transfer, found[2]):
         return None
-    region, safety = where
+    region, steady = where
     whole = function.text(found[0])
     words = re.findall(r"[A-Za-z_]\w*", whole.partition("[")[0])
     name = fresh(function, f"{words[-1].strip('_')}_on_host")
@@ -59,16 +59,11 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     if not _one_tensor(function, transfer, found[0]):
         return None
-    doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, found[0])
-    doubtful |= meets_others(function, transfer) or of_outer_loop(function, found[0])
-    doubtful |= other_uses(function, region, whole, edits) or other_bounds(function, region, whole)
-    if doubtful or not function.values[found[0]].is_a(TENSOR) or switched(function, transfer.register, region):
-        safety = Safety.DISPLAY
-    return Fix(_title(safety), safety, ordered)
+    return Fix(_title(steady and function.values[found[0]].is_a(TENSOR)), Safety.DISPLAY, ordered)
 
 
-def _title(safety: Safety) -> str:
-    doubt = ", if it is one tensor that nothing in the loop changes" if safety is Safety.DISPLAY else ""
+def _title(sure: bool) -> str:
+    doubt = "" if sure else ", if it is one tensor that nothing in the loop changes"
     return f"copy the whole to the host once, before the loop{doubt}"
 
 
@@ -178,13 +173,13 @@ def _computed_from(function: FunctionFacts, at: Reg) -> Reg | None:
     return None
 
 
-def _outermost(function: FunctionFacts, whole: Reg, index: Reg) -> tuple[int, Safety] | None:
-    """The outermost loop that leaves the tensor alone, where the index is of a loop within it; where none is sure to,
-    the innermost one that does not bind or set it, for a fix that is only shown."""
+def _outermost(function: FunctionFacts, whole: Reg, index: Reg) -> tuple[int, bool] | None:
+    """The outermost loop that leaves the tensor alone, where the index is of a loop within it, and True; where none is
+    sure to, the innermost one that does not bind or set it, and False."""
     made = function.code[index]
     assert isinstance(made, p.Load)
     turns = False
-    found: tuple[int, Safety] | None = None
+    found: tuple[int, bool] | None = None
     for region in function.loops(whole):
         loop = function.function.regions[region]
         turns |= made.slot in loop.target_slots
@@ -192,7 +187,7 @@ def _outermost(function: FunctionFacts, whole: Reg, index: Reg) -> tuple[int, Sa
         if not holds and (found is not None or not _steady(function, region, whole)):
             break
         if turns and loop.kind in ("for", "comprehension"):
-            found = region, Safety.UNSAFE if holds else Safety.DISPLAY
+            found = region, holds
         if not holds:
             break
     return found
@@ -250,25 +245,21 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if transfer.kind == SHAPE and not _served(function, transfer, transfer.register):
         return None
-    doubtful = transfer.kind != DOWNLOAD and maybe_on_host(function, source)
-    safety = Safety.UNSAFE if value.is_a(TENSOR) and not doubtful else Safety.DISPLAY
+    sure = value.is_a(TENSOR)
     region = function.loops(stores[0])[0]
-    left = other_elements(function, region, {made.slot}) or other_loops(function, region, source)
-    if left or of_outer_loop(function, source):
-        safety = Safety.DISPLAY
     if isinstance(function.code[source], p.Call):
         if method(function, source) in _COPIES:
             return None
     elif not invariance(function, region).holds(source):
         if not _steady(function, region, source):
             return None
-        safety = Safety.DISPLAY
+        sure = False
     edits = [Edit(*function.file.spans.outer(function.function.nodes[source]), f"{text}.cpu()")]
     for other in function.transfers:
         inside = set(function.expression(other.register)) if other.kind == DOWNLOAD else set[Reg]()
         if inside & set(loads) and (cut := _without_copy(function, other)) is not None:
             edits.append(cut)
-    return Fix(_title(safety), safety, (*imports, *edits))
+    return Fix(_title(sure), Safety.DISPLAY, (*imports, *edits))
 
 
 def _gone_over(function: FunctionFacts, reg: Reg) -> Reg | None:

@@ -1,4 +1,5 @@
-"""The fix of a loop over the elements of a device tensor: the whole is copied to the host before the loop."""
+"""The fix of a loop over the elements of a device tensor: the whole is copied to the host before the loop. Only shown:
+whether what is left of the loop gains by it is for somebody to see."""
 
 from __future__ import annotations
 
@@ -7,15 +8,13 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import HOST_VALUE, ON_DEVICE, TENSOR
+from transferlint.flow.values import HOST_VALUE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import called, captured, method, receiver
-from .host_uses import maybe_on_host
-from .left_over import by_device, meets_others, of_outer_loop, other_bounds, other_elements, other_loops, other_uses
-from .rewriting import before_loop, fresh, operand, switched
+from .chains import called, captured, method
+from .rewriting import before_loop, fresh, operand
 
 _TITLE = "copy the whole to the host once, before the loop"
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "range", "round"))
@@ -23,8 +22,8 @@ _READS = frozenset({"item", "tolist", "detach", "int", "long", "float", "cpu"})
 
 
 def read_before(function: FunctionFacts, region: int, tensor: Reg, group: list[Transfer]) -> Fix | None:
-    """The copy before the loop `region`, in place of the tensor wherever the reads of `group` take an element of it;
-    only shown where other values of the device meet its elements. None where the loop may change the tensor, or where
+    """The copy before the loop `region`, in place of the tensor wherever the reads of `group` take an element of it.
+    None where the loop may change the tensor, or where
     the text does not allow it."""
     loop = function.function.regions[region]
     if loop.test is not None and tensor in set(function.expression(loop.test)):
@@ -44,15 +43,9 @@ def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Tr
     loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot in slots]
     if not all(_on_host(function, r, user) for r in loads for user in function.users(r)):
         return None
-    known = function.values[tensor].is_a(TENSOR) and not maybe_on_host(function, tensor)
-    known = known and len(slots) == 1  # of several tensors each would have to be copied
-    known = known and not (other_elements(function, region, slots) or other_loops(function, region, tensor))
-    known = known and not of_outer_loop(function, tensor)
-    known = known and not any(meets_others(function, one) for one in group)
-    safety = Safety.UNSAFE if known else Safety.DISPLAY
     start, end = function.file.spans.outer(function.function.nodes[tensor])
     bare = isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript | p.Call)
-    return Fix(_TITLE, safety, (Edit(start, end, f"{text}.cpu()"),)) if bare else None
+    return Fix(_TITLE, Safety.DISPLAY, (Edit(start, end, f"{text}.cpu()"),)) if bare else None
 
 
 def _targets(function: FunctionFacts, region: int, group: list[Transfer]) -> set[int]:
@@ -110,10 +103,6 @@ def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Tran
     line = before_loop(function, at, f"{name} = {text}.cpu()")
     if line is None:
         return None
-    known = function.values[tensor].is_a(TENSOR) and not switched(function, group[0].register, at)
-    known &= not (maybe_on_host(function, tensor) or of_outer_loop(function, tensor))
-    known &= not (other_bounds(function, region, whole) or any(meets_others(function, one) for one in group))
-    safety = Safety.UNSAFE if known else Safety.DISPLAY
     edits = {line}
     for transfer in group:
         assert transfer.subject is not None
@@ -122,16 +111,9 @@ def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Tran
             made = function.code[reg]
             assert isinstance(made, p.Subscript)
             edits.add(Edit(*function.span(made.object), name))
-            safety = min(safety, _meets(function, transfer.subject, reg))
-            if by_device(function, made.index):
-                safety = Safety.DISPLAY
-        if not taken:
-            safety = min(safety, Safety.DISPLAY)
     if len(edits) == 1:
         return None
-    if other_uses(function, at, whole, edits):
-        safety = Safety.DISPLAY
-    return Fix(_TITLE, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
+    return Fix(_TITLE, Safety.DISPLAY, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
 
 
 def _outermost(function: FunctionFacts, region: int, tensor: Reg) -> int | None:
@@ -149,16 +131,3 @@ def _outermost(function: FunctionFacts, region: int, tensor: Reg) -> int | None:
 def _element_of(function: FunctionFacts, reg: Reg, whole: str) -> bool:
     made = function.code[reg]
     return isinstance(made, p.Subscript) and function.has_text(made.object) and function.text(made.object) == whole
-
-
-def _meets(function: FunctionFacts, subject: Reg, element: Reg) -> Safety:
-    """Unsafe where nothing else of the device takes part in what is read, else only shown."""
-    own = set(function.expression(element))
-    inner = receiver(function, subject)
-    for reg in function.expression(subject if inner is None else inner):
-        made, value = function.code[reg], function.values[reg]
-        if reg in own or not isinstance(made, p.Load | p.Outer | p.Attr):
-            continue
-        if value.is_a(TENSOR) and value.places & ON_DEVICE and not isinstance(made, p.Attr):
-            return Safety.DISPLAY
-    return Safety.UNSAFE

@@ -16,6 +16,7 @@ known: it may round.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from transferlint.flow.facts import FunctionFacts
@@ -49,14 +50,28 @@ _SIZES = frozenset({"shape", "size", "dim", "numel", "ndim", "dtype"})
 
 
 def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    """The fix of a creation and its move: what is proven, else with the cast that stands beside them, else the rest."""
+    """The fix of a creation and its move: what is proven, else with the cast that stands beside them, else the rest.
+    What is not proven is only shown for one number, whose upload stays where the number itself may do, and for data
+    whose upload does not wait and would."""
     there = make_there(function, transfer)
     if there is not None and there.safety is Safety.SAFE:
         return there
     behind = make_behind(function, transfer)
     if behind is not None and behind.safety is Safety.SAFE:
         return behind
-    return make_cast(function, transfer) or there or behind
+    fix = make_cast(function, transfer) or there or behind
+    if fix is not None and any(_uploads(function, transfer, made) for made in transfer.before.why[:1]):
+        return dataclasses.replace(fix, safety=Safety.DISPLAY)
+    return fix
+
+
+def _uploads(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
+    """True for `torch.tensor(x)` of a number of the host, and of anything that is moved without waiting."""
+    create, move = function.code[made] if made >= 0 else None, function.code[transfer.register]
+    if not isinstance(create, p.Call) or called(function, made) not in ("torch.tensor", "torch.as_tensor"):
+        return False
+    unawaited = isinstance(move, p.Call) and any(key == "non_blocking" for key, _ in move.keywords)
+    return unawaited or (len(create.args) == 1 and function.values[create.args[0]].kinds == HOST_VALUE)
 
 
 def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:

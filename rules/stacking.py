@@ -1,4 +1,4 @@
-"""The fix that reads several device values in one copy."""
+"""The fix that reads several device values in one copy; only shown: names and shapes are for somebody to see to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import INTEGER, TENSOR
+from transferlint.flow.values import TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -15,7 +15,7 @@ from .chains import called, method, origin, statement
 from .importing import torch_name
 
 _FEW = 4
-_LINE = 120  # characters: names that make a line longer are for somebody to shorten
+_TITLE = "read them in one copy"
 NUMBERS = frozenset({"builtins.float", "builtins.int"})
 _PLAIN = NUMBERS | {"builtins.bool", "builtins.round", "builtins.abs"}
 _KEPT = frozenset("item detach mean sum max min norm".split())  # methods that leave what they are called on alone
@@ -54,12 +54,7 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
         if called(function, transfer.register) in NUMBERS:
             new = f"{called(function, transfer.register).rpartition('.')[2]}({new})"
         edits.append(Edit(start, end, new))
-    values = [function.values[t.subject] for t in group if t.subject is not None]
-    alike = len({value.flags & INTEGER for value in values}) == 1  # one tensor has one dtype
-    if named and len(line.rstrip()) > _LINE:
-        return Fix("read them in one copy", Safety.DISPLAY, tuple(edits))
-    plain = bool(whole or named) and (bool(whole) or alike)  # many values by number are for somebody to name
-    return Fix("read them in one copy", Safety.UNSAFE if plain else Safety.DISPLAY, tuple(edits))
+    return Fix(_TITLE, Safety.DISPLAY, tuple(edits))
 
 
 def _unpacked(function: FunctionFacts, group: list[Transfer], whole: str) -> Fix | None:
@@ -80,7 +75,7 @@ def _unpacked(function: FunctionFacts, group: list[Transfer], whole: str) -> Fix
     whole_of = isinstance(parts, p.Sequence) and len(parts.items) == len(group) and not any(parts.stars)
     some = "" if whole_of else f"[:{len(group)}]"
     edit = Edit(*_span_outside(function, tuple_of), f"{whole}{some}.tolist()")
-    return Fix("read them in one copy", Safety.UNSAFE, (edit,))
+    return Fix(_TITLE, Safety.DISPLAY, (edit,))
 
 
 def _span_outside(function: FunctionFacts, reg: Reg) -> tuple[int, int]:
@@ -154,9 +149,7 @@ def _comprehension(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     text = f"{torch}.stack({_outer(function, loop.test)}).tolist()"
     if "#" in function.file.text[start:end] or not function.file.text[start:end].startswith("["):
         return None
-    filled = isinstance(over, p.Sequence) and bool(over.items) and not any(over.stars)
-    safety = Safety.UNSAFE if filled else Safety.DISPLAY  # of no tensors there is no stack
-    return Fix("read them in one copy", safety, (*imports, Edit(start, end, text)))
+    return Fix(_TITLE, Safety.DISPLAY, (*imports, Edit(start, end, text)))
 
 
 def _outer(function: FunctionFacts, reg: Reg) -> str:

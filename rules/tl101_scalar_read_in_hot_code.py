@@ -28,13 +28,12 @@ Fix safety
 Unsafe, where a number is added to a sum or appended to a list that nothing looks at before the loop ends: it stays on
 the device, and one read after the loop gives a number or a list of numbers again. A sum is then kept in the tensor's
 type, not in Python's double precision (in half precision it loses digits, add `.float()` there), and a loop that fails
-midway leaves a tensor behind. Unsafe too, where a loop reads the elements of a tensor that it does not change: one copy
-of the whole tensor, before the loop. A random number that the host alone uses is drawn on the host: another generator
-draws another number.
+midway leaves a tensor behind. A random number that the host alone uses is drawn on the host: another generator draws
+another number.
 
 Only shown: `x.detach()` for `x.item()`, where a tensor serves as well as the number (who uses the value further on has
-to take a tensor; the same for `x.tolist()` that is returned or kept as it is); the one copy before a loop that may
-change the tensor; `torch.stack(values)` for `torch.tensor(values)` of a list of tensors without dimensions;
+to take a tensor; the same for `x.tolist()` that is returned or kept as it is); one copy of the whole tensor before a
+loop that reads its elements; `torch.stack(values)` for `torch.tensor(values)` of a list of tensors without dimensions;
 `torch._assert_async` for a number that is only compared to raise, whose message is lost; and `x.shape[1]` in place of
 the longest of lengths that are parts of it: a mask is as wide as the padding then, also where no length is whole.
 """

@@ -31,8 +31,7 @@ nor what an argument asks for (`if convert_to_numpy:`).
 Fix safety
 ----------
 Unsafe: collecting on the device takes device memory, which a person has to judge. A list of reduced values that is
-joined once after the loop is joined on the device, and copied then; the elements of a tensor that the loop does not
-change come from one copy, made before the loop, whose memory they share.
+joined once after the loop is joined on the device, and copied then.
 
 Only shown: a list of values that are not reduced (all its parts are on the device at once); and that a function returns
 the tensor on the device and its callers decide when to copy, unless what it returns may go to another process (the file
@@ -40,7 +39,7 @@ imports `torch.distributed.rpc`, `multiprocessing`, `pickle` and the like, or ha
 
 Elsewhere the edit is only shown, where a tensor on the device serves as well: it is kept or handed on, and who uses the
 value further on has to take it there, or all that is done with it are computations, which the device makes as well. So
-is the one copy before a loop that may change the tensor.
+is one copy before a loop that takes the elements of a tensor, whose memory they share.
 """
 
 from __future__ import annotations

@@ -33,11 +33,12 @@ Fix safety
 ----------
 The move is put before the loop under a new name. Safe where it is proven to be a tensor's, where nothing that the loop
 does can write to the tensor, where its copy is only read, and where the device is there even if the loop turns not
-once; unsafe where that is not proven, as for attributes, for arguments in a loop that calls functions, and for copies
-that are handed on. A copy that the function is seen to write to or to keep is cloned in each turn, on the device.
+once; only shown where that is not proven, as for attributes, for arguments in a loop that calls functions, and for
+copies that are handed on. A copy that the function is seen to write to or to keep is cloned in each turn, on the
+device.
 
-Unsafe: an attribute that the constructor alone sets becomes a buffer, which the module's `.to` moves. It converts its
-type with it (`half()`), and the buffer is found by `buffers()`; it is not saved.
+Only shown too: an attribute that the constructor alone sets becomes a buffer, which the module's `.to` moves. It
+converts its type with it (`half()`), and the buffer is found by `buffers()`; it is not saved.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ Fix safety
 Safe for what is a number for certain: `torch.full` makes the same values, of the same dtype, on the device. Unsafe for
 what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, and a list has another shape), for
 fractions and what is below zero where the dtype is not written out (`dtype=x.dtype`: types without a sign take them in
-`torch.full` alone), for `[n] * m`, and for an upload that is put before the loop because the loop leaves its values
-alone: who writes to the tensor then writes to the same one in every turn. An upload from pinned memory that does not
-wait is only shown: pinned memory has a price, and there is none without an accelerator.
+`torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
+writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
+memory has a price, and there is none without an accelerator.
 """
 
 from __future__ import annotations

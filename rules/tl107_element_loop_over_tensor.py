@@ -32,10 +32,10 @@ runs rarely. None of these is reported.
 
 Fix safety
 ----------
-Unsafe: the whole is copied before the loop, `x_on_host = x.cpu()`, and its elements are read from there. The loop must
-not change the tensor under another name, and what it computes with an element it computes on the host. Only shown where
-other values of the device meet the elements, where other reads would stay, or where what the loop calls may change the
-tensor. Whether the loop is better vectorised is for a person to say.
+Only shown: the whole is copied before the loop, `x_on_host = x.cpu()`, and its elements are read from there. The loop
+must not change the tensor under another name, what it computes with an element it computes on the host, and where other
+values of the device meet the elements, or other reads stay, it waits as before. Whether the loop is better vectorised
+is for a person to say.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ RULE = Rule(
     summary="a Python loop over the elements of a device tensor that reads each",
     category="repeated",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -219,20 +219,6 @@ class Pool(torch.nn.Module):
         steps = torch.arange(rows.size(1), device=rows.device)
         return (rows * (steps < lengths[:, None])).sum()
 """,
-            fixed="""\
-import torch
-
-
-class Pool(torch.nn.Module):
-    def forward(self, rows: torch.Tensor, lengths: torch.Tensor):
-        total = rows.new_zeros(())
-        lengths_on_host = lengths.cpu()
-        for i in range(len(lengths)):
-            n = lengths_on_host[i].item()
-            total = total + rows[i, :n].sum()
-        return total
-""",
-            unsafe=True,
         ),
         Example(
             bad="""\
@@ -253,16 +239,6 @@ class Names(torch.nn.Module):
         best = scores.argmax(1)
         return [names[label] for label in best.tolist()]
 """,
-            fixed="""\
-import torch
-
-
-class Names(torch.nn.Module):
-    def forward(self, scores: torch.Tensor, names: list[str]):
-        best = scores.argmax(1)
-        return [names[int(label)] for label in best.cpu()]
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

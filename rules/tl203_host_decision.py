@@ -24,8 +24,8 @@ Behind an interval, for a decision once an epoch (early stopping), on an error p
 
 Fix safety
 ----------
-Unsafe: an element that decides comes from one copy of the whole, made before the loop, which must not change it. Only
-shown: a tensor is not shortened to the longest of its lengths. Other branches have no automatic fix: a branch-free form
+Only shown: an element that decides comes from one copy of the whole, made before the loop, which must not change it; a
+tensor is not shortened to the longest of its lengths. Other branches have no automatic fix: a branch-free form
 is another program, and to ask less often whether a loop is to be left is to turn more often.
 """
 

@@ -30,21 +30,19 @@ for None. As possible alone: `a is b or torch.equal(a, b)`, which mostly does no
 
 Fix safety
 ----------
-Unsafe: `if mask.any(): x[mask] = v` loses its branch: the assignment
-then always happens, to nothing where the mask is empty, and what it computes is computed every time. `all(t)` becomes
-`torch.all(t)`, which waits once and not for every element. A random number that the
-host alone asks for is drawn on the host: another generator draws another number. Elements that a loop asks for come
-from one copy before it.
+Unsafe: `if mask.any(): x[mask] = v` loses its branch: the assignment then always happens, to nothing where the mask is
+empty, and what it computes is computed every time. `all(t)` becomes `torch.all(t)`, which waits once and not for every
+element. A random number that the host alone asks for is drawn on the host: another generator draws another number.
 
-Only shown: `torch.where` in place of a branch (both sides are computed, errors and random numbers included);
-`torch._assert_async` for an assertion, and for an `if` that does nothing but raise: its error comes later, as one of
-the device and not as the exception that callers may know, loses a message that is computed, and leaves the device
-unusable (nothing is offered within a `try`, in the function or around a call of it); what torch checks by itself left
-unchecked (`validate_args=False`, `torch.linalg.inv_ex`), which is how people learn of a NaN; a branch or way out for an
-empty mask left out, where the rest must do nothing for it; a loss set to zero in place of a step left out (its
-gradients are zero then, the optimizer steps all the same, and what was printed is not); a tensor not shortened to the
-longest of its lengths; and `a is b` for `a is b or torch.equal(a, b)`. That a loop is left by what the device computes
-has no fix: to ask less often is to turn more often.
+Only shown: one copy, before a loop, of the elements that it asks for; `torch.where` in place of a branch (both sides
+are computed, errors and random numbers included); `torch._assert_async` for an assertion, and for an `if` that does
+nothing but raise: its error comes later, as one of the device and not as the exception that callers may know, loses a
+message that is computed, and leaves the device unusable (nothing is offered within a `try`, in the function or around a
+call of it); what torch checks by itself left unchecked (`validate_args=False`, `torch.linalg.inv_ex`), which is how
+people learn of a NaN; a branch or way out for an empty mask left out, where the rest must do nothing for it; a loss set
+to zero in place of a step left out (its gradients are zero then, the optimizer steps all the same, and what was printed
+is not); a tensor not shortened to the longest of its lengths; and `a is b` for `a is b or torch.equal(a, b)`. That a
+loop is left by what the device computes has no fix: to ask less often is to turn more often.
 """
 
 from __future__ import annotations

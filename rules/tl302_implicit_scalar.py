@@ -30,13 +30,13 @@ Fix safety
 ----------
 Unsafe. The largest of several tensors is found on the device (`torch.stack([...]).max()` for `max(...)`): NaN is then
 the largest, and no elements or tensors of several shapes or places are another error. `max(t, 0)` becomes
-`torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if that is larger. The elements of a tensor that
-a loop reads and does not change come from one copy, made before the loop. `total += float(t)` and
+`torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if that is larger. `total += float(t)` and
 `values.append(float(t))` stay on the device as for `.item()` (TL101).
 
-Elsewhere the edit is only shown: `t.detach()` for `float(t)`, where a tensor serves as well as the number; and for the
-longest of several lengths either the size that they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes
-`x`), where the padding does no harm because the lengths, or a mask, say what counts.
+Elsewhere the edit is only shown: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
+for `float(t)`, where a tensor serves as well as the number; and for the longest of several lengths either the size that
+they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes `x`), where the padding does no harm because the
+lengths, or a mask, say what counts.
 """
 
 from __future__ import annotations

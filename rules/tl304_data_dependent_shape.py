@@ -24,15 +24,15 @@ Where the result is much smaller than its source and everything after it gains; 
 
 Fix safety
 ----------
-Unsafe: `x[mask].mean()` becomes a masked sum over a count, which adds in another order; `x[mask] = t` becomes
+Only shown: `x[mask].mean()` becomes a masked sum over a count, which adds in another order; `x[mask] = t` becomes
 `masked_fill_`; `output_size=` is the sum of the list that the repeats were uploaded from, and an error where it is not;
 `.nonzero().item()` becomes `.int().argmax().item()`, which finds the first place where there are several, and 0 where
 there is none. What the host asks of the elements of a tensor comes from one copy, made before the loop.
 
-Only shown: `torch.where` in place of `x[mask] += t`, which binds another tensor, and of `x[mask] = y[mask]`; masks of
-which nothing says that they have the shape of what they select from; the mean of a selection that is taken where it is
-not empty (it is NaN then); `masked_scatter_` for rows; and all rows in place of `torch.unique` of them, where its
-inverse puts the results back.
+So are `torch.where` in place of `x[mask] += t`, which binds another tensor, and of `x[mask] = y[mask]`; masks of which
+nothing says that they have the shape of what they select from; the mean of a selection that is taken where it is not
+empty (it is NaN then); `masked_scatter_` for rows; and all rows in place of `torch.unique` of them, where its inverse
+puts the results back.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ RULE = Rule(
     summary="`nonzero`, `x[mask]`, `unique`, `repeat_interleave` without `output_size`, on device data",
     category="hidden-sync",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -108,16 +108,6 @@ class Masked(torch.nn.Module):
         mask = losses > 0
         return (losses * mask).sum() / mask.sum().clamp(min=1)
 """,
-            fixed="""\
-import torch
-
-
-class Masked(torch.nn.Module):
-    def forward(self, losses: torch.Tensor, lengths: torch.Tensor):
-        mask = losses > 0
-        return torch.where(mask, losses, 0).sum() / mask.sum()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

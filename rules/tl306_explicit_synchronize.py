@@ -33,9 +33,10 @@ Fix safety
 Unsafe: the statement goes, or what it waited for is waited for on the device: `event.wait()` for `event.synchronize()`,
 `torch.cuda.current_stream().wait_stream(stream)` for `stream.synchronize()`. Both keep the order of device work. What
 failed on the device is reported by a later line. Only shown under a condition or beside a comment, where no loop is
-seen, and where it is not known that it is a stream or an event of torch. No fix has what the host may need: a wait in a
-function that reads a clock, the time between events, the memory in use, or that begins copies which nobody waits for;
-`empty_cache`, which gives memory back that others may need; collectives that wait.
+seen, where the function waits elsewhere too, and where it is not known that it is a stream or an event of torch. No fix
+has what the host may need: a wait in a function that reads a clock, the time between events, the memory in use, or that
+begins copies which nobody waits for; `empty_cache`, which gives memory back that others may need; collectives that
+wait.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     waited = receiver(function, reg) if not name and method(function, reg) == "synchronize" else None
     if name.endswith(".empty_cache") or needed_by_host(function, reg):
         return None
-    least = Safety.UNSAFE if _in_vain(function, reg) else Safety.DISPLAY
+    least = Safety.UNSAFE if _in_vain(function, reg) and _alone(function, transfer) else Safety.DISPLAY
     if name.startswith(("torch.", "accelerate.", "deepspeed.")) and name.endswith(".synchronize"):
         edit = remove(function, reg)
         return Fix("remove it", least, (edit,)) if edit is not None and edit.text != "pass" else None
@@ -155,6 +156,12 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None  # what it is called on is taken from a queue, and has to be
     edit = remove(function, reg)
     return Fix("remove it", Safety.DISPLAY, (edit,)) if edit is not None else None
+
+
+def _alone(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the only wait that the function, or what it calls, asks for: of several one alone gains nothing."""
+    waits = (other for other in function.transfers if other.kind == SYNCHRONIZE)
+    return all(other.register == transfer.register for other in waits)
 
 
 def _in_vain(function: FunctionFacts, reg: Reg) -> bool:

@@ -70,8 +70,8 @@ def written(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    """The upload before the outermost loop that leaves it alone; only where somebody has looked: who writes to the
-    tensor in the loop would write to the same one in every turn."""
+    """The upload before the outermost loop that leaves it alone; only shown: who writes to the tensor in the loop would
+    write to the same one in every turn."""
     outermost: int | None = None
     for region in function.loops(transfer.register):
         loop = function.function.regions[region]
@@ -81,7 +81,7 @@ def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if outermost is None or switched(function, transfer.register, outermost, any_test=True):
         return None
     fix = hoist(function, transfer.register, outermost)
-    return fix and Fix("build it once, before the loop", min(fix.safety, Safety.UNSAFE), fix.edits)
+    return fix and Fix("build it once, before the loop", Safety.DISPLAY, fix.edits)
 
 
 def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:

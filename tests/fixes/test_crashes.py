@@ -60,7 +60,7 @@ def run(
 
 
 def states(tree: Path) -> list[str]:
-    """"old" or "new" for each file; fails where one is neither."""
+    """ "old" or "new" for each file; fails where one is neither."""
     found = []
     for name in NAMES:
         head, _, text = (tree / name).read_text().partition("\n")

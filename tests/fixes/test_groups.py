@@ -297,14 +297,12 @@ def train(model, loader, device):
     assert fixed(text, unsafe=True) == text
 
 
-def test_edits_that_touch_one_another_wait_for_the_next_round():
+def test_uploads_that_could_be_made_before_the_loop_are_one_finding():
     lines = [f"        {name} = torch.tensor([1.5, {number}.25], device=device)\n" for number, name in enumerate("abc")]
     text = "import torch\n\n\ndef train(model, loader, device):\n    model.to(device)\n    for x in loader:\n"
     text += "".join(lines) + "        model(x.to(device), a, b, c).backward()\n"
     assert shown(text) == [("TL104", [7, 8, 9])]
-    before, _, inside = fixed(text, unsafe=True).partition("    for x in loader:\n")
-    assert [before.count(f"[1.5, {number}.25]") for number in range(3)] == [1, 1, 1]
-    assert "torch.tensor(" not in inside
+    assert fixed(text, unsafe=True) == text, "what is only shown was applied"
 
 
 def test_every_rule_that_groups_names_the_sites_it_speaks_for():

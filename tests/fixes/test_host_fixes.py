@@ -55,7 +55,7 @@ CASES = [
     ),
     (
         "TL101",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = [words.get(e.item()) for e in x]\n",
         "y = [words.get(e.item()) for e in x.cpu()]\n",
@@ -63,7 +63,7 @@ CASES = [
     ),
     (
         "TL101",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         XL,
         "y = [x[i, : lengths[i].item()] for i in range(n)]\n",
         "lengths_on_host = lengths.cpu()\ny = [x[i, : lengths_on_host[i].item()] for i in range(n)]\n",
@@ -72,7 +72,7 @@ CASES = [
     ("TL102", Safety.DISPLAY, X, "y = x.cpu()\nz = y.max(1)[0]\n", "y = x\nz = y.max(1)[0]\n", "torch.ones(3, 2)"),
     (
         "TL102",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = []\nfor i in range(x.size(0)):\n    n = words(i)\n    y.append(x[i].cpu())\n",
         "y = []\nx_on_host = x.cpu()\nfor i in range(x.size(0)):\n    n = words(i)\n    y.append(x_on_host[i])\n",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from showing import RULES, fix
 
+from proving import check_bytes
 from transferlint.fixes import apply_edits
 from transferlint.layout import laid_out
 from transferlint.line_length import line_length
@@ -233,7 +234,7 @@ def test_what_a_condition_may_leave_out_is_not_made_before_the_loop() -> None:
         "import torch\n\n\ndef f(model, loader, crop, device):\n    for x in loader:\n"
         "        if crop is not None:\n            x = x + crop.color.to(device)\n        model(x)\n"
     )
-    assert fix(text, RULES["TL103"], unsafe=True).text == text
+    assert [one.fix for one in check_bytes("example.py", text.encode(), [RULES["TL103"]])] == [None]
 
 
 def test_what_is_parsed_again_is_what_stands_around_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:

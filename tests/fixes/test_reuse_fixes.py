@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from proving import all_rules, check_bytes, execute, fix, same
+from transferlint.fixes import apply_edits
 from transferlint.model import Safety
 
 RULES = {rule.code: rule for rule in all_rules()}
@@ -26,6 +27,14 @@ bytes_ = torch.from_numpy(np.arange(6).astype(np.uint8))
 def findings(code: str, text: str) -> list[Safety | None]:
     found = check_bytes("example.py", text.encode(), [RULES[code]])
     return [f.fix.safety if f.fix is not None else None for f in found]
+
+
+def shown(code: str, text: str) -> str:
+    """The text with the edits of the only finding, which are not applied."""
+    (found,) = check_bytes("example.py", text.encode(), [RULES[code]])
+    assert found.fix is not None
+    assert found.fix.safety is Safety.DISPLAY
+    return apply_edits(text, found.fix.edits)
 
 
 def safely_fixed(code: str, text: str) -> str:
@@ -237,28 +246,28 @@ def test_moves_that_do_something_stay(old: str) -> None:
 
 def test_reads_of_one_statement_become_one() -> None:
     text = loop("kept = (x.min().item(), float(x.max()), int(x.sum()))\n")
-    made = fix(text, RULES["TL106"], unsafe=True)
-    assert "    min_value, max_value, sum_value = torch.stack([x.min(), x.max(), x.sum()]).tolist()\n" in made.text
-    assert "    kept = (min_value, float(max_value), int(sum_value))\n" in made.text
+    made = shown("TL106", text)
+    assert "    min_value, max_value, sum_value = torch.stack([x.min(), x.max(), x.sum()]).tolist()\n" in made
+    assert "    kept = (min_value, float(max_value), int(sum_value))\n" in made
     if HAS_TORCH:
-        assert execute(made.text).values["kept"] == execute(text).values["kept"]
+        assert execute(made).values["kept"] == execute(text).values["kept"]
 
 
 def test_reads_of_statements_in_a_row_become_one() -> None:
     text = loop("a = x.min().item()\nb = x.max().item()\nc = x.sum().item()\n")
-    made = fix(text, RULES["TL106"], unsafe=True)
-    assert "    a = min_value\n    b = max_value\n    c = sum_value\n" in made.text
+    made = shown("TL106", text)
+    assert "    a = min_value\n    b = max_value\n    c = sum_value\n" in made
     if HAS_TORCH:
-        before, after = execute(text).values, execute(made.text).values
+        before, after = execute(text).values, execute(made).values
         assert all(before[name] == after[name] for name in "abc")
 
 
 def test_elements_of_one_tensor_are_read_with_it() -> None:
     text = loop("row = x[1]\na = int(row[0].item())\nb = bool(row[2].item())  # kept\nc = float(row[1])\n")
-    made = fix(text, RULES["TL106"], unsafe=True)
-    assert "    values = row.tolist()\n    a = int(values[0])\n    b = bool(values[2])  # kept\n" in made.text
+    made = shown("TL106", text)
+    assert "    values = row.tolist()\n    a = int(values[0])\n    b = bool(values[2])  # kept\n" in made
     if HAS_TORCH:
-        before, after = execute(text).values, execute(made.text).values
+        before, after = execute(text).values, execute(made).values
         assert all(before[name] == after[name] for name in "abc")
 
 

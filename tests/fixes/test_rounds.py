@@ -289,7 +289,5 @@ def test_fixes_that_would_bind_one_name_to_different_things_wait_for_each_other(
         ]
 
     made = fix("for i in r:\n    for j in r:\n        get(b)\n    get(a)\n", check)
-    assert made.text == (
-        "for i in r:\n    for j in r:\n        kept = b\n        kept\n    kept_2 = a\n    kept_2\n"
-    )
+    assert made.text == ("for i in r:\n    for j in r:\n        kept = b\n        kept\n    kept_2 = a\n    kept_2\n")
     assert len(made.fixed) == 2

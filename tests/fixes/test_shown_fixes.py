@@ -92,21 +92,21 @@ CASES = [
     ),
     (
         "TL304",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "m = x > 1\ny = x[m].sum()\n",
         "m = x > 1\ny = torch.where(m, x, 0).sum()\n",
         "torch.arange(5.)",
     ),
     (
         "TL304",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = 1 + x.masked_select(x > 1).mean()\n",
         "y = 1 + torch.where(x > 1, x, 0).sum() / (x > 1).sum()\n",
         "torch.arange(5.)",
     ),
     (
         "TL304",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = x.clone()\ny[y > 1] = x.sum()\n",
         "y = x.clone()\ny.masked_fill_(y > 1, x.sum())\n",
         "torch.arange(5.)",
@@ -120,18 +120,34 @@ CASES = [
     ),
     (
         "TL107",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = 0\nfor v in x:\n    if v > 1:\n        y += 1\n",
         "y = 0\nfor v in x.cpu():\n    if v > 1:\n        y += 1\n",
         "",
     ),
     (
         "TL107",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = []\nfor i in range(n):\n    if x[i] > 1:\n        y.append(x[i].item())\n",
         "y = []\nx_on_host = x.cpu()\nfor i in range(n):\n    if x_on_host[i] > 1:\n"
         "        y.append(x_on_host[i].item())\n",
         "torch.arange(5.)",
+    ),
+    # elements of one tensor, all at once
+    (
+        "TL106",
+        Safety.DISPLAY,
+        "flags = torch.stack([x.sum(), x.mean(), x.max()])\n"
+        "a, b, c = flags[0].item(), flags[1].item(), flags[2].item()\n",
+        "flags = torch.stack([x.sum(), x.mean(), x.max()])\na, b, c = flags.tolist()\n",
+        ONES,
+    ),
+    (
+        "TL106",
+        Safety.DISPLAY,
+        "a, b, c = x[0].item(), x[1].item(), x[2].item()\n",
+        "a, b, c = x[:3].tolist()\n",
+        ONES,
     ),
     (
         "TL104",
@@ -205,7 +221,7 @@ CASES = [
     ),
     (
         "TL401",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = torch.tensor(2.5).to(x)\n",
         "y = torch.tensor(2.5, device=x.device, dtype=x.dtype)\n",
         "torch.ones(3)",

@@ -115,7 +115,7 @@ CASES = [
     ),
     (
         "TL304",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = []\nfor k in range(x.shape[0]):\n    y.append(x[k].nonzero().tolist())\n",
         "y = []\nx_on_host = x.cpu()\nfor k in range(x.shape[0]):\n    y.append(x_on_host[k].nonzero().tolist())\n",

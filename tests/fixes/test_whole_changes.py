@@ -75,22 +75,6 @@ CASES = [
         "y = x + torch.ones(n, dtype=self.kind.dtype, device=x.device)\n",
         "",
     ),
-    # elements of one tensor, all at once
-    (
-        "TL106",
-        X,
-        "flags = torch.stack([x.sum(), x.mean(), x.max()])\n"
-        "a, b, c = flags[0].item(), flags[1].item(), flags[2].item()\n",
-        "flags = torch.stack([x.sum(), x.mean(), x.max()])\na, b, c = flags.tolist()\n",
-        "x",
-    ),
-    (
-        "TL106",
-        X,
-        "a, b, c = x[0].item(), x[1].item(), x[2].item()\n",
-        "a, b, c = x[:3].tolist()\n",
-        "x",
-    ),
 ]
 
 
@@ -113,48 +97,10 @@ SHOWN = {
         "x: torch.Tensor, found",
         "v = x * 2\ny = v[torch.arange(n) * 2 // 2, found.places()]\n",
     ),
-    "rows of a tensor that a loop goes over": (
-        "TL107",
-        X,
-        "best = x.argmax(-1)\nout = [[words[int(e)] for e in row] for row in best]\n",
-    ),
-    "elements of such a row": (
-        "TL107",
-        X,
-        "best = x.argmax(-1)\nout = []\n"
-        "for row in best:\n    for i in range(n):\n        out.append(words[row[i].item()])\n",
-    ),
     "a bound that may be of the device as well": (
         "TL302",
         "x: torch.Tensor, other",
         "ends = x.sum(0)\nfor i in range(n):\n    x[: ends[i]] = x[: other[i]]\n",
-    ),
-    "a read of something unknown as well": (
-        "TL107",
-        "x: torch.Tensor, other",
-        "ends = x.sum(0)\nout = []\nfor i in range(n):\n    out.append((ends[i].item(), other[i].item()))\n",
-    ),
-    "another tensor that has to be where this one is": (
-        "TL107",
-        "x: torch.Tensor, other: torch.Tensor",
-        "rows = x * 2\nfor i in range(n):\n    if not torch.equal(rows[i], other[i]):\n        print('no')\n",
-    ),
-    "what is moved to the device where that needs it": (
-        "TL107",
-        "x: torch.Tensor, u: torch.Tensor",
-        "mask = u > 2\ny = words(mask.to(x.device))\nlengths = mask.sum(1)\n"
-        "out = [a[:b] for a, b in zip(y, lengths)]\n",
-    ),
-    "tensors that may be none": (
-        "TL106",
-        X,
-        "losses = []\nfor i in range(n):\n    losses.append(x.mean() * i)\nout = [loss.item() for loss in losses]\n",
-    ),
-    "many values without names": (
-        "TL106",
-        X,
-        "a, b, c, d, e = (x - 1), (x - 2), (x - 3), (x - 4), (x - 5)\n"
-        "out = {'a': a.item(), 'b': b.item(), 'c': c.item(), 'd': d.item(), 'e': e.item()}\n",
     ),
     "a number that may be whole": (
         "TL101",
@@ -173,17 +119,6 @@ SHOWN = {
         "total, rows = 0.0, []\nfor i in range(n):\n"
         "    total += x[i].mean().item()\n    rows.append(x[i].cpu().numpy())\nout = total\n",
     ),
-    "rows by the index of a loop around": (
-        "TL107",
-        X,
-        "best = x.argmax(-1)\nout = []\nfor row in range(n):\n    out.append([words[int(e)] for e in best[row]])\n",
-    ),
-    "a mask of which the truth is asked": (
-        "TL304",
-        X,
-        "mask = x > 0\nif not mask.any():\n    return 0\nout = x[mask].mean()\n",
-    ),
-    "the place of the only one": ("TL304", X, "out = (x == 1).nonzero().item()\n"),
     "a type that may be none": (
         "TL104",
         "x: torch.Tensor, dtype=None",
