@@ -194,7 +194,7 @@ HEAD = "import torch\n\n\ndef f(x: torch.Tensor, n: int, words):\n"
          "                device=x.device)"),
         ("TL401", "y = torch.zeros(\n    n, n\n).to(x.device)", "y = torch.zeros(\n    n, n, device=x.device\n)"),
         ("TL401", "y = torch.zeros(n, n,).to(x.device)", "y = torch.zeros(n, n, device=x.device,)"),
-        ("TL401", "y = torch.tensor(2.5).to(x)", "y = torch.tensor(2.5, device=x.device, dtype=x.dtype)"),
+        ("TL401", "y = torch.tensor([2.5]).to(x)", "y = torch.tensor([2.5], device=x.device, dtype=x.dtype)"),
         (
             "TL401",
             "y = torch.Tensor([n]).to(x.device, torch.long)",
