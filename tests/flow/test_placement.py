@@ -13,6 +13,7 @@ from transferlint.flow.values import (
     GIVEN,
     HOST,
     HOST_VALUE,
+    PINNED,
     TENSOR,
     UNKNOWN,
 )
@@ -313,3 +314,22 @@ def test_tests_of_its_type_say_what_an_attribute_is(look: LookUp, body: str, ten
     )
     found = look(text)
     assert found.value("self.ratio", -1).is_a(TENSOR) is tensor
+
+
+@pytest.mark.parametrize(
+    ("expression", "pinned"),
+    [
+        ("x", True),
+        ("x.view(2, 2)", True),
+        ("x.t()", True),
+        ("x.detach()", True),
+        ("x * 2", False),
+        ("x.abs()", False),
+        ("x.float()", False),
+        ("x.long()", False),
+        ("x.to(torch.bfloat16)", False),
+    ],
+)
+def test_what_is_computed_from_pinned_memory_is_pageable(look: LookUp, expression: str, pinned: bool) -> None:
+    value = look(f"import torch\nx = torch.rand(2, 2).pin_memory()\ny = {expression}\ny\n").value("y")
+    assert bool(value.flags & PINNED) is pinned

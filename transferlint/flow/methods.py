@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transferlint.flow import checks, devices, effects, indexing
 from transferlint.flow.frame import Frame
+from transferlint.flow.sharing import VIEWS
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
 from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SHAPE, SYNCHRONIZE
 from transferlint.flow.values import (
@@ -53,6 +54,7 @@ _LEGACY = frozenset(
 )
 _INTEGERS = frozenset({"long", "int", "short", "byte", "char"})
 _FLOATS = frozenset({"float", "half", "double", "bfloat16"})
+_SAME_MEMORY = VIEWS - _INTEGERS - {"bool", "type", "type_as"}
 _COUNTS = frozenset({"cumsum", "sum", "cumprod", "prod", "count_nonzero"})  # of booleans: whole numbers
 _DICT_VIEWS = frozenset({"items", "values", "keys", "copy", "get", "pop", "setdefault", "popitem", "popleft"})
 _MODULE_ITERATORS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
@@ -146,7 +148,7 @@ def _download(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, api
 def _typed(base: Value) -> Value:
     if base.kinds & (MODULE | OBJECT):
         return base
-    return base.but(flags=base.flags & ~(BOOLEAN | INTEGER), kinds=base.kinds)
+    return base.but(flags=base.flags & ~(BOOLEAN | INTEGER | PINNED), kinds=base.kinds)
 
 
 def _target(frame: Frame, made: Call) -> tuple[int, bool]:
@@ -219,7 +221,8 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     operands = [tensor] + [v for v in others if v.kinds & (TENSOR | CONTAINER)]
     places, why, reads, uploads, may = combine(operands)
     fresh = FRESH if all(v.flags & FRESH for v in operands) else 0
-    must = fresh | (tensor.flags & (INTEGER | BOOLEAN | PINNED) if effect is Effect.KEEP and name not in _FLOATS else 0)
+    kept = INTEGER | BOOLEAN | (PINNED if name in _SAME_MEMORY else 0)  # what is computed is pageable
+    must = fresh | (tensor.flags & kept if effect is Effect.KEEP and name not in _FLOATS else 0)
     if effect is Effect.KEEP_BOOLEAN:
         must |= BOOLEAN
     if name in _COUNTS and must & BOOLEAN:
