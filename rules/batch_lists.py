@@ -69,5 +69,7 @@ def _filled(function: FunctionFacts, reg: Reg) -> bool:
     made = function.code[reg]
     if isinstance(made, p.Unpack):
         several = function.code[made.value]
-        return isinstance(several, p.Sequence) and _filled(function, several.items[made.index])
+        if not isinstance(several, p.Sequence) or any(several.stars) or made.star >= 0:
+            return False
+        return made.index < len(several.items) and _filled(function, several.items[made.index])
     return isinstance(made, p.Sequence) and made.kind == "list" and not made.items
