@@ -99,7 +99,7 @@ RULE = Rule(
     summary="a host branch, taken from a device value, steers device work",
     category="round-trip",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -154,20 +154,6 @@ class Decoder(torch.nn.Module):
         best = scores.argmax(dim=1)
         return states + (best != 0).to(states.dtype)[:, None]
 """,
-            fixed="""\
-import torch
-
-
-class Decoder(torch.nn.Module):
-    def forward(self, scores: torch.Tensor, states: torch.Tensor):
-        best = scores.argmax(dim=1)
-        best_on_host = best.cpu()
-        for i in range(best.size(0)):
-            if best_on_host[i].item() != 0:
-                states[i] += 1
-        return states
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -114,19 +114,6 @@ class Cut(torch.nn.Module):
         steps = torch.arange(x.size(1), device=x.device)
         return x.masked_fill(steps >= lengths[:, None], 0)
 """,
-            fixed="""\
-import torch
-
-
-class Cut(torch.nn.Module):
-    def forward(self, x: torch.Tensor, lengths: torch.Tensor):
-        lengths_on_host = lengths.cpu()
-        for i in range(x.size(0)):
-            n = int(lengths_on_host[i])
-            x[i, n:] = 0
-        return x
-""",
-            unsafe=True,
         ),
         Example(
             bad="""\
