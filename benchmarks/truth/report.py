@@ -79,7 +79,8 @@ def _digest(name: str) -> str:
     here = Path(__file__).parent
     compares = ("analysed", "compare", "measured", "structure", "tables")
     code = [*(here / f"{one}.py" for one in compares), *(here / "rules").glob("*.py")]
-    code += (here.parents[1] / "transferlint").rglob("*")
+    for folder in ("transferlint", "rules"):
+        code += (here.parents[1] / folder).rglob("*")
     digest = hashlib.sha256(tables.path_of(name).read_bytes())
     for path in sorted(one for one in code if one.is_file() and one.suffix != ".pyc"):
         digest.update(path.read_bytes())
