@@ -45,11 +45,11 @@ def added(function: FunctionFacts, reg: Reg, *arguments: str) -> Edit | None:
 def _argument_starts(function: FunctionFacts, made: p.Call) -> list[int]:
     """The offsets at which the arguments begin, in order; a keyword begins at its name."""
     text = function.file.text
-    starts = [function.file.spans.outer(function.function.nodes[r])[0] for r in made.args if function.has_text(r)]
+    starts = [function.outer_span(r)[0] for r in made.args if function.has_text(r)]
     for key, reg in made.keywords:
         if not function.has_text(reg):
             continue
-        value = function.file.spans.outer(function.function.nodes[reg])[0]
+        value = function.outer_span(reg)[0]
         head = re.search(rf"(?:{re.escape(key)}\s*=|\*\*)\s*$" if key else r"\*\*\s*$", text[:value][-200:])
         starts.append(value - len(head[0]) if head is not None else value)
     return sorted(starts)

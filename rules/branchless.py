@@ -14,7 +14,6 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called
-from .creating import outer
 from .importing import torch_name
 from .padding import shortened
 from .statement_text import filled_in, if_statement, line_end, offset, parsed
@@ -98,7 +97,7 @@ def _asked_once(function: FunctionFacts, read: Reg) -> Fix | None:
 def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
     """`assert t, "words"` to `torch._assert_async(t, "words")`."""
     text = function.file.text
-    first = function.file.spans.outer(function.function.nodes[value])[0]
+    first = function.outer_span(value)[0]
     start = function.file.spans.line_start(first)
     start += len(text[start:first]) - len(text[start:first].lstrip())
     if not re.match(r"assert\b", text[start:]):
@@ -228,7 +227,7 @@ def _either(function: FunctionFacts, value: Reg) -> Fix | None:
         return None
     if function.file.spans.commented(start, end):
         return None
-    one, other = outer(function, made.body), outer(function, made.orelse)
+    one, other = function.outer_text(made.body), function.outer_text(made.orelse)
     edit = Edit(start, end, f"{torch}.where({form}, {one}, {other})")
     return Fix("choose on the device", Safety.DISPLAY, (*edits, edit))
 

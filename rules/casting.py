@@ -13,7 +13,7 @@ from transferlint.syntax.program import Reg
 
 from .bindings import api
 from .chains import called, method, user
-from .creating import added_device, integer, outer
+from .creating import added_device, integer
 from .rewriting import after
 from .widths import CASTS, FRACTIONS
 
@@ -63,12 +63,12 @@ def _dtype(function: FunctionFacts, reg: Reg, call: p.Call, made: Reg) -> str:
         return f"{head.removesuffix('.cuda')}.{NAMES.get(name, name)}" if head else ""
     if name not in ("to", "type") or len(given) != 1 or {key for key, _ in call.keywords} - {"dtype"}:
         return ""
-    return outer(function, given[0]) if _is_dtype(function, given[0]) else ""
+    return function.outer_text(given[0]) if _is_dtype(function, given[0]) else ""
 
 
 def _of_move(function: FunctionFacts, call: p.Call) -> str:
     given = [*call.args, *(r for _, r in call.keywords)]
-    return next((outer(function, r) for r in given if _is_dtype(function, r)), "")
+    return next((function.outer_text(r) for r in given if _is_dtype(function, r)), "")
 
 
 def _is_dtype(function: FunctionFacts, reg: Reg) -> bool:

@@ -149,8 +149,6 @@ def binds(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     return any(isinstance(i, p.Store | p.StoreOuter | p.Yield | p.Await) for i in function.code[made:moved])
 
 
-
-
 def _whole(function: FunctionFacts, create: p.Call) -> bool:
     """True for an `arange` of integers, or from 0 by 1; fractions may be rounded otherwise on the device."""
     if any(create.stars):
@@ -213,7 +211,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         index = function.code[rest[0]]  # None would be the default device, not cuda
         known = isinstance(index, p.Const) and type(index.value) in (int, str)
         known = known or function.values[rest[0]].kinds == DEVICE_NAME
-        return f"device={outer(function, rest[0])}" if known else None
+        return f"device={function.outer_text(rest[0])}" if known else None
     dtype = given.pop("dtype", None)
     device = given.pop("device", None)
     if device is None and rest:
@@ -224,12 +222,12 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
         return None
     if device is None or not names_place(function, device):
         return None
-    text = f"device={outer(function, device)}"
+    text = f"device={function.outer_text(device)}"
     if dtype is None:
         return text
     if last not in _CONSTANT or any(k == "dtype" for k, _ in create.keywords):
         return None
-    return f"{text}, dtype={outer(function, dtype)}"
+    return f"{text}, dtype={function.outer_text(dtype)}"
 
 
 def names_place(function: FunctionFacts, reg: Reg) -> bool:
@@ -252,9 +250,3 @@ def quiet(function: FunctionFacts, reg: Reg | None) -> bool:
         return True
     made = function.code[reg]
     return isinstance(made, p.Const) and isinstance(made.value, bool)
-
-
-def outer(function: FunctionFacts, reg: Reg) -> str:
-    """The text of an argument with its parentheses."""
-    start, end = function.file.spans.outer(function.function.nodes[reg])
-    return function.file.text[start:end]

@@ -11,7 +11,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called
 from .importing import torch_name
-from .rewriting import operand, outer
+from .rewriting import operand
 
 _NAMES = ("builtins.max", "builtins.min")
 
@@ -45,7 +45,7 @@ def _of_all(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[s
         text = operand(function, reg)
         return (f"{text}.{name}()" if text else ""), Safety.UNSAFE
     made = function.code[reg]
-    start, end = outer(function, reg)
+    start, end = function.outer_span(reg)
     text = function.file.text[start:end]
     item = value.item
     if not torch or item is None or not item.is_a(TENSOR):
@@ -66,7 +66,7 @@ def _of_two(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[s
     tensors = [r for r in made.args if function.values[r].is_a(TENSOR) and function.values[r].places & ON_DEVICE]
     if not tensors or not torch:
         return "", Safety.DISPLAY
-    texts = [function.file.text[slice(*outer(function, r))] for r in made.args]
+    texts = [function.file.text[slice(*function.outer_span(r))] for r in made.args]
     values = [function.values[r] for r in made.args]
     if all(v.is_a(TENSOR) for v in values):
         both = all(v.flags & SCALAR and v.places & ON_DEVICE for v in values)

@@ -14,7 +14,7 @@ from transferlint.syntax.program import Reg
 from . import proven
 from .bindings import api
 from .chains import called
-from .creating import integer, outer
+from .creating import integer
 from .rewriting import newline
 from .widths import BYTES
 
@@ -52,7 +52,7 @@ def filling(function: FunctionFacts, data: Reg, torch: str, dtype: Reg | str | N
     made = function.code[value]
     number = made.value if isinstance(made, p.Const) else None
     if number not in (0, 1) or type(number) is bool:
-        return Filling("full", (shape, outer(function, value)), shape, value, safety)
+        return Filling("full", (shape, function.outer_text(value)), shape, value, safety)
     size = shape[1:-2] if shape.endswith(",)") else shape
     size = size[1:-1] if re.fullmatch(r"\([^()]*\)", size) and size != "()" else size
     arguments: tuple[str, ...] = (size,)
@@ -60,7 +60,7 @@ def filling(function: FunctionFacts, data: Reg, torch: str, dtype: Reg | str | N
         arguments = (size, f"dtype={torch}long")
     elif isinstance(dtype, Reg) and not (named := _named(function, dtype)):
         if named is None:
-            return Filling("full", (shape, outer(function, value)), shape, value, Safety.DISPLAY)
+            return Filling("full", (shape, function.outer_text(value)), shape, value, Safety.DISPLAY)
         safety = Safety.UNSAFE
     return Filling("ones" if number else "zeros", arguments, shape, value, safety)
 
@@ -68,7 +68,7 @@ def filling(function: FunctionFacts, data: Reg, torch: str, dtype: Reg | str | N
 def spread(function: FunctionFacts, data: Reg, arguments: tuple[str, ...]) -> str:
     """The text of arguments in place of `data`: each on a line of its own where that has one."""
     text = function.file.text
-    start, end = function.file.spans.outer(function.function.nodes[data])
+    start, end = function.outer_span(data)
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     apart = not text[line:start].strip() and re.match(r"\s*,[ \t]*[\r\n]", text[end:]) is not None
     return (f",{newline(function)}{text[line:start]}" if apart else ", ").join(arguments)
@@ -104,7 +104,7 @@ def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety
     if isinstance(made, p.Binary) and made.operator == "*" and not made.inplace:
         inner, value, _ = _content(function, made.left)
         if inner == "(1,)" and value is not None and _countable(function, made.right):
-            return f"({outer(function, made.right)},)", value, Safety.UNSAFE
+            return f"({function.outer_text(made.right)},)", value, Safety.UNSAFE
         return "", None, Safety.UNSAFE
     if isinstance(made, p.Sequence):
         same = made.kind == "list" and bool(made.items) and not any(made.stars)

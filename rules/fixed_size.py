@@ -14,7 +14,6 @@ from transferlint.syntax.program import Reg
 
 from .arguments import added
 from .chains import called, method, origin, receiver, user
-from .creating import outer
 from .importing import torch_name
 from .rewriting import operand
 from .statement_text import filled_in, in_place
@@ -73,7 +72,7 @@ def _masked_sum(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     start, end = function.span(taken)
     if not x or not mask or not torch or _commented(function, start, end):
         return None
-    kept = f"{torch}.where({outer(function, found[1])}, {outer(function, found[0])}, 0).sum()"
+    kept = f"{torch}.where({function.outer_text(found[1])}, {function.outer_text(found[0])}, 0).sum()"
     text = kept
     if method(function, taken) == "mean":
         text = in_place(function, start, end, f"{kept} / {mask}.sum()")
@@ -94,7 +93,7 @@ def _filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     start, end = _line(function, made)
     if start < 0 or _commented(function, start, end):
         return None
-    text = f"{whole}.masked_fill_({outer(function, made.index)}, {outer(function, made.value)})"
+    text = f"{whole}.masked_fill_({function.outer_text(made.index)}, {function.outer_text(made.value)})"
     return Fix("fill what the mask says", Safety.DISPLAY, (Edit(start, end, text),))
 
 
@@ -114,7 +113,7 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     start, end = _line(function, made)
     if start < 0 or _commented(function, start, end):
         return None
-    x, mask, line = function.text(made.object), outer(function, made.index), function.file.text[start:end]
+    x, mask, line = function.text(made.object), function.outer_text(made.index), function.file.text[start:end]
     place = re.escape(x) + r"\[\s*" + re.escape(function.text(made.index)) + r"\s*\]"
     match = re.match(place + r"\s*(\*\*|//|>>|<<|[-+*/%&|^@])?=\s*", line)
     if match is None:
@@ -170,7 +169,7 @@ def _line(function: FunctionFacts, made: p.SetItem) -> tuple[int, int]:
     source = function.code[value]
     if isinstance(source, p.Binary) and source.inplace:
         value = source.right
-    end = function.file.spans.outer(function.function.nodes[value])[1] if function.has_text(value) else -1
+    end = function.outer_span(value)[1] if function.has_text(value) else -1
     return (start, end) if end > start else (-1, -1)
 
 
@@ -221,7 +220,7 @@ def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if method(function, read) != "item" or not function.values[inner].places & ON_DEVICE:
         return None
-    start, end = function.file.spans.outer(function.function.nodes[inner])[1], function.span(reg)[1]
+    start, end = function.outer_span(inner)[1], function.span(reg)[1]
     if _commented(function, start, end):
         return None
     # The number is read as before, of two waits one is left; and where there is none, the first place is wrong.

@@ -14,7 +14,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, origin, receiver
 from .host_uses import serves_host
 from .importing import torch_name
-from .rewriting import after, cut, outer
+from .rewriting import after, cut
 from .statement_text import if_statement, statement_at
 
 _MOST = 20  # uses of a number that anybody would rewrite
@@ -42,9 +42,9 @@ def _drawn_there(function: FunctionFacts, subject: Reg) -> Fix | None:
     device = dict(made.keywords).get("device")
     if device is None or not function.has_text(device) or not _only_host(function, maker):
         return None
-    stop = outer(function, device)[1]
+    stop = function.outer_span(device)[1]
     text = function.file.text
-    found = re.search(r",\s*device\s*=\s*$", text[function.span(maker)[0] : outer(function, device)[0]])
+    found = re.search(r",\s*device\s*=\s*$", text[function.span(maker)[0] : function.outer_span(device)[0]])
     start = function.span(maker)[0] + found.start() if found is not None else -1
     if start < 0 or function.file.spans.commented(start, stop):
         return None
@@ -102,7 +102,7 @@ def _checked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     slot_name = function.function.slot_names[stored.slot]
     words = [
-        function.file.text[slice(*outer(function, transfer.subject))]
+        function.file.text[slice(*function.outer_span(transfer.subject))]
         if isinstance(function.code[r], p.Load) and function.text(r) == slot_name
         else function.text(r)
         for r in made.operands

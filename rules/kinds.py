@@ -264,8 +264,9 @@ class Inference:
                 return self.of(function, whole.items[made.index])
             if isinstance(whole, p.Next) and made.index == 0 and made.count == 2:
                 over = function.code[whole.iterable]
-                counted = isinstance(over, p.Call) and api(function, over.function) == "builtins.enumerate"
-                return frozenset({INTEGER}) if counted and len(over.args) == 1 and not over.keywords else None  # type: ignore[union-attr]
+                if not isinstance(over, p.Call) or api(function, over.function) != "builtins.enumerate":
+                    return None
+                return frozenset({INTEGER}) if len(over.args) == 1 and not over.keywords else None
             return _element(self.of(function, made.value))
         if isinstance(made, p.Next):
             over = function.code[made.iterable]

@@ -100,7 +100,7 @@ class Effects:
             return _NONE if self._tame(made.iterable) else _WORLD
         if isinstance(made, p.Call):
             if self._holds(made):
-                return self.roots(self._function.code[made.function].object)  # type: ignore[union-attr]
+                return self._receiver(made)
             kind = self._kind(made)
             if kind == "unknown":
                 return _WORLD

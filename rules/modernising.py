@@ -14,7 +14,6 @@ from .arguments import added
 from .chains import called
 from .creating import integer
 from .filling import filling, spread
-from .rewriting import outer as outer_span
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
 # default one, which a program may change).
@@ -49,7 +48,7 @@ def modernised(
     plain = last == "Tensor" and (maker == "empty" or _fractions(function, given[0]))  # of the default type
     if filled is not None:
         maker, plain = filled.maker, plain or (last == "Tensor" and maker != "full")
-        content = (Edit(*outer_span(function, given[0]), spread(function, given[0], filled.arguments)),)
+        content = (Edit(*function.outer_span(given[0]), spread(function, given[0], filled.arguments)),)
     typed = [f"dtype={dtype or prefix + LEGACY[last]}"] if dtype or not plain else []
     edit = added(function, made, *typed, f"device={device}")
     if not re.fullmatch(r"\w+\.", prefix) or not maker or edit is None:

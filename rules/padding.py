@@ -15,7 +15,7 @@ from transferlint.syntax.program import Function, Reg
 
 from .arguments import added
 from .chains import called, method, origin, receiver
-from .rewriting import cut, operand, outer
+from .rewriting import cut, operand
 from .statement_text import if_statement, offset
 
 _WHOLE = "leave the padding in: the lengths say what counts"
@@ -61,7 +61,7 @@ def _size(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     text = _scale(function, at, transfer.register)
     if not text or not function.has_text(at):
         return None
-    return Fix(_SIZE, Safety.DISPLAY, (Edit(*outer(function, at), text),))
+    return Fix(_SIZE, Safety.DISPLAY, (Edit(*function.outer_span(at), text),))
 
 
 def _longest(function: FunctionFacts, reg: Reg) -> bool:
@@ -180,8 +180,8 @@ def _sliced(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     rest = [part for part in parts if part != users[0]]
     if any(not _all(function, part) for part in rest):
         return _edited(function, Edit(*function.span(users[0]), ":"))
-    start, end = outer(function, at)
-    x = function.file.text[slice(*outer(function, whole.object))]
+    start, end = function.outer_span(at)
+    x = function.file.text[slice(*function.outer_span(whole.object))]
     stored = [function.code[r] for r in function.users(at)]
     if len(stored) == 1 and isinstance(stored[0], p.Store) and isinstance(load := function.code[whole.object], p.Load):
         begin = function.file.spans.line_start(start)
@@ -221,7 +221,7 @@ def _narrowed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         whole = shortened(function, *found)
         if whole is not None:
             return whole
-    begin, end = outer(function, inner)[1], function.span(at)[1]
+    begin, end = function.outer_span(inner)[1], function.span(at)[1]
     return _edited(function, Edit(begin, end, ""))
 
 

@@ -124,8 +124,9 @@ def representable(function: FunctionFacts, reg: Reg) -> bool:
         if name in ("builtins.len", "builtins.bool"):
             return True
         callee = function.code[made.function]  # sizes of tensors are 64 bits wide
-        sized = isinstance(callee, p.Attr) and callee.name in ("size", "dim", "numel", "ndimension", "nelement")
-        return sized and tensor(function, callee.object) and integer(function, reg)  # type: ignore[union-attr]
+        if not isinstance(callee, p.Attr) or callee.name not in ("size", "dim", "numel", "ndimension", "nelement"):
+            return False
+        return tensor(function, callee.object) and integer(function, reg)
     if isinstance(made, p.Attr):
         return api(function, reg).startswith("math.") and number(function, reg)
     if isinstance(made, p.Subscript):

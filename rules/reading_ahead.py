@@ -254,7 +254,7 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         if not _steady(function, region, source):
             return None
         sure = False
-    edits = [Edit(*function.file.spans.outer(function.function.nodes[source]), f"{text}.cpu()")]
+    edits = [Edit(*function.outer_span(source), f"{text}.cpu()")]
     for other in function.transfers:
         inside = set(function.expression(other.register)) if other.kind == DOWNLOAD else set[Reg]()
         if inside & set(loads) and (cut := _without_copy(function, other)) is not None:

@@ -43,7 +43,7 @@ def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Tr
     loads = [r for r, one in enumerate(function.code) if isinstance(one, p.Load) and one.slot in slots]
     if not all(_on_host(function, r, user) for r in loads for user in function.users(r)):
         return None
-    start, end = function.file.spans.outer(function.function.nodes[tensor])
+    start, end = function.outer_span(tensor)
     bare = isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript | p.Call)
     return Fix(_TITLE, Safety.DISPLAY, (Edit(start, end, f"{text}.cpu()"),)) if bare else None
 

@@ -11,7 +11,6 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
 from .chains import called, method
-from .creating import outer
 from .importing import torch_name
 from .rewriting import operand
 
@@ -38,7 +37,7 @@ def restacked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if function.file.spans.commented(start, end):
         return None
-    text = f"{torch}.stack({outer(function, made.args[0])})"
+    text = f"{torch}.stack({function.outer_text(made.args[0])})"
     wanted = next((function.text(r) for key, r in made.keywords if key == "dtype"), "")
     if re.fullmatch(r"[\w.]+", wanted):
         text += f".to({wanted})"

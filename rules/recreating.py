@@ -31,10 +31,9 @@ from . import proven
 from .bindings import api, around
 from .casting import cast_of, created_as
 from .chains import called, captured
-from .creating import MAKERS, added_device, binds, exact, make_there, named, names_place, outer, quiet
+from .creating import MAKERS, added_device, binds, exact, make_there, named, names_place, quiet
 from .modernising import LEGACY, modernised
 from .rewriting import cut
-from .rewriting import outer as outer_span
 from .widths import FRACTIONS, target_type
 
 _SAME_VALUES = frozenset(
@@ -149,7 +148,7 @@ def _without_move(function: FunctionFacts, transfer: Transfer, stays: str) -> tu
     if not stays and isinstance(moved, p.Load) and isinstance(bound, p.Store) and bound.slot == moved.slot:
         text = function.file.text
         name = function.function.slot_names[moved.slot]
-        start, end = outer_span(function, transfer.register)
+        start, end = function.outer_span(transfer.register)
         head = re.search(rf"(?:^|(?<=[\r\n]))[ \t]*({re.escape(name)}[ \t]*=[ \t]*)$", text[:start])
         if head is not None and not function.file.spans.commented(head.start(1), end):
             edit = cut(function, head.start(1), end)
@@ -172,7 +171,7 @@ def _bare(function: FunctionFacts, transfer: Transfer, edit: Edit) -> tuple[Edit
     assert transfer.subject is not None
     text = function.file.text
     start, end = function.span(transfer.subject)
-    begin, stop = function.file.spans.outer(function.function.nodes[transfer.subject])
+    begin, stop = function.outer_span(transfer.subject)
     if edit.text or stop != edit.start or (text[begin:start], text[end:stop]) != ("(", ")"):
         return ()
     alone = re.search(r"(?:[^=!<>]=|[(,]|\breturn)[ \t]*\Z", text[:begin])
@@ -334,14 +333,14 @@ def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str] | None:
     made = function.code[device]
     if isinstance(made, p.Const) and made.value is None:
         return None
-    text = outer(function, device)
+    text = function.outer_text(device)
     if re.search(r"[\n\r#]", text):
         return None
     if function.values[device].kinds & TENSOR:
         return (f"{text}.device", f"{text}.dtype") if path(function, device) is not None else None
     if not names_place(function, device):
         return None
-    return text, "" if dtype is None else outer(function, dtype)
+    return text, "" if dtype is None else function.outer_text(dtype)
 
 
 def _known_before(function: FunctionFacts, move: p.Call, made: Reg) -> bool:
@@ -384,7 +383,7 @@ def _created(
 def _cut(function: FunctionFacts, transfer: Transfer, stays: str) -> Edit | None:
     """The edit that takes the move away, or leaves its cast."""
     assert transfer.subject is not None
-    start = function.file.spans.outer(function.function.nodes[transfer.subject])[1]
+    start = function.outer_span(transfer.subject)[1]
     end = function.span(transfer.register)[1]
     if not re.match(r"[\s\\]*\.[\s\\]*(to|cuda)[\s\\]*\(", function.file.text[start:end]):
         return None

@@ -33,14 +33,9 @@ def newline(function: FunctionFacts) -> str:
     return "\r\n" if "\r\n" in function.file.text else "\n"
 
 
-def outer(function: FunctionFacts, reg: Reg) -> tuple[int, int]:
-    """The offsets of an expression with its own parentheses."""
-    return function.file.spans.outer(function.function.nodes[reg])
-
-
 def operand(function: FunctionFacts, reg: Reg) -> str:
     """The text of an expression as something that a method can be called on; "" where it does not fit on a line."""
-    start, end = outer(function, reg)
+    start, end = function.outer_span(reg)
     text = function.file.text[start:end]
     if _ODD.search(text):
         return ""
@@ -50,7 +45,7 @@ def operand(function: FunctionFacts, reg: Reg) -> str:
 
 def after(function: FunctionFacts, reg: Reg, inner: Reg) -> Edit | None:
     """The edit that leaves `inner` of `inner.method()...`; None where a comment stands between."""
-    start, end = outer(function, inner)[1], function.span(reg)[1]
+    start, end = function.outer_span(inner)[1], function.span(reg)[1]
     text = function.file.text[start:end]
     return Edit(start, end, "") if start < end and "#" not in text and "\\" not in text else None
 
@@ -135,7 +130,7 @@ def switched(function: FunctionFacts, reg: Reg, region: int, any_test: bool = Fa
 def remove(function: FunctionFacts, reg: Reg) -> Edit | None:
     """The edit that takes away the statement that a register is. `reg` is the register of an expression statement's
     value."""
-    return cut(function, *outer(function, reg))
+    return cut(function, *function.outer_span(reg))
 
 
 def cut(function: FunctionFacts, start: int, end: int) -> Edit:

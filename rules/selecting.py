@@ -13,7 +13,6 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called
-from .creating import outer
 from .importing import torch_name
 from .rewriting import fresh, newline
 from .statement_text import statement_at
@@ -74,7 +73,7 @@ def _averaged(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if reduced is None or not torch or _commented(function, start, end):
         return None
     target, how = reduced
-    x, mask, name = outer(function, made.object), outer(function, made.index), fresh(function, "kept")
+    x, mask, name = function.outer_text(made.object), function.outer_text(made.index), fresh(function, "kept")
     summed = f"{torch}.where({name}, {x}, 0).sum()"
     line = f"{name} = {mask}{newline(function)}{blanks}{target} = {summed}"
     line += f" / {name}.sum()" if how == "mean" else ""
@@ -138,13 +137,13 @@ def _moved(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     torch, imports = torch_name(function, transfer.register)
     if not cuts or not torch or _commented(function, start, end):
         return None
-    begin, stop = function.file.spans.outer(function.function.nodes[value])
+    begin, stop = function.outer_span(value)
     text = function.file.text[begin:stop]
     for one, other in sorted(cuts, reverse=True):
         text = text[: one - begin] + text[other - begin :]
     x = function.text(made.object)
     text = f"{x} {operator} {text}" if operator else text
-    line = f"{x}.copy_({torch}.where({outer(function, made.index)}, {text}, {x}))"
+    line = f"{x}.copy_({torch}.where({function.outer_text(made.index)}, {text}, {x}))"
     return Fix("choose on the device", Safety.DISPLAY, (*imports, Edit(start, end, line)))
 
 
@@ -154,11 +153,11 @@ def _scattered(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if found is None or not _is_mask(function, found[0].index):
         return None
     made, start, end = found
-    value = function.file.text[slice(*function.file.spans.outer(function.function.nodes[made.value]))]
+    value = function.file.text[slice(*function.outer_span(made.value))]
     plain = function.file.text[start:end].rpartition(value)[0].rstrip().endswith("]") is False
     if not _ROWS.search(value) or not plain or _commented(function, start, end):
         return None
-    x, mask = function.text(made.object), outer(function, made.index)
+    x, mask = function.text(made.object), function.outer_text(made.index)
     mask = mask if re.fullmatch(r"[\w.]+", mask) else f"({mask})"
     line = f"{x}.masked_scatter_({mask}.unsqueeze(-1), {value})"
     return Fix("scatter the rows where the mask says", Safety.DISPLAY, (Edit(start, end, line),))
@@ -180,7 +179,7 @@ def _all_rows(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     start, end = function.span(transfer.register)
     torch, imports = torch_name(function, transfer.register)
-    x = outer(function, made.args[0])
+    x = function.outer_text(made.args[0])
     if not torch or not re.fullmatch(r"[\w.]+", x) or _commented(function, start, end):
         return None
     text = f"{x}, {torch}.arange({x}.shape[{dim.value}], device={x}.device)"

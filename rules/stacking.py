@@ -9,7 +9,6 @@ from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
 
 from .chains import called, method, origin, statement
 from .importing import torch_name
@@ -31,7 +30,7 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     if home is None or any(other is None for other in homes) or not _together(function, group):
         return None
     begin = home[1]
-    subjects = [_outer(function, t.subject) for t in group if t.subject is not None]
+    subjects = [function.outer_text(t.subject) for t in group if t.subject is not None]
     if any(re.search(r"[\n\r#]|:=|await |yield ", one) for one in subjects):
         return None
     whole = _whole(function, group)
@@ -74,12 +73,8 @@ def _unpacked(function: FunctionFacts, group: list[Transfer], whole: str) -> Fix
     parts = function.code[stacked] if stacked is not None else None
     whole_of = isinstance(parts, p.Sequence) and len(parts.items) == len(group) and not any(parts.stars)
     some = "" if whole_of else f"[:{len(group)}]"
-    edit = Edit(*_span_outside(function, tuple_of), f"{whole}{some}.tolist()")
+    edit = Edit(*function.outer_span(tuple_of), f"{whole}{some}.tolist()")
     return Fix(_TITLE, Safety.DISPLAY, (edit,))
-
-
-def _span_outside(function: FunctionFacts, reg: Reg) -> tuple[int, int]:
-    return function.file.spans.outer(function.function.nodes[reg])
 
 
 def _names(subjects: list[str], text: str) -> list[str]:
@@ -97,7 +92,7 @@ def _whole(function: FunctionFacts, group: list[Transfer]) -> str:
         made = function.code[transfer.subject] if transfer.subject is not None else None
         if not isinstance(made, p.Subscript) or _index(function, transfer) is None:
             return ""
-        found.add(_outer(function, made.object))
+        found.add(function.outer_text(made.object))
     return found.pop() if len(found) == 1 else ""
 
 
@@ -112,7 +107,7 @@ def _together(function: FunctionFacts, group: list[Transfer]) -> bool:
     first = min(min(function.expression(t.subject)) for t in group if t.subject is not None)
     last = max(t.register for t in group)
     inside = {r for t in group for r in function.expression(t.register)}
-    read = {function.code[r].slot for r in inside if isinstance(function.code[r], p.Load)}  # type: ignore[union-attr]
+    read = {one.slot for r in inside if isinstance(one := function.code[r], p.Load)}
     for reg in range(first, last + 1):
         made = function.code[reg]
         known = called(function, reg) in _PLAIN or (reg in inside and method(function, reg) in _KEPT)
@@ -146,15 +141,10 @@ def _comprehension(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(over, p.Sequence | p.Collect) or over.kind not in ("list", "tuple"):
         return None
     start, end = function.span(users[0])
-    text = f"{torch}.stack({_outer(function, loop.test)}).tolist()"
+    text = f"{torch}.stack({function.outer_text(loop.test)}).tolist()"
     if "#" in function.file.text[start:end] or not function.file.text[start:end].startswith("["):
         return None
     return Fix(_TITLE, Safety.DISPLAY, (*imports, Edit(start, end, text)))
-
-
-def _outer(function: FunctionFacts, reg: Reg) -> str:
-    start, end = function.file.spans.outer(function.function.nodes[reg])
-    return function.file.text[start:end]
 
 
 def _fresh(base: str, text: str) -> str:

@@ -17,7 +17,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 def if_statement(function: FunctionFacts, value: Reg) -> tuple[int, str, ast.If] | None:
     """The `if` statement of a condition: its offset, its text and its tree. None for an `elif`, for one that does not
     begin its line, and for what is longer than anybody would rewrite."""
-    first = function.file.spans.outer(function.function.nodes[value])[0]
+    first = function.outer_span(value)[0]
     text = function.file.text
     line = function.file.spans.line_start(first)
     blanks = _BLANKS.match(text, line)

@@ -46,7 +46,6 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
 from .batch_lists import crosses_once
-from .creating import outer
 from .detection import brief, clusters, each, others, together
 from .round_trips import bounces, returns
 from .uploading import filled, made_before, modern, unawaited, written
@@ -127,7 +126,7 @@ def _number(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(made, p.Call) or made.keywords:
         return None
     start, end = function.span(transfer.register)
-    return Fix("pass the number", Safety.UNSAFE, (Edit(start, end, outer(function, made.args[0])),))
+    return Fix("pass the number", Safety.UNSAFE, (Edit(start, end, function.outer_text(made.args[0])),))
 
 
 RULE = Rule(

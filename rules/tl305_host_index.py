@@ -231,7 +231,7 @@ def _in_place(function: FunctionFacts, reg: Reg) -> bool:
 
 def _outer(function: FunctionFacts, reg: Reg) -> tuple[str, int, int]:
     """The text of a register with its own parentheses, and its offsets."""
-    start, end = function.file.spans.outer(function.function.nodes[reg])
+    start, end = function.outer_span(reg)
     return function.file.text[start:end], start, end
 
 

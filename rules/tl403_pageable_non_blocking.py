@@ -171,7 +171,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         function.code[transfer.subject], p.Load | p.Call | p.Subscript
     ):
         return None
-    end = function.file.spans.outer(function.function.nodes[transfer.subject])[1]
+    end = function.outer_span(transfer.subject)[1]
     return Fix("pin the source", Safety.DISPLAY, (Edit(end, end, ".pin_memory()"),))
 
 

@@ -197,7 +197,7 @@ def _made(function: FunctionFacts, reg: Reg) -> str:
 def _without(function: FunctionFacts, inner: Reg, reg: Reg, safety: Safety) -> Fix | None:
     """Take the call of `reg` out, so that `inner` is left; all of a statement that would become `x = x`."""
     text = function.file.text
-    start = function.file.spans.outer(function.function.nodes[inner])[1]
+    start = function.outer_span(inner)[1]
     end = function.span(reg)[1]
     if not re.match(r"[\s\\]*\.", text[start:end]) or "#" in text[start:end]:
         return None

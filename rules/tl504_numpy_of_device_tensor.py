@@ -82,7 +82,7 @@ def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
     made = function.code[reg]
     if not isinstance(made, p.Load | p.Outer | p.Attr | p.Call | p.Subscript | p.Binary):
         return None
-    start, end = function.file.spans.outer(function.function.nodes[reg])
+    start, end = function.outer_span(reg)
     edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
     if isinstance(made, p.Binary) and (start, end) == function.span(reg):
         edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))

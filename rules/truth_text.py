@@ -14,7 +14,6 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, method, receiver
-from .creating import outer
 
 # From what binds least to what binds most.
 _COMPARISON, _OR, _XOR, _AND, _SHIFT, _SUM, _PRODUCT, _SIGN, _POWER, _CLOSED = range(10)
@@ -67,7 +66,7 @@ def factor(function: FunctionFacts, reg: Reg) -> str:
 
 
 def _operand(function: FunctionFacts, reg: Reg, level: int) -> str:
-    whole = outer(function, reg)
+    whole = function.outer_text(reg)
     return whole if whole != function.text(reg) or binding(function, reg) > level else f"({whole})"
 
 
@@ -110,7 +109,7 @@ def _opposite(function: FunctionFacts, reg: Reg, torch: str) -> Written:
     """What is true where a tensor is not. A comparison that a NaN takes part in is false either way."""
     made = function.code[reg]
     if isinstance(made, p.Compare) and len(made.operators) == 1 and made.operators[0] in _OPPOSITE:
-        one, other = (outer(function, r) for r in made.operands)
+        one, other = (function.outer_text(r) for r in made.operands)
         return Written(f"{one} {_OPPOSITE[made.operators[0]]} {other}", _COMPARISON)
     name = called(function, reg)
     last = method(function, reg) or name.removeprefix("torch.")
@@ -121,9 +120,9 @@ def _opposite(function: FunctionFacts, reg: Reg, torch: str) -> Written:
     if last in _DUAL and inner is not None and whole and _comparison(function, inner):
         return Written(f"({_opposite(function, inner, torch).text}).{_DUAL[last]}()")
     if last == "logical_not" and inner is not None and whole and function.has_text(inner):
-        return Written(outer(function, inner), binding(function, inner), _truth(function, inner))
+        return Written(function.outer_text(inner), binding(function, inner), _truth(function, inner))
     if isinstance(made, p.Unary) and made.operator == "~":
-        return Written(outer(function, made.operand), binding(function, made.operand), True)
+        return Written(function.outer_text(made.operand), binding(function, made.operand), True)
     if _truth(function, reg):
         return Written(f"~{_operand(function, reg, _SIGN - 1)}", _SIGN)
     return Written(f"{torch}.logical_not({function.text(reg)})")

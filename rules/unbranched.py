@@ -114,7 +114,7 @@ def weighed(function: FunctionFacts, value: Reg, read: Reg, start: int, text: st
     torch, imports = torch_name(function, value)
     if not name or not torch or not _only_added(tree.body, name) or not all(function.has_text(r) for r in rest):
         return None
-    condition = function.file.text[slice(*function.file.spans.outer(function.function.nodes[asked[0]]))]
+    condition = function.file.text[slice(*function.outer_span(asked[0]))]
     line = f"{name} = {torch}.where({condition}, {name}, 0)"
     if parsed(line) is None:
         return None

@@ -12,7 +12,6 @@ from transferlint.syntax.program import Reg
 
 from .arguments import added
 from .chains import called, method, receiver
-from .creating import outer
 from .importing import torch_name
 from .own_checks import looks
 from .statement_text import in_place
@@ -52,7 +51,7 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     inner = receiver(function, reg)
     title = "do not look whether it went well"
     if method(function, reg) == "inverse" and inner is not None and not made.args:
-        text = f"{torch}.linalg.inv_ex({outer(function, inner)}).inverse"
+        text = f"{torch}.linalg.inv_ex({function.outer_text(inner)}).inverse"
         return Fix(title, Safety.DISPLAY, (*imports, Edit(start, end, text)))
     if name not in _FORMS or any(key == "out" for key, _ in made.keywords):
         return None
@@ -63,10 +62,10 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
     """`torch.normal(mean, std)` from numbers that are drawn of no matter what."""
-    mean, std = (outer(function, r) for r in made.args)
+    mean, std = (function.outer_text(r) for r in made.args)
     calls = [one for r in made.args if isinstance(one := function.code[r], p.Call) and len(one.args) == 1]
     names = [called(function, r) for r in made.args]
-    like = {outer(function, call.args[0]) for call in calls if not call.keywords}
+    like = {function.outer_text(call.args[0]) for call in calls if not call.keywords}
     if names == ["torch.zeros_like", "torch.ones_like"] and len(like) == 1 and len(calls) == 2:
         return f"{torch}.randn_like({like.pop()})"
     noise = f"{torch}.randn_like({std})"

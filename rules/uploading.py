@@ -15,7 +15,6 @@ from transferlint.syntax.program import Reg
 from .arguments import parses
 from .bindings import api
 from .chains import called
-from .creating import outer
 from .filling import filling, fits, spread
 from .hoisting import hoist
 from .modernising import modernised
@@ -38,7 +37,7 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     head, given = function.text(made.function), dict(made.keywords)
     found = filling(function, made.args[0], head.removesuffix("tensor"), given.get("dtype"))
-    start, end = function.file.spans.outer(function.function.nodes[made.args[0]])
+    start, end = function.outer_span(made.args[0])
     if found is None or not {key for key, _ in made.keywords} <= _SAME_MEANING or not head.endswith(".tensor"):
         return None
     if "#" in function.file.text[start:end]:
@@ -109,10 +108,10 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     text = function.file.text
     head = function.text(made.function)
     start, end = function.span(transfer.register)
-    where = outer(function, device)
+    where = function.outer_text(device)
     if re.search(r"[\n\r#]", where) or function.file.spans.commented(start, end):
         return None
-    first, last = function.file.spans.outer(function.function.nodes[device])
+    first, last = function.outer_span(device)
     keyword = re.search(r",\s*device\s*=\s*$", text[start:first])
     if keyword is None:
         return None

@@ -168,6 +168,15 @@ class FunctionFacts:
         """The offsets of a register's text, without its own parentheses."""
         return self.file.spans.of(self.function.nodes[reg])
 
+    def outer_span(self, reg: Reg) -> tuple[int, int]:
+        """The offsets of a register's text, with its own parentheses."""
+        return self.file.spans.outer(self.function.nodes[reg])
+
+    def outer_text(self, reg: Reg) -> str:
+        """The source text of a register, with its own parentheses."""
+        start, end = self.outer_span(reg)
+        return self.file.text[start:end]
+
     def text(self, reg: Reg) -> str:
         """The source text of a register."""
         start, end = self.span(reg)
@@ -245,9 +254,7 @@ class FileFacts:
         else:
             self.placement = FilePlacement(program, options, project)
             placed = self.placement.settle()
-            self.heat = HeatMap(
-                self.placement, placed, overrides([self.placement]), methods_by_name([self.placement])
-            )
+            self.heat = HeatMap(self.placement, placed, overrides([self.placement]), methods_by_name([self.placement]))
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
