@@ -44,7 +44,7 @@ from transferlint.flow.values import (
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-# What these have under a name, and is computed with, is a number or a type.
+# Names of these modules that stand in arithmetic are numbers or types; those of other libraries may be tensors.
 _NUMBERS_OF = sys.stdlib_module_names | {"torch", "numpy"}
 
 
@@ -161,7 +161,7 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
 
 def computed(value: Value) -> Value:
     """What arithmetic and comparisons make of an operand: what is on the device for certain, or was moved there, and is
-    computed with, is a tensor; what a library that nothing is known of has under a name can be anything."""
+    computed with, is a tensor; a name of a library that is not known can be anything."""
     if value.kinds == NAME:
         return PYTHON if "#" in value.name or value.name.partition(".")[0] in _NUMBERS_OF else NOTHING
     if value.kinds != UNKNOWN or not value.on_device or value.item is not None:
