@@ -180,6 +180,10 @@ _CHECKING: dict[str, Any] = {
     "torch.inverse": "F(m)",
     "torch.cholesky": "F(m)",
     "torch.multinomial": "F(v, 2)",
+    "torch.svd": "F(m)",
+    "torch.pinverse": "F(m)",
+    "torch.cholesky_inverse": "F(m)",
+    "torch.istft": "F(torch.ones(9, 4, dtype=torch.complex64, device=x.device), 16, window=torch.ones(16, device=x.device))",
     "torch.normal": "F(0.0, v)",
     **{
         f"distributions.{name}.{method}": {"setup": f"d = Owner({arguments}); s = d.sample()", "call": call}

@@ -23,10 +23,12 @@ from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
     BOOLEAN,
+    BY_ARGUMENT,
     CONTAINER,
     DATA,
     DEVICE,
     DEVICE_NAME,
+    EXTENDED,
     FRESH,
     FROM_PARAMETER,
     GIVEN,
@@ -56,6 +58,17 @@ from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
 from transferlint.syntax.program import Call, Const, Load, Outer, Reg, Sequence
 
+_EXTENDED = frozenset(
+    "arange range linspace logspace eye randperm tril_indices triu_indices hann_window hamming_window bartlett_window"
+    " blackman_window kaiser_window".split()
+)
+_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # numbers given to them are sizes
+# What computes element by element, or gives the same elements anew.
+POINTWISE = frozenset(
+    "abs neg exp exp2 log log1p log2 sqrt rsqrt square pow sigmoid tanh sin cos tan reciprocal float double half"
+    " bfloat16 long int to type_as clone contiguous detach unsqueeze repeat tile expand cat stack clamp round floor"
+    " ceil".split()
+)
 _NUMBERS = frozenset({"high", "low", "size", "start", "end", "steps", "n", "m"})
 
 
@@ -83,6 +96,11 @@ def created_on(frame: Frame, made: Call) -> int:
         return places if places & ~ANYWHERE or frame.values[reg].name == "meta" else GIVEN
     if any(key == "" for key, _ in made.keywords):
         return ANYWHERE
+    return default_place(frame)
+
+
+def default_place(frame: Frame) -> int:
+    """Where tensors are made if nothing is said: in `with torch.device(...)`, or by a default device; else 0."""
     for region in frame.function.ancestors(frame.region):
         if region.kind == "with" and region.test is not None:
             context = frame.values[region.test]
@@ -91,12 +109,18 @@ def created_on(frame: Frame, made: Call) -> int:
     return devices.settle(frame.file.default_places) if frame.file.default_places else 0
 
 
+def by_argument(frame: Frame, made: Call) -> int:
+    """BY_ARGUMENT where `device=` is given the function's own device argument."""
+    reg = keyword(made, "device")
+    return frame.values[reg].flags & BY_ARGUMENT if reg is not None else 0
+
+
 def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Value:
     """The result of a function (not a method) with a known effect."""
     values = [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
     first = made.args[0] if made.args else (made.keywords[0][1] if made.keywords else None)
     if effect is Effect.FILL:
-        return fill(frame, reg, made, values)
+        return fill(frame, reg, made, values, name)
     if effect is Effect.DATA:
         return data(frame, reg, made, name)
     if effect is Effect.LIKE:
@@ -139,7 +163,7 @@ def _device(frame: Frame, made: Call) -> Value:
         return Value(DEVICE_NAME, GIVEN)
     value = frame.values[made.args[0]]
     if value.is_a(DEVICE_NAME):
-        return Value(DEVICE_NAME, value.places, name=value.name)
+        return Value(DEVICE_NAME, value.places, value.flags & BY_ARGUMENT, name=value.name)
     return Value(DEVICE_NAME, GIVEN)
 
 
@@ -151,7 +175,7 @@ def _to_array(frame: Frame, reg: Reg, first: Reg | None) -> Value:
     return HOST_ARRAY.but(reads=value.reads)
 
 
-def fill(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
+def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> Value:
     places = created_on(frame, made) or HOST
     for argument in [*made.args, *(r for key, r in made.keywords if key in _NUMBERS)]:
         value = frame.values[argument]
@@ -162,8 +186,20 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
     reads: frozenset[int] = frozenset()
     for value in values:
         reads |= value.reads
-    resident = RESIDENT if places & ON_DEVICE else 0
-    return Value(TENSOR, places, FRESH | literal | pinned | resident, (reg,), reads=frozenset(sorted(reads)[:4]))
+    flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made) | _extended(frame, made, name)
+    return Value(TENSOR, places, FRESH | literal | pinned | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
+
+
+def _extended(frame: Frame, made: Call, name: str) -> int:
+    """EXTENDED for what `torch.arange` and the like make, and for what is made with a size: `torch.zeros(n, 4)`."""
+    last = name.rpartition(".")[2]
+    if last in _EXTENDED:
+        return EXTENDED
+    given = [frame.code[r] for r in (*made.args, *(r for key, r in made.keywords if key == "size"))]
+    if any(isinstance(one, Sequence) and one.items and not any(one.stars) for one in given):
+        return EXTENDED
+    several = len(made.args) > 1 or (bool(given) and isinstance(given[0], Const))
+    return EXTENDED if last in _SIZED and several and not any(made.stars) else 0
 
 
 def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
@@ -188,7 +224,9 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         frame.record(reg, BUILD, first, source.but(places=HOST), places, name, direction=Direction.H2D)
     elif places & ON_DEVICE and source.is_a(TENSOR):
         frame.record(reg, MOVE, first, source, places, name)
-    flags = (source.flags & LITERAL) | FRESH | (BOOLEAN if first is not None and _booleans(frame, first) else 0)
+    flags = (source.flags & LITERAL) | FRESH | by_argument(frame, made)
+    flags |= BOOLEAN if first is not None and _booleans(frame, first) else 0
+    flags |= EXTENDED if source.is_a(CONTAINER) or source.flags & EXTENDED else 0
     if source.is_a(ARRAY) or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
         flags &= ~FRESH
     if name in ("torch.as_tensor", "torch.asarray") and source.kinds & UNKNOWN:
@@ -230,7 +268,7 @@ def _device_scalars(source: Value) -> Value | None:
 
 def like(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
     places = created_on(frame, made) or base.places
-    fresh = FRESH if places == HOST else RESIDENT
+    fresh = (FRESH if places == HOST else RESIDENT) | by_argument(frame, made)
     return Value(
         TENSOR, places, fresh | (base.flags & (FROM_PARAMETER | RESIDENT)), base.why if places & ON_DEVICE else (reg,)
     )
@@ -243,7 +281,7 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
     tensors = [v for v in operands if v.kinds & (TENSOR | CONTAINER)]
     fresh = FRESH if tensors and all(v.flags & FRESH for v in operands) else 0
     if not operands:
-        return Value(TENSOR, created_on(frame, made) or HOST, FRESH, (reg,))
+        return Value(TENSOR, created_on(frame, made) or HOST, FRESH | by_argument(frame, made), (reg,))
     if places == HOST and any(not v.is_a(TENSOR | CONTAINER) for v in operands):
         places = HOST | ANYWHERE
     for key, argument in made.keywords:
@@ -251,8 +289,10 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
         if key == "alpha" and value.is_a(TENSOR) and value.on_device:
             frame.record(reg, NUMBER, argument, value, HOST, "alpha=t", explicit=False)
     item = values[0].item if values and values[0].is_a(CONTAINER) else None  # `torch.cat(masks)` is a mask
-    boolean = item.flags & BOOLEAN if item is not None else 0
-    return Value(TENSOR, places, may | fresh | boolean, why or (reg,), reads=reads, uploads=uploads)
+    must = item.flags & BOOLEAN if item is not None else 0
+    if values and frame.last_name(made.function) in POINTWISE:
+        must |= (item or values[0]).flags & EXTENDED
+    return Value(TENSOR, places, may | fresh | must, why or (reg,), reads=reads, uploads=uploads)
 
 
 def shape(frame: Frame, reg: Reg, subject: Reg | None, api: str) -> Value:

@@ -28,7 +28,7 @@ from transferlint.flow.values import (
     join,
 )
 from transferlint.model import Direction
-from transferlint.syntax.program import Const, Load, Reg, Sequence, SetItem, Slice, Store, Subscript
+from transferlint.syntax.program import Binary, Collect, Const, Load, Reg, Sequence, SetItem, Slice, Store, Subscript
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = re.compile(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
@@ -43,8 +43,8 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         if stored is not None:
             return stored
     base, index = frame.values[made.object], frame.values[made.index]
-    if base.kinds == UNKNOWN and base.on_device and _several(frame, made.index):
-        base = base.but(kinds=TENSOR)  # nothing else is there that takes several indices
+    if base.kinds == UNKNOWN and base.on_device and (_several(frame, made.index) or _listed(frame, made.index, set())):
+        base = base.but(kinds=TENSOR)  # nothing else is there that takes several indices, or a list of them
     if base.is_a(TENSOR):
         _masked(frame, reg, made.index, base, index)
         return base.but(flags=base.flags & ~(_LOST & ~FRESH if index.flags & LITERAL else _LOST))
@@ -110,11 +110,9 @@ def _selects(value: Value) -> bool:
 
 def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) -> None:
     """An index on the host is uploaded to where what it indexes is."""
-    if isinstance(frame.code[position], Sequence) and value.is_a(CONTAINER) and not value.on_device:
-        if value.item is not None and value.item.is_a(HOST_VALUE):
-            frame.record(reg, HOST_INDEX, position, value, base.places, "x[[...]]", explicit=False)
-    elif value.is_a(CONTAINER) and _numbers(frame, position, value) and not value.on_device:
-        frame.record(reg, HOST_INDEX, position, value, base.places, "x[list]", explicit=False)
+    if value.is_a(CONTAINER) and _numbers(frame, position, value):
+        api = "x[[...]]" if isinstance(frame.code[position], Sequence) else "x[list]"
+        frame.record(reg, HOST_INDEX, position, value.but(places=HOST), base.places, api, explicit=False)
     elif value.is_a(ARRAY) and _counted(frame, position):
         return
     elif value.is_a(ARRAY) or (value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR):
@@ -122,20 +120,37 @@ def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) 
 
 
 def _numbers(frame: Frame, position: Reg, value: Value) -> bool:
-    """True for a list that holds numbers, on some path at least. What holds as many elements as were written out may be
-    a tuple, an index of several dimensions, where no variable says that it is a list."""
-    if value.items is not None and not _listed(frame, position):
-        return False
+    """True for a sequence of numbers, and for a list of a length that varies, whatever it holds: it is made a tensor.
+    What holds as many elements as were written out may be a tuple, an index of several dimensions, and a list that
+    holds a tensor counts as one (torch/csrc/autograd/python_variable_indexing.cpp, treatSequenceAsTuple)."""
     held = [one for one in value.items or (value.item,) if one is not None]
+    if isinstance(frame.code[position], Sequence):
+        return value.item is not None and value.item.is_a(HOST_VALUE) and not value.on_device
+    listed = _listed(frame, position, set())
+    if listed and value.items is None:
+        return bool(held)
+    if value.on_device or (value.items is not None and not listed):
+        return False
     return bool(held) and all(one.kinds & HOST_VALUE and not one.kinds & (TENSOR | CONTAINER) for one in held)
 
 
-def _listed(frame: Frame, position: Reg) -> bool:
-    """True for a variable of this function that only list displays are bound to."""
-    made = frame.code[position]
-    stores = frame.function.lookup.about(Store, made.slot) if isinstance(made, Load) else []
-    bound = [frame.code[one.value] for reg in stores if isinstance(one := frame.code[reg], Store)]
-    return bool(bound) and all(isinstance(one, Sequence) and one.kind == "list" for one in bound)
+def _listed(frame: Frame, reg: Reg, seen: set[int]) -> bool:
+    """True for a list display, a comprehension that makes a list, sums and multiples of those, and a variable of this
+    function that only such are bound to."""
+    made = frame.code[reg]
+    if isinstance(made, Sequence | Collect):
+        return made.kind == "list"
+    if isinstance(made, Binary):
+        sides = (made.left, made.right)
+        return made.operator in ("*", "+") and any(_listed(frame, side, seen) for side in sides)
+    if not isinstance(made, Load):
+        return False
+    if made.slot in seen:
+        return True  # `rows = rows + [i]`: as its other bindings are
+    seen.add(made.slot)
+    stores = frame.function.lookup.about(Store, made.slot)
+    bound = [one.value for at in stores if isinstance(one := frame.code[at], Store)]
+    return bool(bound) and all(_listed(frame, one, seen) for one in bound)
 
 
 def _counted(frame: Frame, position: Reg) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow import effects, passing
+from transferlint.flow import devices, effects, passing
 from transferlint.flow.annotated import promised
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
+from transferlint.flow.start import names_place
 from transferlint.flow.unknown_calls import unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
+    BY_ARGUMENT,
     CONTAINER,
     DEVICE,
+    DEVICE_NAME,
     FROM_PARAMETER,
     HOST,
     MODULE,
@@ -130,9 +133,7 @@ def _none(frame: Frame, reg: Reg) -> bool:
     return isinstance(made, Const) and made.value is None
 
 
-def _returned(
-    frame: Frame, reg: Reg, made: Call, function: Function, returns: Value, given: dict[Slot, Reg]
-) -> Value:
+def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: Value, given: dict[Slot, Reg]) -> Value:
     """What a function of this file returns, its place taken from these arguments where it is that of a parameter: of
     one that is not annotated as a number or text."""
     plain = {given[one.slot] for one in function.parameters if one.slot in given and one.annotation in _NUMBERS}
@@ -146,29 +147,50 @@ def _returned(
         if tensors:
             theirs, given_why, *_ = combine([_told(frame, v) for v in tensors])
             why = given_why or why
-    places = _where(frame, returns, theirs)
+    named = _named_place(frame, made, function, given) if returns.flags & BY_ARGUMENT else NOTHING
+    result = _where(frame, returns, theirs, named)
     return Value(
-        returns.kinds, places, returns.flags & ~FROM_PARAMETER, why if places & ON_DEVICE else (reg,),
-        _item(frame, returns.item, theirs, why) if returns.item else None,
-        tuple(_item(frame, v, theirs, why) for v in returns.items) if returns.items else None,
+        returns.kinds, result.places, result.flags & ~FROM_PARAMETER, why if result.places & ON_DEVICE else (reg,),
+        _item(frame, returns.item, theirs, named, why) if returns.item else None,
+        tuple(_item(frame, v, theirs, named, why) for v in returns.items) if returns.items else None,
         returns.name,
         frozenset({reg}) if returns.reads else frozenset(),
     )  # fmt: skip
 
 
-def _where(frame: Frame, returns: Value, theirs: int) -> int:
-    """Where a result is whose place may be that of the arguments, which are at `theirs` (0: not known)."""
-    places = returns.places
-    if theirs and returns.flags & FROM_PARAMETER and not places & HOST:
+def _named_place(frame: Frame, made: Call, function: Function, given: dict[Slot, Reg]) -> Value:
+    """The place that a call names for the one device parameter of a function, by an argument or by leaving it out;
+    NOTHING where it is not known."""
+    named = [one for one in function.parameters if names_place(one)]
+    if len(named) != 1 or any(made.stars) or any(not key for key, _ in made.keywords):
+        return NOTHING
+    reg = given.get(named[0].slot)
+    if reg is not None and not _none(frame, reg):
+        places, _ = devices.target(frame.values[reg], frame.last_name(reg) or "device")
+        return Value(DEVICE_NAME, places or ANYWHERE, frame.values[reg].flags & BY_ARGUMENT)
+    if reg is not None or named[0].default == "None":
+        return Value(DEVICE_NAME, effects.default_place(frame) or HOST)
+    return Value(DEVICE_NAME, devices.named_place(named[0].default.strip("\"'")) or ANYWHERE)
+
+
+def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> Value:
+    """A result with its place, where that may be the place of the arguments, which are at `theirs` (0: not known), or
+    the one that an argument names."""
+    places, flags = returns.places, returns.flags
+    if flags & BY_ARGUMENT:
+        flags = flags & ~BY_ARGUMENT | named.flags & BY_ARGUMENT
+        if named.places != ANYWHERE:
+            return returns.but(places=named.places, flags=flags)
+    if theirs and flags & FROM_PARAMETER and not places & HOST:
         places = theirs if theirs != ANYWHERE or not places & ON_DEVICE else places
     if frame.leaning and places & ANYWHERE and not places & DEVICE:
-        return HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
-    return places
+        places = HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
+    return returns.but(places=places, flags=flags)
 
 
-def _item(frame: Frame, value: Value, theirs: int, why: tuple[int, ...]) -> Value:
+def _item(frame: Frame, value: Value, theirs: int, named: Value, why: tuple[int, ...]) -> Value:
     """What is in a result."""
-    return value.but(places=_where(frame, value, theirs), why=why, reads=frozenset(), uploads=frozenset())
+    return _where(frame, value, theirs, named).but(why=why, reads=frozenset(), uploads=frozenset())
 
 
 def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:

@@ -14,6 +14,7 @@ from transferlint.flow.values import (
     CONTAINER,
     DATA,
     DEVICE,
+    EXTENDED,
     FRESH,
     GIVEN,
     HOST,
@@ -205,7 +206,7 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if effect is Effect.COPY_INTO:
         return effects.copy_into(frame, reg, made, subject, base)
     if effect is Effect.NEW:
-        return _new(frame, reg, made, tensor)
+        return _new(frame, reg, made, tensor, name)
     if effect is Effect.LIKE:
         return effects.like(frame, reg, made, tensor)
     if effect is Effect.SAME:
@@ -222,7 +223,8 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     places, why, reads, uploads, may = combine(operands)
     fresh = FRESH if all(v.flags & FRESH for v in operands) else 0
     kept = INTEGER | BOOLEAN | (PINNED if name in _SAME_MEMORY else 0)  # what is computed is pageable
-    must = fresh | (tensor.flags & kept if effect is Effect.KEEP and name not in _FLOATS else 0)
+    extended = tensor.flags & EXTENDED if name in effects.POINTWISE else 0
+    must = fresh | extended | (tensor.flags & kept if effect is Effect.KEEP and name not in _FLOATS else 0)
     if effect is Effect.KEEP_BOOLEAN:
         must |= BOOLEAN
     if name in _COUNTS and must & BOOLEAN:
@@ -257,8 +259,10 @@ def _numbers(frame: Frame, made: Call) -> None:
             frame.record(argument, NUMBER, argument, value, HOST, "alpha=t", explicit=False)
 
 
-def _new(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
+def _new(frame: Frame, reg: Reg, made: Call, base: Value, name: str) -> Value:
     source = frame.values[made.args[0]] if made.args else PYTHON
+    if name == "new" and (any(made.stars) or not source.is_a(CONTAINER | ARRAY)):
+        return effects.like(frame, reg, made, base)  # `x.new(3, 4)` takes numbers for a size
     if base.on_device and not source.is_a(TENSOR):
         frame.record(
             reg,
@@ -266,7 +270,7 @@ def _new(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
             made.args[0] if made.args else None,
             source,
             base.places,
-            ".new_tensor()",
+            f".{name}()",
             direction=Direction.H2D,
         )
     return Value(TENSOR, base.places, base.flags & RESIDENT, base.why, reads=source.reads, uploads=frozenset({reg}))

@@ -20,6 +20,7 @@ from transferlint.flow.values import (
     CONTAINER,
     DEVICE,
     DEVICE_NAME,
+    EXTENDED,
     FRESH,
     GIVEN,
     HOST,
@@ -149,14 +150,33 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
     if made.operator == "%" and left.is_a(HOST_VALUE) and isinstance(frame.code[made.left], p.Const):
         return _formatted(frame, reg, made.right)
     if kinds == CONTAINER:
-        return join(left, right) or NOTHING
-    must = _shared(values)
+        return _joined(left, right)
+    must = _shared([one for one, reg in zip(values, (made.left, made.right), strict=True) if not _size(frame, reg)])
     if made.operator in ("&", "|", "^") and (left.flags | right.flags) & BOOLEAN:
         must |= BOOLEAN
     if kinds == HOST_VALUE:
         return Value(HOST_VALUE, HOST, flags | (must & LITERAL), why, reads=reads, uploads=uploads)
+    if made.operator != "@" and any(one.is_a(TENSOR) and one.flags & EXTENDED for one in values):
+        must |= EXTENDED
     _index_of_list(frame, reg, made, left, right)
     return Value(kinds, places, flags | must, why or (reg,), reads=reads, uploads=uploads)
+
+
+def _size(frame: Frame, reg: Reg) -> bool:
+    """True for a variable that is given as a size elsewhere: a number, or as good as one."""
+    made = frame.code[reg]
+    return isinstance(made, p.Load) and made.slot in frame.usage.sizes and not frame.values[reg].kinds & TENSOR
+
+
+def _joined(left: Value, right: Value) -> Value:
+    """What sums and multiples of lists and tuples hold, as often as it may be."""
+    containers = [one for one in (left, right) if one.kinds & CONTAINER]
+    both = join(containers[0], containers[-1]) or NOTHING
+    return (
+        Value(both.kinds, both.places, both.flags, both.why, both.item, None, both.name, both.reads, both.uploads)
+        if both.is_a(CONTAINER)
+        else both
+    )
 
 
 def computed(value: Value) -> Value:

@@ -13,7 +13,7 @@ from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.host_only import host_only_use
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import HOST, MODULE, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.values import DATA, FROM_PARAMETER, HOST, MODULE, ON_DEVICE, TENSOR
 from transferlint.flow.warmth import Warmth
 from transferlint.model import Direction, Level, QuietSite, Site
 from transferlint.syntax.program import Reg
@@ -50,7 +50,7 @@ def why_quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> tu
         return WAITED, f"`{_brief(function.text(inner))}` has made the host wait just before, so this wait is short"
     if reads and (use := host_only_use(function, transfer.register)):
         return HOST_USE, f"{use}, which only the host can do"
-    if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.kinds & (TENSOR | UNKNOWN):
+    if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.flags & (DATA | FROM_PARAMETER):
         return NEW_DATA, "an upload of what each step brings: new data has to cross once"
     return "", ""
 

@@ -13,6 +13,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.knowledge import roles as knowledge
 from transferlint.knowledge.lookup import event, heat_of
 from transferlint.model import Level
+from transferlint.syntax import program as p
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -154,9 +155,19 @@ def _for_host(file: FilePlacement, function: Function) -> bool:
 
 
 def _on_device(function: Function) -> bool:
-    """True for a function that is told which device to work on: `preprocess(batch, device)`. One that loads is not."""
-    told = any(knowledge.DEVICE_WORDS.search(given.name) for given in function.parameters)
-    return told and bool(knowledge.WORK_PATTERN.match(function.name))
+    """True for a function that is told which device to work on, `preprocess(batch, device)`, or that asks an argument
+    where it is, `image.device`. One that loads is not."""
+    if not knowledge.WORK_PATTERN.match(function.name):
+        return False
+    slots = {given.slot for given in function.parameters if given.name not in ("self", "cls")}
+    asks = any(
+        isinstance(made, p.Attr)
+        and made.name == "device"
+        and isinstance(asked := function.code[made.object], p.Load)
+        and asked.slot in slots
+        for made in function.code
+    )
+    return asks or any(knowledge.DEVICE_WORDS.search(given.name) for given in function.parameters)
 
 
 def _is_test(path: str, globs: tuple[str, ...] | None) -> bool:

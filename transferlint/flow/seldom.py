@@ -70,7 +70,24 @@ class Seldom:
         stores = self._stores.get(function.index)
         if stores is None:
             stores = self._stores[function.index] = guards.single_stores(function)
-        return guards.rare(function, region.test, when, stores)
+        found = guards.rare(function, region.test, when, stores)
+        return "" if found.startswith("behind") and self._on_by_default(function, region.test) else found
+
+    def _on_by_default(self, function: Function, test: Reg) -> bool:
+        """True for a switch that is on unless somebody turns it off: a parameter whose default is True, or the
+        attribute of that name that the constructor takes."""
+        made = function.code[test]
+        if isinstance(made, p.Load):
+            return any(one.slot == made.slot and one.default == "True" for one in function.parameters)
+        owner = function.code[made.object] if isinstance(made, p.Attr) else None
+        if not isinstance(made, p.Attr) or not isinstance(owner, p.Load) or function.slot_names[owner.slot] != "self":
+            return False
+        info = self._file.class_of(function)
+        found = self._file.located(info.methods.get("__init__", "")) if info is not None else None
+        if found is None:
+            return False
+        given = found[0].program.functions[found[1]].parameters
+        return any(one.name == made.name and one.default == "True" for one in given)
 
     def writes(self, function: Function, index: int) -> bool:
         """True for a loop that writes a file in every turn."""

@@ -10,6 +10,7 @@ from transferlint.flow.frame import Frame
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
+    BY_ARGUMENT,
     CONTAINER,
     DEVICE_NAME,
     DTYPE_VALUE,
@@ -32,6 +33,7 @@ from transferlint.flow.values import (
 from transferlint.knowledge import roles
 from transferlint.syntax.program import Load, Parameter, Return, Store
 
+_PLACES = re.compile(r"\bstr\b|device", re.IGNORECASE)
 _BATCH = re.compile(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
 
 
@@ -43,6 +45,9 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     host_side = host_side or "" in frame.usage.shown_given.get(given.slot, ())
     places = HOST if host_side else GIVEN
     why = (-1 - given.slot,)
+    if names_place(given) and given.slot not in frame.usage.called:
+        place = named_place(given.default.strip("\"'"))
+        return Value(DEVICE_NAME, GIVEN if place in (0, HOST) else place | GIVEN, BY_ARGUMENT, why)
     tensor = Value(TENSOR, places, FROM_PARAMETER | (0 if host_side else RESIDENT), why)
     if given.annotation:
         found = annotated(frame.file, frame.function, given.annotation, tensor)
@@ -65,6 +70,13 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     return found
 
 
+def names_place(given: Parameter) -> bool:
+    """True for a parameter that is called what devices are called, and is annotated as none of another kind."""
+    if given.kind in ("star", "double_star") or not roles.DEVICE_WORDS.search(given.name):
+        return False
+    return not given.annotation or bool(_PLACES.search(given.annotation))
+
+
 def _unmoved(frame: Frame) -> bool:
     """True within a class that tells its trainer to leave batches where they are: a `transfer_batch_to_device` that
     returns what it is given (lightning.ai/docs, LightningModule hooks)."""
@@ -74,8 +86,10 @@ def _unmoved(frame: Frame) -> bool:
         return False
     code = found[0].program.functions[found[1]].code
     returned = [code[made.value] for made in code if isinstance(made, Return) and made.value is not None]
-    return bool(returned) and all(isinstance(made, Load) for made in returned) and not any(
-        isinstance(made, Store) for made in code
+    return (
+        bool(returned)
+        and all(isinstance(made, Load) for made in returned)
+        and not any(isinstance(made, Store) for made in code)
     )
 
 
@@ -122,9 +136,6 @@ def _of_tensors(told: Value) -> bool:
 
 
 def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:
-    if roles.DEVICE_WORDS.search(name) and slot not in frame.usage.called:
-        place = named_place(default.strip("\"'"))
-        return Value(DEVICE_NAME, GIVEN if place in (0, HOST) else place | GIVEN, why=why)
     if name.endswith("dtype"):
         return DTYPE_VALUE
     if re.fullmatch(r"(-?\d[\w.\-]*|True|False|['\"].*['\"])", default):

@@ -36,6 +36,7 @@ from transferlint.syntax.program import (
 )
 
 _DATA_EFFECTS = frozenset({Effect.DATA, Effect.ARRAY, Effect.HOST, Effect.NOTHING, Effect.FILL, Effect.MODULE})
+_BOUNDS = frozenset({"start", "end", "steps", "n", "m"})
 # Operators whose second operand is a tensor too; the others take numbers and sizes there.
 _TWO_TENSORS = frozenset(
     [
@@ -101,6 +102,7 @@ class Usage:
     arrays: set[Slot]
     called: set[Slot]
     numbered: set[Slot]  # numbers are made of their elements: `int(lengths[i])`
+    sizes: set[Slot]  # given as a size or a bound, `torch.arange(n)`, `range(n)`: a number, or a tensor like one
     computed: set[Slot]  # numpy computes with their elements, or with what is compared with them: no tensor elsewhere
     last: dict[Slot, Reg]  # where the last evidence is that a variable holds a tensor
     shown: Proofs  # what is shown to be on the host where it is stored
@@ -115,6 +117,7 @@ def usage(names: Names, function: Function) -> Usage:
     shared: set[Slot] = set()
     computed: set[Slot] = set()
     numbered: set[Slot] = set()
+    sizes: set[Slot] = set()
     numpy = False
     last: dict[Slot, Reg] = {}
     converted: list[Reg] = []
@@ -158,8 +161,14 @@ def usage(names: Names, function: Function) -> Usage:
                     "torch.nn.Parameter",
                 ):
                     _see(code, instruction.args[0], reg, tensors, last)
-            elif name.startswith("torch.") and instruction.args:
+            elif name == "builtins.range":
+                for argument in instruction.args:
+                    _add(code, argument, sizes)
+            elif name.startswith("torch.") and (instruction.args or table.get(name) is Effect.FILL):
                 effect = table.get(name)
+                if effect is Effect.FILL:
+                    for argument in (*instruction.args, *(r for key, r in instruction.keywords if key in _BOUNDS)):
+                        _add(code, argument, sizes)
                 if name.endswith("_like"):
                     _see(code, instruction.args[0], reg, tensors, last)  # of the shape and the place of a tensor
                 if effect in _DATA_EFFECTS or name.startswith(
@@ -200,7 +209,7 @@ def usage(names: Names, function: Function) -> Usage:
     again = _made_of_data(names, function)
     given = {slot for slot in found if tensors[slot] < again.get(slot, len(code))}
     shown = proofs(function, converted)
-    return Usage(found, given, arrays - both, called, numbered, computed - tensors.keys(), last, *shown)
+    return Usage(found, given, arrays - both, called, numbered, sizes, computed - tensors.keys(), last, *shown)
 
 
 def _made_of_data(names: Names, function: Function) -> dict[Slot, Reg]:

@@ -47,7 +47,9 @@ PLAIN = 32  # a tensor kept as a plain attribute: the module's `.to` leaves it b
 LITERAL = 64  # written out in the source, or computed from what is
 INTEGER = 128
 MAPPING = 256  # a container whose elements are its keys
-MUST = PINNED | BOOLEAN | PARAMETER | FRESH | SCALAR | PLAIN | LITERAL | INTEGER | MAPPING
+BY_ARGUMENT = 512  # where the function's device argument says: made there, or a name of that place
+EXTENDED = 16384  # of one dimension at least
+MUST = PINNED | BOOLEAN | PARAMETER | FRESH | SCALAR | PLAIN | LITERAL | INTEGER | MAPPING | BY_ARGUMENT | EXTENDED
 # flags that hold on some path (joined by union)
 FROM_PARAMETER = 1024  # its place is that of an argument of the function
 RESIDENT = 2048  # computed from something that was on the device already
@@ -216,15 +218,17 @@ def _bounded(left: frozenset[int], right: frozenset[int]) -> frozenset[int]:
 
 
 def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], frozenset[int], int]:
-    """What an operation on these operands inherits: (places, why, reads, uploads, MAY flags).
+    """What an operation on these operands inherits: (places, why, reads, uploads, MAY flags, and BY_ARGUMENT).
 
     A device operand wins over ones that are on the host for sure: mixing a device tensor with numbers or 0-d host
     tensors computes on the device, and so does a tensor that is there on every path, whatever the others may be. One
     that is on the device only on some paths is so after the operation too. Where no operand is known to be on the
-    device, the places are united.
+    device, the places are united; but with a host tensor of some dimension no tensor on the device can be computed
+    (docs.pytorch.org notes/cuda: only 0-d host tensors mix with tensors of the device), so that the result is there.
     """
     places = flags = 0
-    on_host = settled = False
+    named = BY_ARGUMENT
+    on_host = settled = held = False
     why: tuple[int, ...] = ()
     reads: frozenset[int] = frozenset()
     uploads: frozenset[int] = frozenset()
@@ -237,16 +241,18 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
         where = value.item.places if value.kinds == CONTAINER and value.item is not None else value.places
         if where == HOST:
             on_host = True
+            held = held or bool(value.flags & EXTENDED and value.is_a(TENSOR))
             continue
         places |= where
+        named &= value.flags
         settled = settled or (value.is_a(TENSOR) and not where & ~ON_DEVICE)
         if value.places & ON_DEVICE and not why:
             why = value.why
     if places & ON_DEVICE:
         places &= ON_DEVICE if settled else ON_DEVICE | HOST
     elif on_host:
-        places |= HOST
-    return places or HOST, why, reads, uploads, flags
+        places = HOST if held else places | HOST
+    return places or HOST, why, reads, uploads, flags | (named if places & ON_DEVICE else 0)
 
 
 def element(value: Value) -> Value:
@@ -256,7 +262,7 @@ def element(value: Value) -> Value:
     if value.item is not None:
         return value.item
     if value.kinds & LOADER:
-        return Value(UNKNOWN, HOST, value.flags)
+        return Value(UNKNOWN, HOST, value.flags | DATA)
     if value.is_a(CONTAINER):
         return Value(UNKNOWN, value.places if value.places != HOST else ANYWHERE, value.flags)
     if value.is_a(TENSOR | ARRAY | HOST_VALUE):
@@ -293,6 +299,8 @@ _FLAG_NAMES = (
     (LITERAL, "literal"),
     (INTEGER, "integer"),
     (MAPPING, "mapping"),
+    (EXTENDED, "of some dimension"),
+    (BY_ARGUMENT, "where the device argument says"),
     (FROM_PARAMETER, "from argument"),
     (RESIDENT, "resident"),
     (MOVED, "moved"),

@@ -138,6 +138,11 @@ TABLE: tuple[Api, ...] = (
     Api(_torch("backward", "Tensor."), Effect.BACKWARD, "docs.pytorch.org Tensor.backward"),
     Api(_torch("new_tensor", "Tensor."), Effect.NEW, "docs.pytorch.org Tensor.new_tensor: copies data"),
     Api(
+        _torch("new", "Tensor."),
+        Effect.NEW,
+        "source: torch/csrc/utils/tensor_new.cpp legacy_tensor_new: of the type and on the device of this tensor",
+    ),
+    Api(
         _torch("new_zeros new_ones new_empty new_full", "Tensor."),
         Effect.LIKE,
         "docs.pytorch.org Tensor.new_zeros: 'same torch.dtype and torch.device as this tensor' by default",

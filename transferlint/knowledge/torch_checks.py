@@ -17,10 +17,19 @@ TABLE: tuple[Api, ...] = (
         instead="the `_ex` form (`torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex`) leaves its flag on the device",
     ),
     Api(
-        named("torch.linalg.", "eig eigh eigvals eigvalsh svd svdvals matrix_rank pinv"),
+        named("torch.linalg.", "eig eigh eigvals eigvalsh svd svdvals matrix_rank pinv")
+        + named("torch.", "svd pinverse cholesky_inverse")
+        + named("Tensor.", "svd pinverse cholesky_inverse"),
         Effect.CHECK,
         _LINALG + ".eigh, .svdvals: 'When inputs are on a CUDA device, this function synchronizes that device with the"
         " CPU'; there is no form that does not",
+        avoidable=False,
+        instead="do it less often, or beside other work: there is no form that does not wait",
+    ),
+    Api(
+        ("torch.istft", "Tensor.istft"),
+        Effect.CHECK,
+        "source: aten/src/ATen/native/SpectralOps.cpp istft: reads whether the windows add up to something everywhere",
         avoidable=False,
         instead="do it less often, or beside other work: there is no form that does not wait",
     ),
