@@ -95,3 +95,24 @@ def test_a_bar_around_a_loader_is_a_bar(look: LookUp) -> None:
         """
     )
     assert [one.kind for one in found.at("pbar.set_postfix(loss=loss)")] == [t.FORMAT]
+
+
+@pytest.mark.parametrize(
+    ("line", "moves"),
+    [
+        ("y = torch.arange(n) * k", []),
+        ("y = torch.exp(torch.zeros(n, 2) / k).float()", []),
+        ("y = torch.tensor([1, 2]) + k", []),
+        ("y = torch.full((), 1.0) * k", ["?"]),
+        ("y = torch.zeros(2, 3) @ k", []),
+        ("y = (torch.zeros(2, 3) @ torch.ones(3)) * k", ["?"]),
+        ("y = torch.tensor(1.0) * k", ["?"]),
+    ],
+)
+def test_nothing_on_the_device_is_computed_with_a_host_tensor_of_some_dimension(
+    look: LookUp, line: str, moves: list[str]
+) -> None:
+    """What is not known, `k`, may be on the device where a number would do, and nowhere else."""
+    found = look(f"import torch\ndef f(n, k):\n    {line}\n    z = y.cuda()\n").at("y.cuda()")
+    assert [one.kind for one in found] == [t.MOVE]
+    assert [one.before.on_host for one in found] == [not moves]

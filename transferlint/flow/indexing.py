@@ -43,7 +43,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         if stored is not None:
             return stored
     base, index = frame.values[made.object], frame.values[made.index]
-    if base.kinds == UNKNOWN and base.on_device and (_several(frame, made.index) or _listed(frame, made.index, set())):
+    if base.kinds == UNKNOWN and base.on_device and (_several(frame, made.index) or _listed(frame, made.index)):
         base = base.but(kinds=TENSOR)  # nothing else is there that takes several indices, or a list of them
     if base.is_a(TENSOR):
         _masked(frame, reg, made.index, base, index)
@@ -126,23 +126,28 @@ def _numbers(frame: Frame, position: Reg, value: Value) -> bool:
     held = [one for one in value.items or (value.item,) if one is not None]
     if isinstance(frame.code[position], Sequence):
         return value.item is not None and value.item.is_a(HOST_VALUE) and not value.on_device
-    listed = _listed(frame, position, set())
+    listed = _listed(frame, position)
     if listed and value.items is None:
         return bool(held)
-    if value.on_device or (value.items is not None and not listed):
+    if value.on_device or (value.items is not None and not listed) or _shown(frame, position, "tuple", set()):
         return False
     return bool(held) and all(one.kinds & HOST_VALUE and not one.kinds & (TENSOR | CONTAINER) for one in held)
 
 
-def _listed(frame: Frame, reg: Reg, seen: set[int]) -> bool:
-    """True for a list display, a comprehension that makes a list, sums and multiples of those, and a variable of this
+def _listed(frame: Frame, reg: Reg) -> bool:
+    """True for what is a list for certain."""
+    return _shown(frame, reg, "list", set())
+
+
+def _shown(frame: Frame, reg: Reg, kind: str, seen: set[int]) -> bool:
+    """True for a display of a kind, a comprehension that makes one, sums and multiples of those, and a variable of this
     function that only such are bound to."""
     made = frame.code[reg]
     if isinstance(made, Sequence | Collect):
-        return made.kind == "list"
+        return made.kind == kind
     if isinstance(made, Binary):
         sides = (made.left, made.right)
-        return made.operator in ("*", "+") and any(_listed(frame, side, seen) for side in sides)
+        return made.operator in ("*", "+") and any(_shown(frame, side, kind, seen) for side in sides)
     if not isinstance(made, Load):
         return False
     if made.slot in seen:
@@ -150,7 +155,7 @@ def _listed(frame: Frame, reg: Reg, seen: set[int]) -> bool:
     seen.add(made.slot)
     stores = frame.function.lookup.about(Store, made.slot)
     bound = [one.value for at in stores if isinstance(one := frame.code[at], Store)]
-    return bool(bound) and all(_listed(frame, one, seen) for one in bound)
+    return bool(bound) and all(_shown(frame, one, kind, seen) for one in bound)
 
 
 def _counted(frame: Frame, position: Reg) -> bool:
