@@ -11,6 +11,7 @@ from transferlint.flow.callees import by_name
 from transferlint.flow.flags import passing_hooks
 from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
+from transferlint.flow.predictors import HOT, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
@@ -264,8 +265,14 @@ class HeatMap:
             return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
         if self._computes(function):
             reason = f"`{function.name}` takes tensors and computes on them"
-            return Warmth(Level.PER_STEP, False, reason=reason, weak=True, unsure=True)
+            row = prediction(self._file, function, self._called(index))
+            weak = row is None or row.rate < HOT
+            return Warmth(Level.PER_STEP, False, reason=reason, weak=weak, unsure=weak)
         return own
+
+    def _called(self, index: int) -> bool:
+        """True where a call of a function is in sight."""
+        return bool(self._file.calls_of(index)) or any(callee == index for _, _, callee in (*self._calls, *self._lent))
 
     def _cool(self) -> None:
         """Mark private functions that are called, and only from cold places, until no more are found."""
