@@ -7,7 +7,7 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs equal fuzz truth truth-report clean
+.PHONY: help demo test lint docs equal fuzz truth truth-report predictors clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
@@ -18,6 +18,7 @@ help:
 	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
 	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
 	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"
+	@echo "make predictors   measure on these tables how often each predictor of frequency was right"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -79,6 +80,9 @@ truth: $(VENV)/.base
 
 truth-report: $(VENV)/.base
 	@$(BIN)/python benchmarks/truth/report.py $(PACKAGES)
+
+predictors: $(VENV)/.base
+	@$(BIN)/python benchmarks/truth/predictors.py
 
 clean:
 	rm -rf $(VENV) $(CACHES) build *.egg-info

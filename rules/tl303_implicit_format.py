@@ -46,6 +46,7 @@ from transferlint.flow.names import find
 from transferlint.flow.transfers import FORMAT, Transfer
 from transferlint.flow.values import TENSOR
 from transferlint.knowledge.api import Effect
+from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -108,7 +109,15 @@ def _solid(function: FunctionFacts, reg: Reg) -> bool:
     if given:
         return "Tensor" in given[0].annotation or function.role.tensors_in
     stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-    return all(_computed(function, i.value) for i in stores)
+    return all(_computed(function, i.value) for i in stores) or _shown(function, made)
+
+
+def _shown(function: FunctionFacts, variable: p.Load) -> bool:
+    """True for a variable on which a method is called that only tensors have: `loss.backward()`."""
+    return any(
+        isinstance(made, p.Attr) and made.name in TENSOR_ONLY and function.code[made.object] == variable
+        for made in function.code
+    )
 
 
 def _behind_a_read(function: FunctionFacts, reg: Reg) -> bool:

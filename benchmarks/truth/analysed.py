@@ -52,8 +52,8 @@ class Analysed:
 
 def analyse(root: Path, files: Sequence[str]) -> Analysed:
     """Check the files, relative to `root`, as one project. Raises RuntimeError where check says nothing."""
-    said = _check(root, files, "--quiet-sites")
-    every = _check(root, files, "--rules", str(_EVERY), "--select", "TRUTH001", "--min-confidence", "possible")
+    said = check(root, files, "--quiet-sites")
+    every = check(root, files, "--rules", str(_EVERY), "--select", "TRUTH001", "--min-confidence", "possible")
     findings = []
     for one in said["findings"]:
         findings.append(_spot(one, one["code"], one["message"]))
@@ -72,7 +72,8 @@ def analyse(root: Path, files: Sequence[str]) -> Analysed:
     return Analysed(tuple(findings), tuple(quiet), tuple(facts), errors)
 
 
-def _check(root: Path, files: Sequence[str], *options: str) -> dict[str, Any]:
+def check(root: Path, files: Sequence[str], *options: str) -> dict[str, Any]:
+    """What `check -f json` answers with some options. Raises RuntimeError where it says nothing."""
     tool = [sys.executable, "-c", "from transferlint.cli import main; import sys; sys.exit(main())"]
     command = [
         *tool,

@@ -11,7 +11,7 @@ from transferlint.flow.callees import by_name
 from transferlint.flow.flags import passing_hooks
 from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
-from transferlint.flow.predictors import HOT, prediction
+from transferlint.flow.predictors import HOT, Asked, Predictor, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
@@ -39,7 +39,8 @@ class HeatMap:
     `outgoing` are the calls that leave the file: caller, register, the callee's file and index; `maybe` those of which
     only the method's name is known (`methods`: the idents of all methods of a name). `handed` are the
     functions (idents) that are passed to what calls them, and how often that does. `overriding` names for methods
-    (idents) those that override them: a call of the one may be one of the others, and is as hot.
+    (idents) those that override them: a call of the one may be one of the others, and is as hot. `predicted`: by
+    function, the predictor for those of which nothing but their arguments says anything.
 
     First what each function is by itself (its role, what it drives, what it takes); then two fixed points over the
     calls in the file: private functions that only cold code calls are cold, and what hot code calls is hot.
@@ -75,6 +76,7 @@ class HeatMap:
         self._seldom = Seldom(file)
         self._passing = passing_hooks(file)
         self._unused: dict[tuple[int, Reg, bool], bool] = {}
+        self.predicted: dict[int, Predictor] = {}
         self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
         self._cool()
         self._bases = [w if w.cold else self._alone(i, w) for i, w in enumerate(self._bases)]
@@ -252,7 +254,7 @@ class HeatMap:
         return Warmth(Level.ONCE, False, weak=True, unsure=True)
 
     def _alone(self, index: int, own: Warmth) -> Warmth:
-        """What a function of no role does: it drives the loop itself, or takes tensors and computes on them."""
+        """What a function of no role does: it drives the loop itself, or a predictor says something of it."""
         function = self._file.program.functions[index]
         if not own.unsure:
             return own
@@ -263,11 +265,11 @@ class HeatMap:
             return Warmth(Level.PER_EPOCH, True, reason=f"`{info.name}.compute` gives the result of an epoch")
         if unasked.tabulates(self._file, function):
             return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
-        if self._computes(function):
-            reason = f"`{function.name}` takes tensors and computes on them"
-            row = prediction(self._file, function, self._called(index))
-            weak = row is None or row.rate < HOT
-            return Warmth(Level.PER_STEP, False, reason=reason, weak=weak, unsure=weak)
+        row = prediction(Asked(self._file, function, self._computes(function), self._called(index)))
+        if row is not None:
+            self.predicted[index] = row
+            weak = row.rate < HOT
+            return Warmth(Level.PER_STEP, False, reason=f"`{function.name}` {row.words}", weak=weak, unsure=weak)
         return own
 
     def _called(self, index: int) -> bool:

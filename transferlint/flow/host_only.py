@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
+from transferlint.flow.values import HOST_VALUE
 from transferlint.knowledge import roles
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.syntax import program as p
@@ -30,6 +31,8 @@ def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element:
     for user in function.users(reg):
         made = function.code[user]
         found = ""
+        if isinstance(made, p.Collect) and function.values[reg].is_a(HOST_VALUE):
+            continue  # one number after the other crosses, where one read would do for all
         if isinstance(made, p.Attr):
             calls = (c for c in function.users(user) if isinstance(function.code[c], p.Call))
             found = next(filter(None, (_use(function, call, depth, followed, element) for call in calls)), "")

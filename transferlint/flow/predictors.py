@@ -11,41 +11,70 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from transferlint.syntax import program as p
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
-HOT = 0.75  # a row that says so of fewer leaves a function as it is: hot only by its arguments
+HOT = 0.84  # a row that is right less often leaves a function as it is: hot by its arguments alone
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What the rows look at: a function whose role says nothing, whether it takes tensors and computes on them, and
+    whether a call of it is in sight."""
+
+    file: FilePlacement
+    function: Function
+    computes: bool
+    called: bool
+
+    @property
+    def module(self) -> bool | None:
+        """Whether its class is a module; None for what is no method."""
+        info = self.file.class_of(self.function)
+        return info.module if info is not None and self.function.parent == info.index else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Predictor:
-    """One row. `applies`: whether it says something of a function that takes tensors and computes on them, whose role
-    says nothing, where `called` tells whether a call of it is in sight. `rate`: the share of those that were hot."""
+    """One row. `words` says of a function why it is hot; `rate`: the share of those it applies to that were."""
 
     id: str
     words: str
     rate: float
-    applies: Callable[[FilePlacement, Function, bool], bool]
+    applies: Callable[[Asked], bool]
 
 
-def _of_class(file: FilePlacement, function: Function, module: bool) -> bool:
-    info = file.class_of(function)
-    return info is not None and function.parent == info.index and info.module is module
-
-
-def _at_top(file: FilePlacement, function: Function, called: bool) -> bool:
-    return function.parent == 0 and not called
+def _reads_gradients(asked: Asked) -> bool:
+    return any(isinstance(made, p.Attr) and made.name == "grad" for made in asked.function.code)
 
 
 PREDICTORS: tuple[Predictor, ...] = (
-    Predictor("entry-function", "a function that nobody in sight calls", 0.83, _at_top),
-    Predictor("plain-method", "a method of a class", 0.84, lambda file, one, called: _of_class(file, one, False)),
-    Predictor("module-method", "a method of a module", 0.46, lambda file, one, called: _of_class(file, one, True)),
+    Predictor("reads-gradients", "reads gradients", 1.0, _reads_gradients),
+    Predictor(
+        "entry-function",
+        "takes tensors and computes on them",
+        0.83,
+        lambda asked: asked.computes and asked.function.parent == 0 and not asked.called,
+    ),
+    Predictor(
+        "plain-method",
+        "takes tensors and computes on them",
+        0.84,
+        lambda asked: asked.computes and asked.module is False,
+    ),
+    Predictor(
+        "module-method",
+        "takes tensors and computes on them",
+        0.46,
+        lambda asked: asked.computes and asked.module is True,
+    ),
+    Predictor("called-function", "takes tensors and computes on them", 0.5, lambda asked: asked.computes),
 )
 
 
-def prediction(file: FilePlacement, function: Function, called: bool) -> Predictor | None:
-    """The row for a function that takes tensors, and computes on them; None where there is none."""
-    return next((row for row in PREDICTORS if row.applies(file, function, called)), None)
+def prediction(asked: Asked) -> Predictor | None:
+    """The first row that applies; None where none does."""
+    return next((row for row in PREDICTORS if row.applies(asked)), None)

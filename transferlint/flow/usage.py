@@ -140,6 +140,10 @@ def usage(names: Names, function: Function) -> Usage:
                     shared.add(base.slot)
             elif isinstance(base, Subscript) and instruction.name == "item":
                 _add(code, base.object, shared)
+        elif isinstance(instruction, Subscript):
+            if isinstance(asked := code[instruction.index], Compare):  # a mask: of a tensor, or of an array
+                for masked in (instruction.object, *asked.operands):
+                    _add(code, masked, shared)
         elif isinstance(instruction, Compare):
             if any(names.dotted(function, operand) in _COUNTING for operand in instruction.operands):
                 for operand in instruction.operands:
