@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import TENSOR
+from transferlint.flow.values import DATA, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -58,7 +58,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             continue  # what the wrapper returns is not all that it does
         if function.role.cold.startswith("test"):
             continue
-        if not transfer.before.is_a(TENSOR):
+        tensor = transfer.before.is_a(TENSOR)
+        if not tensor and not _of_a_batch(function, transfer.subject):
             continue
         text = brief(function.text(transfer.register))
         yield function.finding(
@@ -66,10 +67,30 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{text}` moves nothing: a tensor's move gives a copy back",
             f"assign it: `{brief(function.text(transfer.subject))} = {text}`",
             (),
-            Confidence.CERTAIN if transfer.before.is_a(TENSOR) else Confidence.LIKELY,
+            Confidence.CERTAIN if tensor else Confidence.LIKELY,
             _fix(function, transfer),
             heated=False,
         )
+
+
+def _of_a_batch(function: FunctionFacts, reg: Reg) -> bool:
+    """True for one of several parts of what a loader gives, `batch["x"]` or `x` of `for x, y in loader`: what has a
+    move there is a tensor (docs.pytorch.org torch.utils.data default_collate). A batch as a whole may be an object that
+    moves itself."""
+    made = function.code[reg]
+    if isinstance(made, p.Subscript):
+        return _loaded(function, reg) and _loaded(function, made.object)
+    if not isinstance(made, p.Load) or not _loaded(function, reg):
+        return False
+    stores = [one for at in function.stores(made.slot) if isinstance(one := function.code[at], p.Store)]
+    unpacked = [one for store in stores if isinstance(one := function.code[store.value], p.Unpack)]
+    return bool(stores) and len(unpacked) == len(stores) and all(_loaded(function, one.value) for one in unpacked)
+
+
+def _loaded(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a loader gave, or a part of it, of a kind that is not known."""
+    value = function.values[reg]
+    return value.is_a(UNKNOWN) and bool(value.flags & DATA)
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
