@@ -14,6 +14,7 @@ from transferlint.flow.values import (
     ARRAY,
     CONTAINER,
     DEVICE,
+    FROM_ANOTHER,
     FROM_PARAMETER,
     HOST,
     MODULE,
@@ -24,6 +25,7 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     combine,
+    from_parameter,
 )
 from transferlint.knowledge.libraries import MOVERS
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot
@@ -136,23 +138,37 @@ def _returned(
     """What a function of this file returns, its place taken from these arguments where it is that of a parameter: of
     one that is not annotated as a number or text."""
     plain = {given[one.slot] for one in function.parameters if one.slot in given and one.annotation in _NUMBERS}
-    values = [frame.values[r] for r in (*made.args, *(r for _, r in made.keywords)) if r not in plain]
-    why: tuple[int, ...] = (reg,)
-    theirs = 0
-    if returns.flags & FROM_PARAMETER:
-        tensors = [
-            v for v in values if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
-        ]
-        if tensors:
-            theirs, given_why, *_ = combine([_told(frame, v) for v in tensors])
-            why = given_why or why
-    places = _where(frame, returns, theirs)
+    slots = {argument: slot for slot, argument in given.items()}
+    arguments = [
+        (from_parameter(slots[r]) if r in slots else FROM_PARAMETER, _told(frame, frame.values[r]))
+        for r in (*made.args, *(r for _, r in made.keywords))
+        if r not in plain
+    ]
+    tensors = [
+        (flag, v)
+        for flag, v in arguments
+        if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
+    ]
+    found = _at_call(frame, reg, returns, tensors)
+    return found.but(
+        flags=found.flags & ~FROM_PARAMETER,
+        why=found.why if found.on_device else (reg,),
+        reads=frozenset({reg}) if returns.reads else frozenset(),
+    )
+
+
+def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Value]]) -> Value:
+    """A result, or what is in it, with the place of those arguments of which its flags say that it is theirs. Each
+    argument with the flags of the parameters that may take it."""
+    theirs, why, flags = 0, (reg,), value.flags & ~FROM_PARAMETER
+    if taken := [given for flag, given in arguments if flag & value.flags & ~FROM_ANOTHER]:
+        theirs, given_why, *_, may = combine(taken)
+        why, flags = given_why or why, flags | (may & FROM_PARAMETER)
     return Value(
-        returns.kinds, places, returns.flags & ~FROM_PARAMETER, why if places & ON_DEVICE else (reg,),
-        _item(frame, returns.item, theirs, why) if returns.item else None,
-        tuple(_item(frame, v, theirs, why) for v in returns.items) if returns.items else None,
-        returns.name,
-        frozenset({reg}) if returns.reads else frozenset(),
+        value.kinds, _where(frame, value, theirs), flags, why,
+        _at_call(frame, reg, value.item, arguments) if value.item else None,
+        tuple(_at_call(frame, reg, one, arguments) for one in value.items) if value.items else None,
+        value.name,
     )  # fmt: skip
 
 
@@ -164,11 +180,6 @@ def _where(frame: Frame, returns: Value, theirs: int) -> int:
     if frame.leaning and places & ANYWHERE and not places & DEVICE:
         return HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
     return places
-
-
-def _item(frame: Frame, value: Value, theirs: int, why: tuple[int, ...]) -> Value:
-    """What is in a result."""
-    return value.but(places=_where(frame, value, theirs), why=why, reads=frozenset(), uploads=frozenset())
 
 
 def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
