@@ -88,3 +88,33 @@ def test_anything_may_be_a_tensor(look: LookUp) -> None:
     assert found.value("x").on_device
     assert found.value('names["x"]').is_a(HOST_VALUE)
     assert not found.value("rest").is_a(HOST_VALUE)
+
+
+def test_a_result_has_the_place_of_those_arguments_that_it_comes_from(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def second(a, b):
+            return b
+
+        def swapped(a, b, *more):
+            return b, [a, more]
+
+        def around(a):
+            def inner(b):
+                return a
+            return inner(torch.ones(3, device="cuda"))
+
+        on_device = torch.ones(3, device="cuda")
+        of_second = second(on_device, 1.5)
+        by_name = second(b=on_device, a=1.5)
+        one, other = swapped(on_device, 1.5)
+        first, last = swapped(1.5, on_device)
+        (of_second, by_name, one, other[0], first)
+    """)
+    assert not found.value("of_second").on_device
+    assert found.value("by_name").on_device
+    assert not found.value("one").on_device
+    assert found.value("other[0]").on_device
+    assert found.value("first").on_device
+    assert not found.value('inner(torch.ones(3, device="cuda"))').on_device

@@ -291,7 +291,7 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
             if placed is not None and placed.returns is not None:
                 returned = placed.returns
                 item = (
-                    returned.item.but(places=places, why=why, reads=frozenset(), uploads=frozenset())
+                    returned.item.foreign().but(places=places, why=why, reads=frozenset(), uploads=frozenset())
                     if returned.item
                     else None
                 )

@@ -17,6 +17,7 @@ from transferlint.flow.values import (
     CONTAINER,
     DEVICE,
     DEVICE_NAME,
+    FROM_ANOTHER,
     FROM_PARAMETER,
     HOST,
     MODULE,
@@ -27,6 +28,7 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     combine,
+    from_parameter,
 )
 from transferlint.knowledge.libraries import MOVERS
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot
@@ -137,24 +139,41 @@ def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: V
     """What a function of this file returns, its place taken from these arguments where it is that of a parameter: of
     one that is not annotated as a number or text."""
     plain = {given[one.slot] for one in function.parameters if one.slot in given and one.annotation in _NUMBERS}
-    values = [frame.values[r] for r in (*made.args, *(r for _, r in made.keywords)) if r not in plain]
-    why: tuple[int, ...] = (reg,)
-    theirs = 0
-    if returns.flags & FROM_PARAMETER:
-        tensors = [
-            v for v in values if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
-        ]
-        if tensors:
-            theirs, given_why, *_ = combine([_told(frame, v) for v in tensors])
-            why = given_why or why
+    slots = {argument: slot for slot, argument in given.items()}
+    arguments = [
+        (from_parameter(slots[r]) if r in slots else FROM_PARAMETER, _told(frame, frame.values[r]))
+        for r in (*made.args, *(r for _, r in made.keywords))
+        if r not in plain
+    ]
+    tensors = [
+        (flag, v)
+        for flag, v in arguments
+        if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
+    ]
     named = _named_place(frame, made, function, given) if returns.flags & BY_ARGUMENT else NOTHING
-    result = _where(frame, returns, theirs, named)
+    found = _at_call(frame, reg, returns, tensors, named)
+    return found.but(
+        flags=found.flags & ~FROM_PARAMETER,
+        why=found.why if found.on_device else (reg,),
+        reads=frozenset({reg}) if returns.reads else frozenset(),
+    )
+
+
+def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Value]], named: Value) -> Value:
+    """A result, or what is in it, with the place of those arguments of which its flags say that it is theirs, or the
+    one that an argument names. Each argument with the flags of the parameters that may take it."""
+    why: tuple[int, ...] = (reg,)
+    theirs, flags = 0, value.flags & ~FROM_PARAMETER
+    if taken := [given for flag, given in arguments if flag & value.flags & ~FROM_ANOTHER]:
+        theirs, given_why, *_, may = combine(taken)
+        why, flags = given_why or why, flags | (may & FROM_PARAMETER)
+    if flags & BY_ARGUMENT:
+        flags = flags & ~BY_ARGUMENT | named.flags & BY_ARGUMENT
     return Value(
-        returns.kinds, result.places, result.flags & ~FROM_PARAMETER, why if result.places & ON_DEVICE else (reg,),
-        _item(frame, returns.item, theirs, named, why) if returns.item else None,
-        tuple(_item(frame, v, theirs, named, why) for v in returns.items) if returns.items else None,
-        returns.name,
-        frozenset({reg}) if returns.reads else frozenset(),
+        value.kinds, _where(frame, value, theirs, named), flags, why,
+        _at_call(frame, reg, value.item, arguments, named) if value.item else None,
+        tuple(_at_call(frame, reg, one, arguments, named) for one in value.items) if value.items else None,
+        value.name,
     )  # fmt: skip
 
 
@@ -173,24 +192,17 @@ def _named_place(frame: Frame, made: Call, function: Function, given: dict[Slot,
     return Value(DEVICE_NAME, devices.named_place(named[0].default.strip("\"'")) or ANYWHERE)
 
 
-def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> Value:
-    """A result with its place, where that may be the place of the arguments, which are at `theirs` (0: not known), or
-    the one that an argument names."""
-    places, flags = returns.places, returns.flags
-    if flags & BY_ARGUMENT:
-        flags = flags & ~BY_ARGUMENT | named.flags & BY_ARGUMENT
-        if named.places != ANYWHERE:
-            return returns.but(places=named.places, flags=flags)
-    if theirs and flags & FROM_PARAMETER and not places & HOST:
+def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> int:
+    """Where a result is whose place may be that of the arguments, which are at `theirs` (0: not known), or the one that
+    an argument names."""
+    places = returns.places
+    if returns.flags & BY_ARGUMENT and named.places != ANYWHERE:
+        return named.places
+    if theirs and returns.flags & FROM_PARAMETER and not places & HOST:
         places = theirs if theirs != ANYWHERE or not places & ON_DEVICE else places
     if frame.leaning and places & ANYWHERE and not places & DEVICE:
-        places = HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
-    return returns.but(places=places, flags=flags)
-
-
-def _item(frame: Frame, value: Value, theirs: int, named: Value, why: tuple[int, ...]) -> Value:
-    """What is in a result."""
-    return _where(frame, value, theirs, named).but(why=why, reads=frozenset(), uploads=frozenset())
+        return HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
+    return places
 
 
 def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:

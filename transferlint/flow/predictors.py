@@ -48,7 +48,7 @@ class Predictor:
 
 
 def _reads_gradients(asked: Asked) -> bool:
-    return any(isinstance(made, p.Attr) and made.name == "grad" for made in asked.function.code)
+    return not asked.called and any(isinstance(made, p.Attr) and made.name == "grad" for made in asked.function.code)
 
 
 PREDICTORS: tuple[Predictor, ...] = (

@@ -29,6 +29,7 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
     Value,
+    from_parameter,
 )
 from transferlint.knowledge import roles
 from transferlint.syntax.program import Load, Parameter, Return, Store
@@ -48,7 +49,8 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     if names_place(given) and given.slot not in frame.usage.called:
         place = named_place(given.default.strip("\"'"))
         return Value(DEVICE_NAME, GIVEN if place in (0, HOST) else place | GIVEN, BY_ARGUMENT, why)
-    tensor = Value(TENSOR, places, FROM_PARAMETER | (0 if host_side else RESIDENT), why)
+    own = from_parameter(given.slot)
+    tensor = Value(TENSOR, places, own | (0 if host_side else RESIDENT), why)
     if given.annotation:
         found = annotated(frame.file, frame.function, given.annotation, tensor)
         if found is not None and found.is_a(TENSOR) and given.slot in frame.usage.computed:
@@ -57,7 +59,7 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
             return found
     name = given.name
     if given.kind in ("star", "double_star"):
-        return Value(CONTAINER, ANYWHERE, FROM_PARAMETER, why, item=Value(UNKNOWN, ANYWHERE, FROM_PARAMETER, why))
+        return Value(CONTAINER, ANYWHERE, own, why, item=Value(UNKNOWN, ANYWHERE, own, why))
     if given.slot in frame.usage.given:
         return tensor
     if given.slot in frame.usage.arrays or given.slot in frame.usage.computed:
@@ -66,7 +68,7 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     if hot and found.is_a(UNKNOWN) and given.slot in frame.usage.numbered and roles.LENGTH_WORDS.search(name):
         return tensor  # numbers of a list would not be made numbers again
     if hot and found.is_a(UNKNOWN) and not host_side and not (_BATCH.search(name) and _unmoved(frame)):
-        return found.but(places=GIVEN, flags=FROM_PARAMETER | RESIDENT)
+        return found.but(places=GIVEN, flags=own | RESIDENT)
     return found
 
 
@@ -93,16 +95,16 @@ def _unmoved(frame: Frame) -> bool:
     )
 
 
-def learnt(known: Value, told: Value) -> Value | None:
-    """A parameter of which nothing is known, with the place of what all its known callers give for it; None where they
-    add nothing. There may be other callers, so its kind stays unknown: reads that the source names count, hidden ones
-    do not."""
+def learnt(known: Value, told: Value, slot: int) -> Value | None:
+    """The parameter in a slot, of which nothing is known, with the place of what all its known callers give for it;
+    None where they add nothing. There may be other callers, so its kind stays unknown: reads that the source names
+    count, hidden ones do not."""
     if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
         return told
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE or not told.on_device:
         return None
     if told.is_a(UNKNOWN | TENSOR):
-        return Value(UNKNOWN, told.places & ON_DEVICE, FROM_PARAMETER | RESIDENT, known.why)
+        return Value(UNKNOWN, told.places & ON_DEVICE, from_parameter(slot) | RESIDENT, known.why)
     return None
 
 
@@ -112,9 +114,9 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     on the host at least on some path, and on the device on none."""
     if each and _of_tensors(told) and known.flags & FROM_PARAMETER:
         if known.is_a(UNKNOWN) and known.places == ANYWHERE:
-            return Value(UNKNOWN, told.places, FROM_PARAMETER, known.why)
+            return Value(UNKNOWN, told.places, known.flags & FROM_PARAMETER, known.why)
         if known.is_a(TENSOR) and known.places == GIVEN and not (told.on_host and told.is_a(TENSOR)):
-            return Value(TENSOR, told.places, FROM_PARAMETER, known.why)
+            return Value(TENSOR, told.places, known.flags & FROM_PARAMETER, known.why)
     if each and known.is_a(OBJECT) and known.places == ANYWHERE and told.is_a(UNKNOWN | OBJECT | CONTAINER):
         return known.but(places=told.places)
     if not known.flags & FROM_PARAMETER or known.places != GIVEN or not known.is_a(TENSOR | UNKNOWN | CONTAINER):
@@ -149,5 +151,5 @@ def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame
     if roles.MODEL_WORDS.search(name):
         return Value(MODULE | UNKNOWN, ANYWHERE)
     if tensor.places == HOST:
-        return Value(UNKNOWN | ARRAY, HOST, FROM_PARAMETER, why)
-    return Value(UNKNOWN, ANYWHERE, FROM_PARAMETER, why)
+        return Value(UNKNOWN | ARRAY, HOST, from_parameter(slot), why)
+    return Value(UNKNOWN, ANYWHERE, from_parameter(slot), why)

@@ -48,18 +48,26 @@ LITERAL = 64  # written out in the source, or computed from what is
 INTEGER = 128
 MAPPING = 256  # a container whose elements are its keys
 BY_ARGUMENT = 512  # where the function's device argument says: made there, or a name of that place
-EXTENDED = 16384  # of one dimension at least
+EXTENDED = 1024  # of one dimension at least
 MUST = PINNED | BOOLEAN | PARAMETER | FRESH | SCALAR | PLAIN | LITERAL | INTEGER | MAPPING | BY_ARGUMENT | EXTENDED
 # flags that hold on some path (joined by union)
-FROM_PARAMETER = 1024  # its place is that of an argument of the function
 RESIDENT = 2048  # computed from something that was on the device already
 MOVED = 4096  # an object on which .to(device) or .cuda() was called
 DATA = 8192  # loaded, or taken from a data set: host data that changes from step to step
+FROM_ANOTHER = 16384  # its place is that of an argument of another function
+_PARAMETER = 15  # the lowest bit of those that say of which parameters; the highest is that of all further ones
+_PARAMETERS = 24
+FROM_PARAMETER = FROM_ANOTHER | ((1 << _PARAMETERS) - 1 << _PARAMETER)  # any of them: its place is that of an argument
 MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA
 
 _BOUND = 4
 _DEPTH = 3
 _DEEPEST = 6  # containers within containers; what is further in is forgotten
+
+
+def from_parameter(slot: int) -> int:
+    """The flag of what has the place of the parameter in a slot."""
+    return 1 << _PARAMETER + min(slot, _PARAMETERS - 1)
 
 
 class Value:
@@ -120,12 +128,14 @@ class Value:
         )
 
     def foreign(self) -> Value:
-        """The same value for another function, to which registers of this one mean nothing."""
-        if not (self.why or self.reads or self.uploads or self.depth):
+        """The same value for another function, to which registers and parameters of this one mean nothing."""
+        own = FROM_PARAMETER | BY_ARGUMENT
+        if not (self.why or self.reads or self.uploads or self.depth or self.flags & own):
             return self
+        flags = self.flags & ~own | (FROM_ANOTHER if self.flags & FROM_PARAMETER else 0)
         items = None if self.items is None else tuple(value.foreign() for value in self.items)
         item = None if self.item is None else self.item.foreign()
-        return Value(self.kinds, self.places, self.flags, (), item, items, self.name)
+        return Value(self.kinds, self.places, flags, (), item, items, self.name)
 
     def is_a(self, kinds: int) -> bool:
         """True where it is one of the kinds on every path."""
