@@ -265,7 +265,8 @@ class HeatMap:
             return Warmth(Level.PER_EPOCH, True, reason=f"`{info.name}.compute` gives the result of an epoch")
         if unasked.tabulates(self._file, function):
             return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
-        row = prediction(Asked(self._file, function, self._computes(function), self._called(index)))
+        asked = Asked(self._file, function, self._computes(function), self._called(index), self._private(index))
+        row = prediction(asked)
         if row is not None:
             self.predicted[index] = row
             weak = row.rate < HOT

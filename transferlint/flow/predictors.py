@@ -22,13 +22,14 @@ HOT = 0.84  # a row that is right less often leaves a function as it is: hot by 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
-    """What the rows look at: a function whose role says nothing, whether it takes tensors and computes on them, and
-    whether a call of it is in sight."""
+    """What the rows look at: a function whose role says nothing, whether it takes tensors and computes on them, whether
+    a call of it is in sight, and whether all its calls should be (`private`)."""
 
     file: FilePlacement
     function: Function
     computes: bool
     called: bool
+    private: bool
 
     @property
     def module(self) -> bool | None:
@@ -63,7 +64,7 @@ PREDICTORS: tuple[Predictor, ...] = (
         "plain-method",
         "takes tensors and computes on them",
         0.84,
-        lambda asked: asked.computes and asked.module is False,
+        lambda asked: asked.computes and asked.module is False and not (asked.called and asked.private),
     ),
     Predictor(
         "module-method",
