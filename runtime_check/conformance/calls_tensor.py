@@ -133,7 +133,7 @@ _WITH = {  # method: receiver and arguments
     "real": "x.real",
     "imag": "torch.complex(x, y).imag",
     "multinomial": "v.multinomial(2)",
-    "dequantize": "!needs quantised tensors",
+    "dequantize": {"setup": "t = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)", "call": "t.dequantize()"},
     "retain_grad": "(g * 2).retain_grad()",
     "logical_and": "b.logical_and(b)",
     "logical_or": "b.logical_or(b)",
