@@ -441,6 +441,7 @@ def test_subclasses_of_tensors_are_made_as_ever_while_operators_are_traced() -> 
     before = torch.Tensor.__new__
     with told(trace=True) as seen:
         import torch._dynamo  # it looks at the constructor
+
         for data in (torch.ones(2), on_device(2), [1.0, 1.0]):
             for kind in (Named, Plain):
                 made = kind(data)  # type: ignore[arg-type]
