@@ -426,9 +426,9 @@ def test_subclasses_of_tensors_are_made_as_ever_while_operators_are_traced() -> 
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Named(torch.Tensor):
-        def __new__(cls, data: Any, name: str = "") -> Any:
+        def __new__(cls, data: Any, title: str = "") -> Any:
             made = super().__new__(cls, data)
-            made.name = name
+            made.title = title
             return made
 
     class Plain(torch.Tensor):
