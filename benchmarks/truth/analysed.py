@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _EVERY = Path(__file__).with_name("rules") / "every_transfer.py"
+EVERY = "TRUTH001"
 AGAIN = "and again here"
 
 
@@ -52,21 +53,21 @@ class Analysed:
 
 def analyse(root: Path, files: Sequence[str]) -> Analysed:
     """Check the files, relative to `root`, as one project. Raises RuntimeError where check says nothing."""
-    said = check(root, files, "--quiet-sites")
-    every = check(root, files, "--rules", str(_EVERY), "--select", "TRUTH001", "--min-confidence", "possible")
-    findings = []
+    rules = ("--rules", str(_EVERY), "--extend-select", EVERY, "--min-confidence", "possible")
+    said = check(root, files, *rules)
+    findings, facts = [], []
     for one in said["findings"]:
-        findings.append(_spot(one, one["code"], one["message"]))
-        for link in one.get("evidence") or ():
-            findings.append(_spot(link, one["code"], link["message"], link["message"] != AGAIN))
+        if one["code"] == EVERY:
+            facts.append(Fact(os.path.normpath(one["path"]), _site(one), json.loads(one["message"]), one["context"]))
+        elif one["confidence"] != "possible":  # what check reports where it is not asked for more
+            findings.append(_spot(one, one["code"], one["message"]))
+            for link in one.get("evidence") or ():
+                findings.append(_spot(link, one["code"], link["message"], link["message"] != AGAIN))
+    reported = {(one.path, one.site) for one in findings if not one.evidence}
     quiet = [
-        dataclasses.replace(_spot(one, "", one["reason"]), kind=one["kind"], direction=one.get("direction") or "")
-        for one in said.get("quiet") or ()
-    ]
-    facts = [
-        Fact(os.path.normpath(one["path"]), _site(one), json.loads(one["message"]), one["context"])
-        for one in every["findings"]
-        if one["code"] == "TRUTH001"
+        Spot(one.path, one.site, one.said["direction"], kind=one.said["quiet"], reason=one.said["why"])
+        for one in facts
+        if one.said["on purpose"] and (one.path, one.site) not in reported
     ]
     errors = tuple(f"{one.get('path', '')}: {one.get('message', '')}" for one in said.get("errors") or ())
     return Analysed(tuple(findings), tuple(quiet), tuple(facts), errors)

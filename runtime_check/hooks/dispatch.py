@@ -74,6 +74,8 @@ def enter(see: See) -> Callable[[], None]:
     """Have `see(operator, args, kwargs)` called for what this thread dispatches, and those that start later; it calls
     the operator and gives its result. What is returned leaves the mode, wherever it then is on the stack of modes,
     and ends it in other threads."""
+    import torch
+
     make = _mode(see)
     mode = make()
     left: list[weakref.ref[Any]] = []
@@ -98,12 +100,14 @@ def enter(see: See) -> Callable[[], None]:
         return bootstrap
 
     unpatch = replace(threading.Thread, "_bootstrap_inner", wrap)
+    unconstruct = replace(torch.Tensor, "__new__", functools.partial(_constructing, make))
     mode.__enter__()
 
     def undo() -> None:
         nonlocal mode
         if make.open:
             unpatch()
+            unconstruct()
             make.open = False
             if _leave(mode):
                 left.append(weakref.ref(mode))
@@ -117,6 +121,27 @@ def enter(see: See) -> Callable[[], None]:
 
     atexit.register(finish)
     return undo
+
+
+def _constructing(make: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Tensor.__new__` of a subclass, with the mode aside. Torch makes the tensor by an operator and then gives it to
+    the subclass, which it refuses where the result of a mode belongs to a Python object already; `_make_subclass` and
+    `as_subclass` put the modes aside themselves (torch/csrc/autograd/python_variable.cpp)."""
+    import torch
+    from torch.utils import _python_dispatch as modes
+
+    tensor, top = torch.Tensor, modes._get_current_dispatch_mode
+
+    def new(*args: Any, **kwargs: Any) -> Any:  # what torch._dynamo, imported meanwhile, takes for any function in C
+        if args[0] is tensor or not isinstance(top(), make):
+            return original(*args, **kwargs)
+        mode = modes._pop_mode()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            modes._push_mode(mode)
+
+    return new
 
 
 def _until_let_go(left: list[weakref.ref[Any]]) -> None:

@@ -9,7 +9,10 @@ See aten/src/ATen/detail/CUDAHooksInterface.h and AcceleratorHooksInterface.h.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
+from typing import Any
 
+from runtime_check.simulate import allocator
 from runtime_check.simulate.changes import Changes, keep_for_ever
 from runtime_check.simulate.internals import FOLDER, C
 from runtime_check.simulate.native_interface import slots
@@ -19,6 +22,7 @@ HOOKS = "_ZN2at6detail12getCUDAHooksEv"
 PLAIN_TABLE = "_ZTVN2at18CUDAHooksInterfaceE"
 CPU_ALLOCATOR = "_ZN3c1015GetCPUAllocatorEv"
 CPU_GENERATOR = "_ZN2at6detail22getDefaultCPUGeneratorEv"
+DEVICE_ALLOCATOR = "getCUDADeviceAllocator"
 WORD = ctypes.sizeof(ctypes.c_void_p)
 TABLE_WORDS = 62
 YES = ("isAvailable", "hasPrimaryContext", "init", "deviceCount", "setCurrentDevice")
@@ -31,7 +35,7 @@ def install(changes: Changes, has_cuda: bool) -> None:
     library = ctypes.CDLL(str(FOLDER / "lib/libtorch_cpu.so"))
     try:
         get_hooks = getattr(library, HOOKS)
-        allocator = _address(getattr(core, CPU_ALLOCATOR))
+        host_allocator = _address(getattr(core, CPU_ALLOCATOR))
         generator = _address(getattr(library, CPU_GENERATOR))
     except AttributeError as error:
         raise Refused(f"a symbol is missing: {error}") from None
@@ -57,8 +61,27 @@ def install(changes: Changes, has_cuda: bool) -> None:
         table[2 + order[name]] = one
     for name in ZERO:
         table[2 + order[name]] = zero
-    table[2 + order["getPinnedMemoryAllocator"]] = allocator
+    table[2 + order["getPinnedMemoryAllocator"]] = host_allocator
     table[2 + order["getDefaultGenerator"]] = generator
+    memory = _memory_allocator(getattr(core, CPU_ALLOCATOR))
+    last = _last_slot(order)
+    if memory and last is not None:
+        table[2 + last] = memory
+
+
+def _last_slot(order: Mapping[str, int]) -> int | None:
+    """The slot of `getCUDADeviceAllocator`: functions that CUDA's hooks add stand behind those of all hooks."""
+    added = [name for name in slots(FOLDER / "include/ATen/detail/CUDAHooksInterface.h") if name not in order]
+    return 1 + len(order) + added.index(DEVICE_ALLOCATOR) if DEVICE_ALLOCATOR in added else None
+
+
+def _memory_allocator(of_host: Any) -> int:
+    """The address of a function that gives our allocator; 0 where there is none."""
+    of_host.restype = ctypes.c_void_p
+    made = allocator.make(of_host())
+    give = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda _: made)
+    keep_for_ever(give)
+    return _address(give) if made else 0
 
 
 def _slot_of_is_built(table: ctypes.Array[ctypes.c_void_p], has_cuda: bool, one: int, zero: int) -> int:

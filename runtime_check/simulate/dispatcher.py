@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from runtime_check.simulate import collectives, composites, declarations, layouts, own_kernels
+from runtime_check.simulate import collectives, composites, declarations, layouts, own_kernels, quantized
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.cuda_wheel import missing, refusing
 from runtime_check.simulate.forge import Forge
@@ -38,6 +38,7 @@ def install(changes: Changes, forge: Forge, report: Callable[[str, int], None]) 
     for name in (*composites.RECURRENT, *composites.ATTENTION):
         changes.kernel(f"aten::{name}", composites.kernel(operator(name), name, forge), "AutogradCUDA")
     _of_parts(changes, maker)
+    _quantized(changes, maker)
     _fall_back(changes, maker)
     collectives.install(changes, forge)
     os.register_at_fork(after_in_child=forge.close)
@@ -68,6 +69,17 @@ def _of_parts(changes: Changes, maker: Maker) -> None:
                 on_parts = rest in layouts.ON_PARTS
                 kernel = own_kernels.at_host_key(op, host_key) if on_parts else maker.kernel(op, of_parts=True)
                 changes.kernel(name, kernel, key)
+
+
+def _quantized(changes: Changes, maker: Maker) -> None:
+    """The kernels for quantised tensors: what CUDA has one for, and the CPU too."""
+    for name, declared in maker.declarations.items():
+        if quantized.KEY in declared.backends and has_kernel(f"aten::{name}", quantized.HOST_KEY):
+            op = operator(name)
+            on_object = name in quantized.ON_OBJECT
+            kernel = own_kernels.at_host_key(op, quantized.HOST_KEY) if on_object else maker.kernel(op)
+            changes.kernel(f"aten::{name}", kernel, quantized.KEY)
+    changes.kernel("aten::copy_", quantized.copying(maker.forge.host, maker.forge.device), quantized.KEY)
 
 
 def _fall_back(changes: Changes, maker: Maker) -> None:

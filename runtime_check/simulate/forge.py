@@ -16,7 +16,7 @@ from collections.abc import Callable
 from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any
 
-from runtime_check.simulate import layouts
+from runtime_check.simulate import layouts, quantized
 from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import keep_for_ever
 from runtime_check.simulate.internals import C, Tensor, aten, torch
@@ -142,8 +142,10 @@ def make() -> Forge:
 
     def carried(tensor: Any) -> Any:
         """A tensor of a type that DLPack does not know, over one of integers of the same size."""
+        if tensor.is_quantized:
+            return quantized.over(tensor, storage_of(device(quantized.integers(tensor, whole=True))), device, cuda)
         integers = carriers.get(tensor.element_size())
-        if integers is None or tensor.layout is not strided or tensor.is_quantized:
+        if integers is None or tensor.layout is not strided:
             raise NotImplementedError(
                 f"the simulated CUDA device has no tensors of {tensor.dtype} with layout {tensor.layout}"
             )
@@ -164,6 +166,8 @@ def make() -> Forge:
                 found = owner
             else:
                 found = view_of_host(owner, size, stride, offset)
+        elif tensor.is_quantized:
+            return quantized.over(tensor, storage_of(owner), host, cpu)
         else:
             found = empty_host((0,), dtype=tensor.dtype, device=cpu)
             found.set_(storage_of(owner), offset, size, stride)

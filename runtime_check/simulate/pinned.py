@@ -99,6 +99,11 @@ def _pin_storage(storage: Any, device: Any = "cuda") -> Any:
 def _factory(real: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(real)
     def make(*args: Any, pin_memory: bool = False, **kwargs: Any) -> Any:
+        like = args[0] if args else None
+        if not isinstance(like, Tensor) and hasattr(like, "__torch_function__"):
+            # a class of its own that looks up what it was called for by identity: that has to be the public name
+            given = {**kwargs, "pin_memory": True} if pin_memory else kwargs
+            return torch.overrides.handle_torch_function(make, (like,), *args, **given)
         tensor = real(*args, **kwargs)
         if pin_memory:
             if tensor.is_cuda:

@@ -184,6 +184,11 @@ def _added(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
     return _flattening(right) if mixed and right._nnz() else []
 
 
+def _scale_and_zero(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
+    given = (argument(args, kwargs, place, name) for place, name in ((1, "scale"), (2, "zero_point")))
+    return [_element(one, How.READ) for one in given if one.is_cuda]
+
+
 TABLE: tuple[Row, ...] = (
     Row(("nonzero",), always(COUNT), "cuda/Nonzero.cu: nonzero_cuda_out_impl"),
     Row(("masked_select",), always(COUNT), "cuda/IndexKernel.cpp: masked_select_out_cuda_impl, by nonzero"),
@@ -213,6 +218,16 @@ TABLE: tuple[Row, ...] = (
         ("cholesky", "cholesky_inverse", "_linalg_eigh", "_linalg_svd", "linalg_eig", "_linalg_eigvals"),
         always(FLAG),
         "BatchLinearAlgebra.cpp: _linalg_check_errors",
+    ),
+    Row(
+        ("quantize_per_tensor.tensor_qparams",),
+        _scale_and_zero,
+        "quantized/QTensor.cpp: quantize_per_tensor_tensor_qparams",
+    ),
+    Row(
+        ("quantize_per_tensor_dynamic",),
+        always(*[Wait(4, How.READ, "float32")] * 2),
+        "quantized/QTensor.cpp: quantize_per_tensor_dynamic",
     ),
     Row(("torchvision::nms",), always(COUNT), "torchvision/csrc/ops/cuda/nms_kernel.cu: nms_kernel, by masked_select"),
 )

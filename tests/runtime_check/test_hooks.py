@@ -421,6 +421,42 @@ def test_subclasses_and_function_modes_see_nothing_of_the_hooks() -> None:
 
 
 @in_simulation
+def test_subclasses_of_tensors_are_made_as_ever_while_operators_are_traced() -> None:
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Named(torch.Tensor):
+        def __new__(cls, data: Any, title: str = "") -> Any:
+            made = super().__new__(cls, data)
+            made.title = title
+            return made
+
+    class Plain(torch.Tensor):
+        pass
+
+    class Other(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            return function(*args, **(kwargs or {}))
+
+    before = torch.Tensor.__new__
+    with told(trace=True) as seen:
+        import torch._dynamo  # it looks at the constructor
+
+        for data in (torch.ones(2), on_device(2), [1.0, 1.0]):
+            for kind in (Named, Plain):
+                made = kind(data)  # type: ignore[arg-type]
+                assert type(made) is kind
+                assert (made + 1).sum().item() == 4
+        assert Plain(2, 3).shape == (2, 3)  # type: ignore[call-arg]
+        with Other(), pytest.raises(RuntimeError, match="Creating a new Tensor subclass"):  # as without us
+            Plain(torch.ones(2))
+        assert torch.Tensor(torch.ones(2)).tolist() == [1.0, 1.0]
+    assert [direction for direction, _, _ in seen.lines()] == ["d2h", "d2h"]
+    assert torch.Tensor.__new__ is before
+    assert type(Named(torch.ones(2))) is Named
+
+
+@in_simulation
 def test_torchscript_takes_the_replaced_functions_for_torchs_own() -> None:
     import torch
 

@@ -22,6 +22,7 @@ WAITS = frozenset({t.SCALAR_READ, t.DOWNLOAD, t.TRUTH, t.NUMBER, t.FORMAT, t.SHA
 # The kinds of reason; the first four are of purpose, whatever else is known. "callers" is cold by those that were seen.
 COLD, AMORTISED, HOST_USE, NEW_DATA = "cold", "amortised", "host", "new data"
 CALLERS, RARE, WAITED, NOTHING = "callers", "rare", "waited", "nothing crosses"
+ON_PURPOSE = frozenset({COLD, CALLERS, AMORTISED, HOST_USE, NEW_DATA, WAITED})  # kinds of what is quiet for a reason
 _BY_CALLERS = "called only from cold code"  # as flow/heat.py says it
 
 
@@ -66,7 +67,7 @@ def quiet_sites(facts: FileFacts, reported: Iterable[Site]) -> Iterator[QuietSit
             warmth = function.warmth(reg)
             kind, reason = why_quiet(function, transfer, warmth)
             # A function of which nobody knows who calls it runs "once a call": that says nothing.
-            if kind in (COLD, CALLERS, AMORTISED, HOST_USE, NEW_DATA, WAITED) or (kind == RARE and warmth.once):
+            if kind in ON_PURPOSE or (kind == RARE and warmth.once):
                 yield QuietSite(function.site(reg), transfer.direction, kind, reason)
 
 

@@ -33,7 +33,7 @@ import json
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
-from transferlint.flow.quiet import why_quiet
+from transferlint.flow.quiet import ON_PURPOSE, RARE, why_quiet
 from transferlint.flow.values import ON_DEVICE
 from transferlint.model import Finding
 from transferlint.rule import Example, Rule
@@ -63,6 +63,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "frequency": getattr(warmth, "frequency", None),
                 "quiet": quiet,
                 "why": why,
+                "on purpose": quiet in ON_PURPOSE or (quiet == RARE and warmth.once),
             }
             yield function.finding(transfer.register, json.dumps(said), heated=False)
 

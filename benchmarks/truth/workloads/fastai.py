@@ -147,6 +147,7 @@ def blocks():
                 "out_bias": True,
             },
         ).to(DEVICE)
+        net.reset()  # as the learner does when training begins: the states go where the weights are
         bound(net, "batch")
         for _ in range(4):
             found = net(torch.randint(2, 60, (2, 12), device=DEVICE))

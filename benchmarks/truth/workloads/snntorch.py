@@ -105,7 +105,7 @@ def judging():
     calls("accuracy in time", functional.accuracy_temporal, spikes)
     calls("l1 of the rate", functional.l1_rate_sparsity(), lambda: spikes()[:1])
     for name, function in (
-        ("rate", lambda x: spikegen.rate(x, num_steps=TIME)), ("latency", lambda x: spikegen.latency(x, num_steps=TIME, tau=5, threshold=0.01)),
+        ("rate", lambda x: spikegen.rate(x, num_steps=TIME)), ("latency", lambda x: spikegen.latency(x, num_steps=TIME, tau=5, threshold=0.01, normalize=True)),
         ("latency linear", lambda x: spikegen.latency(x, num_steps=TIME, linear=True, normalize=True, clip=True)),
         ("delta", lambda x: spikegen.delta(x, threshold=0.1)),
         ("targets", lambda x: spikegen.targets_rate((x[:, 0] * 4).long(), 4, num_steps=TIME)),

@@ -7,8 +7,8 @@ import tempfile
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 from torch_uncertainty import layers, losses, methods, metrics, post_processing
-from torch_uncertainty.layers import distributions
-from torch_uncertainty.models.classification import lenet
+from torch_uncertainty.layers import bayesian, distributions
+from torch_uncertainty.models import classification
 from torch_uncertainty.models.mlp import mlp
 
 from truth import Package, bound, case, step, workload
@@ -21,8 +21,8 @@ def _rows():
     return (torch.randn(8, 16, device=DEVICE),)
 
 
-def _images():
-    return (torch.randn(8, 4, 8, 8, device=DEVICE),)
+def _images(channels=4):
+    return (torch.randn(8, channels, 8, 8, device=DEVICE),)
 
 
 @workload
@@ -33,10 +33,10 @@ def building():
         ("batch convolution", lambda: layers.BatchConv2d(4, 8, 3, **several), _images),
         ("bayes linear", lambda: layers.BayesLinear(16, 4), _rows),
         ("bayes convolution", lambda: layers.BayesConv2d(4, 8, 3), _images),
-        ("low rank linear", lambda: layers.LPBNNLinear(16, 4, **several), _rows),
-        ("low rank convolution", lambda: layers.LPBNNConv2d(4, 8, kernel_size=3, **several), _images),
+        ("low rank linear", lambda: bayesian.LPBNNLinear(16, 4, **several), _rows),
+        ("low rank convolution", lambda: bayesian.LPBNNConv2d(4, 8, kernel_size=3, **several), _images),
         ("masked linear", lambda: layers.MaskedLinear(16, 4, scale=2.0, **several), _rows),
-        ("masked convolution", lambda: layers.MaskedConv2d(4, 8, 3, scale=2.0, **several), _images),
+        ("masked convolution", lambda: layers.MaskedConv2d(16, 8, 3, scale=2.0, **several), lambda: _images(16)),
         ("packed linear", lambda: layers.PackedLinear(16, 4, alpha=2, first=True, last=True, **several), _rows),
         ("packed convolution", lambda: layers.PackedConv2d(4, 8, 3, alpha=2, first=True, **several), _images),
         ("response norm", lambda: layers.FilterResponseNorm2d(4), _images),
@@ -69,13 +69,16 @@ def ensembling():
     def net():
         return mlp(16, 4, [16])
 
+    def flat():
+        return torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+
     for name, make in (
         ("dropout", lambda: methods.mc_dropout(mlp(16, 4, [16], dropout_rate=0.2), num_estimators=3)),
         ("deep ensembles", lambda: methods.deep_ensembles([net() for _ in range(3)])),
-        ("batch ensemble", lambda: methods.batch_ensemble(net(), num_estimators=2, convert_layers=True)),
-        ("lenet", lambda: lenet.lenet(3, 4)), ("lenet packed", lambda: lenet.packed_lenet(3, 4, num_estimators=2, alpha=2)),
-        ("lenet bayes", lambda: lenet.bayesian_lenet(3, 4)),
-        ("lenet batch", lambda: lenet.batchensemble_lenet(3, 4, num_estimators=2)),
+        ("batch ensemble", lambda: methods.batch_ensemble(flat(), num_estimators=2, convert_layers=True)),
+        ("lenet", lambda: classification.lenet(3, 4)), ("lenet packed", lambda: classification.packed_lenet(3, 4, num_estimators=2, alpha=2)),
+        ("lenet bayes", lambda: classification.bayesian_lenet(3, 4)),
+        ("lenet batch", lambda: classification.batchensemble_lenet(3, 4, num_estimators=2)),
     ):  # fmt: skip
         data = (lambda: (torch.randn(4, 3, 32, 32, device=DEVICE),)) if "lenet" in name else _rows
         train(name, make, data)

@@ -13,7 +13,7 @@ PACKAGE = Package("torchjd==0.18.0", extra=("qpsolvers", "quadprog", "cvxpy", "c
 AGGREGATORS = {
     "AlignedMTL": {}, "CAGrad": {"c": 0.5}, "ConFIG": {}, "DualProj": {}, "GradDrop": {}, "IMTLG": {}, "Mean": {}, "MGDA": {},
     "NashMTL": {"n_tasks": 3}, "PCGrad": {}, "Random": {}, "Sum": {}, "UPGrad": {}, "Krum": {"n_byzantine": 0}, "TrimmedMean": {"trim_number": 1},
-    "GradVac": {}, "FairGrad": {}, "CRMOGM": {}, "SDMGrad": {},
+    "GradVac": {}, "FairGrad": {"alpha": 1.0}, "CRMOGM": {}, "SDMGrad": {},
 }  # fmt: skip
 
 

@@ -201,7 +201,7 @@ def comparing_images():
     _each(
         [
             ("psnr", lambda: i.PeakSignalNoiseRatio(data_range=1.0), _images),
-            ("psnr range", lambda: i.PeakSignalNoiseRatio((0.0, 1.0)), _images),
+            ("psnr range", lambda: i.PeakSignalNoiseRatio(data_range=(0.0, 1.0)), _images),
             ("psnrb", lambda: i.PeakSignalNoiseRatioWithBlockedEffect(data_range=1.0),
              lambda: (_rand(2, 1, 48, 48), _rand(2, 1, 48, 48))),
             ("ssim", i.StructuralSimilarityIndexMeasure, _images),

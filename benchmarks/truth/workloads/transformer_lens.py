@@ -30,6 +30,15 @@ def _model(**more):
     return HookedTransformer(HookedTransformerConfig(**{**options, **more}))
 
 
+def _words():
+    """A tokenizer of as many words as the model has; without one it does not generate."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({f"w{number}": number for number in range(50)}, unk_token="w0"))
+    return PreTrainedTokenizerFast(tokenizer_object=words, bos_token="w1", eos_token="w2", pad_token="w3")
+
+
 def _tokens(rows=2, length=10):
     return torch.randint(1, 50, (rows, length), device=DEVICE)
 
@@ -72,6 +81,7 @@ def running():
                           ("penalised", {"freq_penalty": 1.0})):  # fmt: skip
         with case(f"generate {name}"):
             model = _model()
+            model.tokenizer = _words()
             bound(model, "decode")
             model.generate(_tokens(), max_new_tokens=10, stop_at_eos=False, verbose=False, **options)
     with case("own training loop"):

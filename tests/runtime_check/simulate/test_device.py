@@ -177,8 +177,64 @@ def test_types_and_memory_of_other_makers() -> None:
     shared += 1
     assert x.tolist() == [1.0, 2.0, 3.0]
     assert (torch.view_as_complex(torch.ones(3, 2, device="cuda")).conj() * 1j).real.tolist() == [1.0] * 3
-    with pytest.raises(NotImplementedError, match=r"the simulated CUDA device has no tensors of torch\.qint8"):
-        torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
+
+
+@in_simulation
+@pytest.mark.filterwarnings("ignore:(?s).*deprecated")
+def test_quantised_tensors() -> None:
+    import copy
+    import io
+
+    import torch
+
+    host = torch.arange(12.0).reshape(3, 4)
+    device = host.cuda()
+    scales, zeros = torch.tensor([0.1, 0.2, 0.5]), torch.tensor([0, 1, 2])
+    pairs = [
+        (torch.quantize_per_tensor(host, 0.1, 3, kind), torch.quantize_per_tensor(device, 0.1, 3, kind))
+        for kind in (torch.qint8, torch.quint8, torch.qint32)
+    ]
+    rows = torch.quantize_per_channel(host, scales, zeros, 0, torch.quint8)
+    pairs.append((rows, torch.quantize_per_channel(device, scales.cuda(), zeros.cuda(), 0, torch.quint8)))
+    for ours, theirs in pairs:
+        assert str(theirs.device) == "cuda:0"
+        assert theirs.is_quantized
+        assert theirs.qscheme() == ours.qscheme()
+        stored = io.BytesIO()
+        torch.save(theirs, stored)
+        stored.seek(0)
+        for same in (theirs, ours.cuda(), theirs.clone(), copy.deepcopy(theirs), torch.load(stored)):
+            assert same.is_cuda
+            assert torch.equal(same.int_repr().cpu(), ours.int_repr())
+            assert torch.equal(same.dequantize().cpu(), ours.dequantize())
+            assert torch.equal(same.cpu().dequantize(), ours.dequantize())
+    ours, theirs = pairs[0]
+    assert (theirs.q_scale(), theirs.q_zero_point()) == (0.1, 3)
+    assert torch.equal(theirs.t()[1:, ::2].relu().dequantize().cpu(), ours.t()[1:, ::2].relu().dequantize())
+    assert torch.equal(theirs.flip(0).unsqueeze(0).dequantize().cpu(), ours.flip(0).unsqueeze(0).dequantize())
+    assert torch.equal(theirs.fill_(1.0).dequantize().cpu(), torch.ones(3, 4))
+    scales_there = pairs[-1][1].q_per_channel_scales()
+    assert scales_there.is_cuda
+    assert torch.equal(scales_there.cpu(), rows.q_per_channel_scales())
+    with pytest.raises(NotImplementedError, match="'QuantizedCUDA' backend"):  # CUDA has no such kernel either
+        theirs + theirs
+    with pytest.raises(NotImplementedError, match="does not change the quantizer"):
+        theirs.copy_(torch.quantize_per_tensor(host, 0.2, 3, torch.qint8))
+    with pytest.raises(NotImplementedError, match=r"has no tensors of torch\.quint4x2"):
+        torch.quantize_per_channel(device, scales.cuda(), zeros.float().cuda(), 0, torch.quint4x2)
+
+
+@in_simulation
+def test_a_class_of_its_own_finds_the_factory_it_is_called_for() -> None:
+    import torch
+
+    class Boxed:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            return function is torch.zeros_like, kwargs
+
+    assert torch.zeros_like(Boxed()) == (True, {})  # type: ignore[call-overload]
+    assert torch.zeros_like(Boxed(), pin_memory=True) == (True, {"pin_memory": True})  # type: ignore[call-overload]
 
 
 @in_simulation
