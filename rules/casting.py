@@ -6,6 +6,7 @@ import dataclasses
 import re
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.sharing import path
 from transferlint.flow.values import DTYPE, TENSOR
 from transferlint.model import Edit
 from transferlint.syntax import program as p
@@ -18,7 +19,7 @@ from .rewriting import after
 from .widths import CASTS, FRACTIONS
 
 NAMES = {"char": "int8", "byte": "uint8"}  # the methods whose dtype is called otherwise
-_VIEWS = frozenset("unsqueeze squeeze view reshape flatten t transpose permute detach contiguous".split())
+_VIEWS = frozenset("unsqueeze squeeze view reshape flatten t transpose permute detach contiguous expand repeat".split())
 _CONSTANT = frozenset({"zeros", "ones", "eye", "empty"})
 _RANDOM = frozenset({"rand", "randn"})
 _DTYPE = re.compile(r"(?:^|[._])dtype$")
@@ -61,6 +62,8 @@ def _dtype(function: FunctionFacts, reg: Reg, call: p.Call, made: Reg) -> str:
         create = function.code[made]
         head = function.text(create.function).rpartition(".")[0] if isinstance(create, p.Call) else ""
         return f"{head.removesuffix('.cuda')}.{NAMES.get(name, name)}" if head else ""
+    if name == "type_as" and len(given) == 1 and path(function, given[0]) is not None:
+        return f"{function.outer_text(given[0])}.dtype"
     if name not in ("to", "type") or len(given) != 1 or {key for key, _ in call.keywords} - {"dtype"}:
         return ""
     return function.outer_text(given[0]) if _is_dtype(function, given[0]) else ""
@@ -68,6 +71,8 @@ def _dtype(function: FunctionFacts, reg: Reg, call: p.Call, made: Reg) -> str:
 
 def _of_move(function: FunctionFacts, call: p.Call) -> str:
     given = [*call.args, *(r for _, r in call.keywords)]
+    if len(given) == 1 and function.values[given[0]].is_a(TENSOR) and path(function, given[0]) is not None:
+        return f"{function.outer_text(given[0])}.dtype"
     return next((function.outer_text(r) for r in given if _is_dtype(function, r)), "")
 
 

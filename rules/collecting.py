@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Iterator
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
+from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -19,6 +21,7 @@ from .number_kinds import counts, fraction, reduced, single
 from .rewriting import after, after_loop, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
+_COPIES = re.compile(r"\.clone\(\)")
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
 # How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
 _JOINS = {
@@ -38,21 +41,34 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if transfer.kind == DOWNLOAD:
         return _joined(function, transfer)
     fix = _added(function, transfer) or _listed(function, transfer)
-    if fix is not None and _waits_anyway(function, transfer):
+    copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
+    if fix is not None and (copied or _waits_anyway(function, transfer)):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     return fix
 
 
 def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True where every turn of the same loop also copies a tensor to the host, or reads something that stays there."""
+    """True where every turn of the same loop also copies to the host what is not known to be there, or reads something
+    that stays there, in a loop of its own or not."""
     turn, before = function.loops(transfer.register), around(function, transfer.register)
-    return any(
-        bool(one.before.places & ON_DEVICE)
-        if one.kind == DOWNLOAD
-        else one.kind == SCALAR_READ and one.before.places != HOST and not one.before.is_a(TENSOR)
-        for one in function.transfers
-        if function.loops(one.register) == turn and function.region(one.register) in before
-    )
+    for one in function.transfers:
+        own = function.loops(one.register)
+        if one.kind not in (DOWNLOAD, SCALAR_READ) or one.before.places == HOST or own[-len(turn) :] != turn:
+            continue
+        deeper = len(own) > len(turn)
+        if not deeper and one.kind == SCALAR_READ and one.before.is_a(TENSOR):
+            continue  # has a fix of its own
+        if all(number in before or number in own for number in _regions(function, one.register)):
+            return True
+    return False
+
+
+def _regions(function: FunctionFacts, reg: Reg) -> Iterator[int]:
+    """The regions around a register, from the innermost, but for the whole."""
+    at = function.region(reg)
+    while at > 0:
+        yield at
+        at = function.function.regions[at].parent
 
 
 def _loads(function: FunctionFacts, slot: int) -> list[Reg]:
@@ -247,7 +263,8 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
             edits.append(Edit(at, at + len(key), "dim"))
     whole = function.span(users[0])[1]
     edits.append(Edit(whole, whole, ".cpu().numpy()" if array else ".cpu()"))
-    safety = Safety.UNSAFE if reduced(function, transfer.subject) else Safety.DISPLAY
+    copied = any(_COPIES.search(edit.text) for edit in edits)
+    safety = Safety.UNSAFE if reduced(function, transfer.subject) and not copied else Safety.DISPLAY
     return Fix("collect on the device, copy once after the loop", safety, tuple(edits))
 
 

@@ -186,13 +186,13 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
         return None
     kept = set(map(id, fixed))
     left = [transfer for transfer in group if id(transfer) not in kept]
-    if best is Safety.UNSAFE and any(_side_by_side(function, one, two) for one in left for two in fixed):
+    if best is Safety.UNSAFE and any(side_by_side(function, one, two) for one in left for two in fixed):
         best = Safety.DISPLAY  # half a change
     title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
     return Fix(title, best, in_order(edits))
 
 
-def _side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
+def side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
     """True for transfers that a reader sees at one look: in the same turn of a
     loop, or a few lines apart."""
     around = function.loops(one.register)
@@ -206,7 +206,7 @@ def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix
     """A fix of one transfer of a group, with the rest in its title."""
     rest = [transfer for transfer in group if transfer is not one]
     where = _at(function, [] if one is group[0] else [one])
-    half = fix.safety is Safety.UNSAFE and any(_side_by_side(function, one, other) for other in rest)
+    half = fix.safety is Safety.UNSAFE and any(side_by_side(function, one, other) for other in rest)
     safety = Safety.DISPLAY if half else fix.safety
     return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest), safety=safety)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import CONTAINER, HOST_VALUE, ON_DEVICE, SCALAR, TENSOR
@@ -27,6 +29,10 @@ def extreme(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = called(function, reg).rpartition(".")[2]
     torch, imports = torch_name(function, reg)
+    if _again(function, reg):
+        return None
+    if len(made.args) == 2 and torch and not imports and (where := _in_place(function, reg, name, torch)):
+        return where
     if len(made.args) == 1:
         new, safety = _of_all(function, made.args[0], name, torch)
     elif len(made.args) == 2:
@@ -35,8 +41,34 @@ def extreme(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         new, safety = "", Safety.DISPLAY
     if not new or ("torch" not in new.partition("(")[0] and imports) or "#" in function.text(reg):
         return None
+    if re.search(r"[\r\n]", new):
+        safety = Safety.DISPLAY  # on lines that were laid out for something else
     edit = Edit(*function.span(reg), new)
     return Fix("compare on the device", safety, (*imports, edit) if f"{torch}." in new else (edit,))
+
+
+def _again(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the same is asked elsewhere in the function: one of two would stay."""
+    text = function.text(reg)
+    return any(
+        at != reg and function.has_text(at) and function.text(at) == text and called(function, at) in _NAMES
+        for at in function.of(p.Call)
+    )
+
+
+def _in_place(function: FunctionFacts, reg: Reg, name: str, torch: str) -> Fix | None:
+    """`torch.clamp(t, min=0)` for `max(t, 0)`, by the name of the function and that of its argument: whatever lines it
+    stands on stay; None where the number comes first, and for two tensors."""
+    made = function.code[reg]
+    new, safety = _of_two(function, reg, name, torch)
+    if not isinstance(made, p.Call) or not new.startswith(f"{torch}.clamp(") or "#" in function.text(reg):
+        return None
+    if not function.values[made.args[0]].is_a(TENSOR):
+        return None
+    at = function.outer_span(made.args[1])[0]
+    bound = "min" if name == "max" else "max"
+    edits = (Edit(*function.span(made.function), f"{torch}.clamp"), Edit(at, at, f"{bound}="))
+    return Fix("compare on the device", safety, edits)
 
 
 def _of_all(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[str, Safety]:

@@ -73,7 +73,7 @@ def fresh(function: FunctionFacts, subject: Reg) -> bool:
     while method(function, subject) == "detach" and (inner := receiver(function, subject)) is not None:
         subject = inner
     made = function.code[subject]
-    if isinstance(made, p.Call | p.Binary | p.Unary):
+    if isinstance(made, p.Call | p.Binary | p.Unary | p.Compare):
         return True
     if not isinstance(made, p.Load):
         return False

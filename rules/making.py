@@ -93,6 +93,11 @@ def _makes(function: FunctionFacts, reg: Reg) -> bool:
     return root == "torch" and (last in MAKERS or last in LEGACY or last in ("as_tensor", "from_numpy"))
 
 
+def creates(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a call of torch that fills a tensor with no data of the host."""
+    return called(function, reg).removeprefix("torch.") in MAKERS - _OF_DATA
+
+
 def read_on_host(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
     """True where the host reads what was `made` of data, a tensor in a variable, before it is moved:
     `lengths.max().item()`."""

@@ -33,6 +33,8 @@ from .casting import cast_of, created_as
 from .chains import called, captured
 from .creating import MAKERS, added_device, binds, exact, make_there, named, names_place, quiet
 from .modernising import LEGACY, modernised
+from .onward import moved_again
+from .refilling import refilled
 from .rewriting import cut
 from .widths import FRACTIONS, target_type
 
@@ -59,18 +61,36 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if behind is not None and behind.safety is Safety.SAFE:
         return behind
     fix = make_cast(function, transfer) or there or behind
-    if fix is not None and any(_uploads(function, transfer, made) for made in transfer.before.why[:1]):
+    if fix is None:
+        return None
+    if any(_uploads(function, transfer, made) for made in transfer.before.why[:1]):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
-    return fix
+    return dataclasses.replace(fix, edits=(*fix.edits, *moved_again(function, transfer.register)))
 
 
 def _uploads(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
-    """True for `torch.tensor(x)` of a number of the host, and of anything that is moved without waiting."""
+    """True for `torch.tensor(x)` of a number of the host, of anything that is moved without waiting, and of what is
+    moved to a tensor, which takes more text for the same upload."""
     create, move = function.code[made] if made >= 0 else None, function.code[transfer.register]
+    if isinstance(create, p.Call) and _one_number(function, made, create):
+        return True
     if not isinstance(create, p.Call) or called(function, made) not in ("torch.tensor", "torch.as_tensor"):
         return False
+    if isinstance(move, p.Call) and any(function.values[r].kinds & TENSOR for r in move.args):
+        return True
     unawaited = isinstance(move, p.Call) and any(key == "non_blocking" for key, _ in move.keywords)
     return unawaited or (len(create.args) == 1 and function.values[create.args[0]].kinds == HOST_VALUE)
+
+
+def _one_number(function: FunctionFacts, made: Reg, create: p.Call) -> bool:
+    """True for a list of one number of the source that has no function of its own (as 0 and 1 have): the number itself
+    may do, and its upload stays."""
+    items = function.code[create.args[0]] if len(create.args) == 1 else None
+    if not isinstance(items, p.Sequence) or len(items.items) != 1 or any(items.stars):
+        return False
+    number = function.code[items.items[0]]
+    known = called(function, made).rpartition(".")[2] in {"tensor", *LEGACY}
+    return known and isinstance(number, p.Const) and type(number.value) in (int, float) and number.value not in (0, 1)
 
 
 def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -90,7 +110,8 @@ def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     rest = _without_move(function, transfer, "") if edits is not None else None
     if edits is None or rest is None:
         return None
-    safety = Safety.DISPLAY if _renamed(function, transfer) else min(safety, Safety.UNSAFE)
+    edits, fills = refilled(function, made, edits)
+    safety = Safety.DISPLAY if _renamed(function, transfer) else min(safety, fills)
     return Fix("make it on the device", safety, (*edits, *rest, *cast.edits))
 
 
@@ -132,6 +153,9 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if _renamed(function, transfer):
         makes = Safety.DISPLAY
+    if min(safety, makes) is not Safety.SAFE:
+        edits, fills = refilled(function, made, edits)
+        makes = min(makes, fills)
     return Fix("make it on the device", min(safety, makes), (*edits, *rest))
 
 

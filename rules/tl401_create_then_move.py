@@ -36,25 +36,29 @@ ranges of fractions and arithmetic (it may round otherwise), for what requires a
 for a tensor that is kept in a variable before it is moved (who reads the variable in between reads the device; the move
 goes, and where another variable gets its result the edit is only shown), and for the old constructors:
 `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
-and, for `torch.Tensor`, does not follow the default dtype. Only shown where the argument of such a constructor may be
-a size as well as data. No fix where the result could not be the same: pinned memory, `out=`, a generator.
+and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill_(0)` becomes `torch.zeros(n)`, and a
+second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
+as well as data, beside the like of which nothing can be made, for a number or a list that takes more text and is
+uploaded all the same, and where a statement would take several lines more. No fix where the result could not be the
+same: pinned memory, `out=`, a generator.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.guards import EMPTY
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import DEVICE, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
-from transferlint.model import Confidence, Evidence, Finding, Safety
+from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
-from .detection import brief, clusters, each, others, together
-from .making import instead_of_a_tensor, nothing, pins, read_on_host, sources, worked_out_before
+from .detection import brief, clusters, each, each_of, others, side_by_side, together
+from .making import creates, instead_of_a_tensor, nothing, pins, read_on_host, sources, worked_out_before
 from .recreating import make_on_device
 
 
@@ -76,8 +80,29 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
             _sure(function, first),
-            together(function, group, [make_on_device(function, t) for t in group]),
+            _whole(function, group, together(function, group, [make_on_device(function, t) for t in group])),
         )
+
+
+def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
+    """The fix, only shown where beside what it changes the like is made and moved, of which it makes nothing: what is
+    computed from several creations."""
+    if fix is None or fix.safety is not Safety.UNSAFE:
+        return fix
+    known = {transfer.register for transfer in group}
+    alike = [one for one in each_of(function, MOVE) if one.register not in known and _computed(function, one)]
+    half = any(side_by_side(function, one, two) for one in alike for two in group)
+    return dataclasses.replace(fix, safety=Safety.DISPLAY) if half else fix
+
+
+def _computed(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the move of what was computed from tensors that `device=` could make elsewhere, in one expression."""
+    subject, before = transfer.subject, transfer.before
+    if subject is None or not before.places & HOST or not transfer.places & ON_DEVICE or _made(function, transfer):
+        return False
+    inner = set(function.expression(subject))
+    made = list(sources(function, subject))
+    return bool(made) and all(one in inner and creates(function, one) for one in made)
 
 
 def _anywhere(function: FunctionFacts, transfer: Transfer) -> str:

@@ -33,7 +33,8 @@ Fix safety
 ----------
 Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_fn`, where the function does nothing with
 them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
-copied, and a `to` that is not a tensor's may not take `non_blocking`. A batch that is stacked by hand has no automatic
+copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts: what is
+copied then is not pinned. A batch that is stacked by hand has no automatic
 fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
 """
 
@@ -184,7 +185,10 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     edit = added(function, transfer.register, "non_blocking=True")
     if edit is None:
         return None
-    return Fix("add non_blocking=True", Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE, (edit,))
+    safety = Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE
+    if any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
+        safety = min(safety, Safety.DISPLAY)  # it is cast on the host, into memory that is not pinned
+    return Fix("add non_blocking=True", safety, (edit,))
 
 
 RULE = Rule(

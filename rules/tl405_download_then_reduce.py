@@ -27,17 +27,19 @@ Fix safety
 ----------
 Safe where nothing but the size is asked of the copy of what is proven to be a tensor: the copy is left out. Unsafe for
 all else: the device adds in another order than numpy and the host do, so that sums and means may differ in the last
-digits, and numpy's scalars become arrays without dimensions.
+digits, and numpy's scalars become arrays without dimensions. Only shown beside another whole copy, for which the host
+waits anyway.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
-from transferlint.flow.values import ARRAY, BOOLEAN, INTEGER, SCALAR, TENSOR, UNKNOWN
+from transferlint.flow.values import ARRAY, BOOLEAN, HOST, INTEGER, SCALAR, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -45,11 +47,18 @@ from transferlint.syntax.program import Reg
 
 from . import proven
 from .chains import called, method, receiver, user
-from .detection import brief, each, for_the_host, sure
+from .detection import brief, each, each_of, for_the_host, side_by_side, sure
 from .parts import SAME, SIZES, WRAPPERS, Part, parts
 from .round_trips import bounces, came_back, decisions
 
 _NAMED = 4  # parts to name in a message
+
+
+# What may stand before a part that is taken instead: copies and casts, which leave each element where it is.
+_COPIES = re.compile(
+    r"(\s*\.\s*((detach|cpu|numpy|clone|contiguous|float|double|half|bfloat16|long|int|bool)\(\)"
+    r"|(to|type|astype)\([^()]*\)))*\s*"
+)
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -66,8 +75,17 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _help(function, transfer, end),
             function.why(transfer.before),
             _sure(function, transfer),
-            _fix(function, transfer, end) if len(found) == 1 else None,
+            _alone(function, transfer, _fix(function, transfer, end)) if len(found) == 1 else None,
         )
+
+
+def _alone(function: FunctionFacts, transfer: Transfer, fix: Fix | None) -> Fix | None:
+    """The fix, only shown where another whole tensor is copied to the host beside it: the host waits for that."""
+    if fix is None or fix.safety is not Safety.UNSAFE:
+        return fix
+    rest = (one for one in each_of(function, DOWNLOAD) if one.register != transfer.register)
+    waits = any(one.before.places != HOST and side_by_side(function, one, transfer) for one in rest)
+    return dataclasses.replace(fix, safety=Safety.DISPLAY) if waits else fix
 
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:
@@ -150,6 +168,8 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
     moved, taken = text[start:between], text[between:last]
     if not _plain(text[start:last]) or not text[start:copied].lstrip().startswith("."):
         return None
+    if not isinstance(made, p.Attr) and not _COPIES.fullmatch(moved):
+        return None  # what gives it another shape has to come first
     if isinstance(made, p.Subscript):
         if _each(function, transfer, made.index):
             return None

@@ -14,7 +14,7 @@ from transferlint.syntax.program import Reg
 
 from .arguments import parses
 from .bindings import api
-from .chains import called
+from .chains import called, user
 from .filling import filling, fits, spread
 from .hoisting import hoist
 from .modernising import modernised
@@ -47,9 +47,19 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         safety = min(safety, Safety.UNSAFE)
     content = spread(function, made.args[0], found.arguments) if made.keywords else ", ".join(found.arguments)
     edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + found.maker), Edit(start, end, content))
-    if safety is Safety.UNSAFE and found.shape == "()" and _seldom(function, transfer.register):
-        safety = Safety.DISPLAY  # it reads no better, and is hardly run
+    seldom = _seldom(function, transfer.register)
+    if safety is Safety.UNSAFE and found.shape == "()" and (seldom or _operand(function, transfer.register)):
+        safety = Safety.DISPLAY  # it reads no better, and is hardly run, or the number itself would do
     return Fix(_TITLE, safety, edits)
+
+
+def _operand(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what takes part in arithmetic or a comparison, or is an argument of torch's, as a number could be."""
+    following = user(function, reg)
+    if following is None:
+        return False
+    computed = isinstance(function.code[following], p.Binary | p.Compare)
+    return computed or called(function, following).startswith("torch.")
 
 
 def _seldom(function: FunctionFacts, reg: Reg) -> bool:

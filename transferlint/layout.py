@@ -11,21 +11,27 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
-from transferlint.model import Edit, Fix
+from transferlint.layout_style import Style, closed, style_of
+from transferlint.model import Edit, Fix, Safety
 from transferlint.surroundings import Statements, lines_of, parsed, starts_of
-from transferlint.wrapping import balanced, joined_call, tokens_of, wrapped, wrapped_before
+from transferlint.unbracketing import joined_call, without_brackets
+from transferlint.wrapping import balanced, tokens_of, wrapped, wrapped_before
 
-_INDENT = re.compile(
-    r"^(?:def|class|if|for|while|with|try|async)\b[^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*\r?\n)*( +|\t)\S", re.M
-)
-
+_MORE = 3  # lines that a fix may not need on top of those there were
+_CHAINED = re.compile(r"[\r\n][ \t]*\.[ \t]*\w")
 _Placed = list[tuple[Edit, int, int]]
 
 
 def laid_out_fix(statements: Statements, fix: Fix, limit: int) -> Fix:
-    """A fix of a text whose lines keep to `limit` characters, as far as that can be done."""
+    """A fix of a text whose lines keep to `limit` characters, as far as that can be done. An unsafe one that takes
+    several lines more then for one statement hardly reads better, and is only shown."""
     edits = laid_out(statements, fix.edits, limit)
-    return fix if edits == fix.edits else dataclasses.replace(fix, edits=edits)
+    if edits == fix.edits:
+        return fix
+    changed = (edit for edit in edits if edit not in fix.edits)
+    more = any(edit.text.count("\n") - statements.text.count("\n", edit.start, edit.end) >= _MORE for edit in changed)
+    safety = min(fix.safety, Safety.DISPLAY) if more and fix.safety is Safety.UNSAFE else fix.safety
+    return dataclasses.replace(fix, edits=edits, safety=safety)
 
 
 def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple[Edit, ...]:
@@ -39,11 +45,12 @@ def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple
     lines = lines_of(made)
     starts = starts_of(lines)
     long = [line for line in _touched(placed, starts) if _too_long(lines[line], limit)]
-    if not long:
+    loose = _loose(text, placed, starts)
+    if not (long or loose):
         return given
     old = {line.rstrip("\r\n") for line in statements.lines}
-    long = [line for line in long if lines[line].rstrip("\r\n") not in old]
-    unit = match[1] if (match := _INDENT.search(text)) is not None else "    "  # of the first suite
+    long = sorted({*(line for line in long if lines[line].rstrip("\r\n") not in old), *loose})
+    style = style_of(statements.lines)
     changes: list[Edit] = []
     done = -1
     for line in long:
@@ -52,12 +59,12 @@ def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple
             first, done = bisect.bisect_right(starts, low) - 1, bisect.bisect_left(starts, high) - 1
             wanted = [one - first for one in long if first <= one <= done]
             shift = low - len(before)
-            found = _changes(before + made[low:high] + behind, before.count("\n"), wanted, limit, unit)
+            found = _changes(before + made[low:high] + behind, before.count("\n"), wanted, limit, style)
             changes += (Edit(one.start + shift, one.end + shift, one.text) for one in found)
     return _joined(text, made, placed, changes) if changes else given
 
 
-def _changes(whole: str, above: int, wanted: Sequence[int], limit: int, unit: str) -> list[Edit]:
+def _changes(whole: str, above: int, wanted: Sequence[int], limit: int, style: Style) -> list[Edit]:
     """Edits of a text that wrap its `wanted` lines, counted from 0 behind the `above` first ones; none where that would
     make another program of it, or where it is none."""
     lines = lines_of(whole)
@@ -69,7 +76,7 @@ def _changes(whole: str, above: int, wanted: Sequence[int], limit: int, unit: st
     changes: list[Edit] = []
     for first, last in sorted({found for line in long if (found := _statement(tree, line + 1)) is not None}):
         block = [line.rstrip("\r\n") for line in lines[first - 1 : last]]
-        new = _block(block, [line - first + 1 for line in long if first - 1 <= line < last], limit, unit)
+        new = _block(block, [line - first + 1 for line in long if first - 1 <= line < last], limit, style)
         if new != block:
             end = starts[last - 1] + len(block[-1])
             newline = "\r\n" if lines[first - 1].endswith("\r\n") else "\n"
@@ -135,6 +142,15 @@ def _touched(placed: _Placed, starts: Sequence[int]) -> list[int]:
     return sorted(found)
 
 
+def _loose(text: str, placed: _Placed, starts: Sequence[int]) -> list[int]:
+    """The indices of the lines from which an edit took a call that stood on a line of its own: what the brackets around
+    it hold may need them no longer."""
+    gone = [
+        start for edit, start, _ in placed if _CHAINED.search(text[edit.start : edit.end]) and "\n" not in edit.text
+    ]
+    return [bisect.bisect_right(starts, start, 0, len(starts) - 1) - 1 for start in gone]
+
+
 def _too_long(line: str, limit: int) -> bool:
     return len(line.rstrip("\r\n")) > limit
 
@@ -152,13 +168,15 @@ def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:
     return found
 
 
-def _block(block: list[str], wanted: list[int], limit: int, unit: str) -> list[str]:
+def _block(block: list[str], wanted: list[int], limit: int, style: Style) -> list[str]:
     """The lines of a statement, with the `wanted` ones wrapped."""
     if len(block) == 3 and wanted == [1] and (whole := joined_call(*block)):
-        return wrapped(whole, limit, unit, inside=False)
+        return wrapped(whole, limit, style.unit, inside=False)
+    if bare := without_brackets(block, limit, style.unit):
+        return bare
     made: list[str] = []
     for number, line in enumerate(block):
-        if number not in wanted:
+        if number not in wanted or not _too_long(line, limit):
             made.append(line)
             continue
         tokens = tokens_of(line.strip())
@@ -166,18 +184,22 @@ def _block(block: list[str], wanted: list[int], limit: int, unit: str) -> list[s
         if tokens is None:
             made.append(line)
         elif balanced(tokens) or alone:
-            made += _wrapped_whole(block, number, limit, unit)
-        elif line.rstrip().endswith(("(", "[", "{")) and (opened := wrapped_before(line, limit, unit)):
+            made += _wrapped_whole(block, number, limit, style)
+        elif line.rstrip().endswith(("(", "[", "{")) and (opened := wrapped_before(line, limit, style.unit)):
             made += opened
         else:
             made += _filled(line, limit, number > 0)
-    return made
+    return without_brackets(made, limit, style.unit) or made
 
 
-def _wrapped_whole(block: list[str], number: int, limit: int, unit: str) -> list[str]:
+def _wrapped_whole(block: list[str], number: int, limit: int, style: Style) -> list[str]:
     line = block[number]
+    if style.aligned and len(by_hand := _filled(line, limit, number > 0)) > 1:
+        return by_hand
     hand = number > 0 and not block[number - 1].rstrip().endswith(("(", "[", "{", ","))
-    made = wrapped(line, limit, unit, inside=number > 0 and not hand)
+    made = wrapped(line, limit, style.unit, inside=number > 0 and not hand)
+    if style.closed and len(made) > 1:
+        return closed(made, limit)
     if number and len(made) > 1 and block[number - 1].rstrip().endswith(("(", "[", "{")):
         closes = number + 1 < len(block) and block[number + 1].lstrip().startswith((")", "]", "}"))
         indent = line[: len(line) - len(line.lstrip())]

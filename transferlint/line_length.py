@@ -4,7 +4,7 @@ ruff ("Configuring Ruff": `line-length`, 88 where it says none), black ("Configu
 style": `column_limit`, in `.style.yapf`, `setup.cfg` or `pyproject.toml`, else that of the style it is based on), the
 hooks of these ("pre-commit"), and where none is set up flake8 and pycodestyle (`max-line-length`). The nearest folder
 that says something counts, up to the root of the repository. These are other tools' settings: what cannot be read or
-understood is as if it were not there.
+understood is as if it were not there. A file whose project says nothing is its own example.
 """
 
 from __future__ import annotations
@@ -18,21 +18,47 @@ from pathlib import Path
 from typing import Any
 
 _USUAL = 88  # of ruff and black
-_LONGEST = 120  # what the lines of a file may set as an example
+_SHORTEST = 79  # of "PEP 8"
+_MANY = 200  # lines of code, in which one that is longer would be found
+_LONGEST = 120  # what a single line of a file may set as an example
+_FEW = 3  # lines that are longer: whoever wrote these does not wrap at all
 _EXTENDED = 8  # how many files may extend one another
 _LINTERS = ("flake8", "pycodestyle", "pep8")
+_TEXT = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
 _HOOK = re.compile(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
 _YAPF = {"pep8": 79, "google": 80, "facebook": 80, "yapf": 80, "chromium": 80}  # the limits of its styles
 
 
 def line_length(path: str, text: str) -> int:
-    """The most characters that a line of the file at `path` may have. Where no settings say so its own longest line is
-    the example, between 88 and 120."""
+    """The most characters that a line of the file at `path` may have. Where no formatter is set up its own lines are
+    the example, within what a linter allows."""
     folders = tuple(_folders(path))
     longest = max(map(len, text.splitlines() or [""]))
     found = next((length for folder in folders if (length := _formatter(folder, longest))), 0)
-    found = found or next((length for folder in folders if (length := _linter(folder))), 0)
-    return found or min(max(_USUAL, longest), _LONGEST)
+    if found:
+        return found
+    most = next((length for folder in folders if (length := _linter(folder))), 0)
+    return min(most, _example(text)) if most else _example(text)
+
+
+def _example(text: str) -> int:
+    """The length that the code of a file keeps to: that of its longest line. A formatter leaves comments and strings as
+    they are, so they say nothing; a file too short to hold a long line is taken to allow what formatters do."""
+    lines = [line for line in _TEXT.sub("", text).splitlines() if line.strip()]
+    lengths = sorted((len(code) for line in lines if (code := _code(line))), reverse=True)
+    if len(lengths) >= _FEW and lengths[_FEW - 1] > _LONGEST:
+        return lengths[_FEW - 1]
+    longest = lengths[0] if lengths else 0
+    return _SHORTEST if len(lines) >= _MANY and longest <= _SHORTEST else min(max(_USUAL, longest), _LONGEST)
+
+
+def _code(line: str) -> str:
+    """What of a line a formatter could wrap: "" for a comment, a line without brackets or operators, and one of which
+    a string makes up the most."""
+    code = re.sub(r"\s#.*$", "", line).rstrip()
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", code)
+    wraps = not code.lstrip().startswith(("#", '"', "'")) and re.search(r"[(\[{=]", bare) is not None
+    return code if wraps and len(bare) * 2 > len(code) else ""
 
 
 def _folders(path: str) -> Iterator[Path]:

@@ -35,7 +35,8 @@ _PRECEDENCE: tuple[frozenset[str], ...] = (
 _ASSIGNS = re.compile(r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=")
 _HEAD_WORDS = frozenset({"return", "if", "elif", "while", "assert"})
 _NESTED = 20
-_OPENED = re.compile(r"(?:[^#'\"]*[^=!<>#'\"]=|[ \t]*return) ?\(")
+# What stands before the brackets around all of a right-hand side.
+OPENED = re.compile(r"(?:(?:[^#'\"]|\"[^\"]*\"|'[^']*')*[^=!<>#'\"]=|[ \t]*return) ?\(")
 # Comments that mean something to a tool, where they stand.
 _DIRECTIVE = re.compile(r"#\s*(type:|noqa|pylint|pragma|fmt:|mypy|pyright|nosec|isort|yapf|transferlint|ruff)", re.I)
 
@@ -90,7 +91,7 @@ def wrapped(line: str, limit: int, unit: str, inside: bool, depth: int = 0) -> l
     """A line (without its end) on as many lines as it takes; the line itself where there is no way. `unit` is one step
     of indentation; `inside`: the line stands within brackets, and may be split anywhere."""
     if len(line) > limit and not inside:
-        line = _without_parentheses(line)
+        line = without_parentheses(line)
     body = line.strip()
     indent = line[: len(line) - len(line.lstrip())]
     tokens = tokens_of(body)
@@ -121,14 +122,7 @@ def wrapped_before(line: str, limit: int, unit: str) -> list[str]:
     return made if made and max(map(len, made)) <= limit else []
 
 
-def joined_call(head: str, content: str, tail: str) -> str:
-    """`x = call(...)` for `x = (`, `call(...)` and `)`: the parentheses were there for a line of several parts, and a
-    call has its own; "" for other lines."""
-    tokens = tokens_of(content.strip()) or []
-    return head[:-1] + content.strip() if tail.strip() == ")" and _OPENED.fullmatch(head) and _call(tokens) else ""
-
-
-def _call(tokens: list[Token]) -> bool:
+def is_call(tokens: list[Token]) -> bool:
     """True for a call, and for a chain of calls: `torch.zeros(n).view(1, -1)`."""
     outer = [one for one in tokens if one.depth == 0]
     if len(outer) < 3 or outer[0].kind != "word" or tokens[-1] is not outer[-1] or outer[-1].text != ")":
@@ -144,13 +138,13 @@ def _call(tokens: list[Token]) -> bool:
     )
 
 
-def _without_parentheses(line: str) -> str:
+def without_parentheses(line: str) -> str:
     """`x = call(...)` for `x = (call(...))`; the line itself where it is something else."""
-    opened = _OPENED.match(line)
+    opened = OPENED.match(line)
     if opened is None or not line.endswith(")"):
         return line
     inner = line[opened.end() : -1]
-    return line[: opened.end() - 1] + inner if _call(tokens_of(inner) or []) else line
+    return line[: opened.end() - 1] + inner if is_call(tokens_of(inner) or []) else line
 
 
 def _at_bracket(indent: str, body: str, tokens: list[Token], limit: int, unit: str, depth: int) -> list[str]:
@@ -201,8 +195,10 @@ def _split(body: str, tokens: list[Token]) -> list[str]:
     """The parts of what stands within brackets: behind its commas, or before its operators of the lowest precedence."""
     own = [(i, one) for i, one in enumerate(tokens) if one.depth == 0 and one.mate < 0]
     cuts = [one.end for _, one in own if one.text == "," and one.end < len(body)]
-    if not cuts and not any(one.text in ("lambda", ":=", ",") or _ASSIGNS.fullmatch(one.text) for _, one in own):
-        cuts = _operators(tokens)
+    bare = tokens[:-1] if tokens and tokens[-1].text == "," else tokens
+    rest = [one for _, one in own if one in bare]
+    if not cuts and not any(one.text in ("lambda", ":=") or _ASSIGNS.fullmatch(one.text) for one in rest):
+        cuts = _operators(bare) or _chained(bare)
     edges = [0, *cuts, len(body)]
     return [body[a:b].strip() for a, b in itertools.pairwise(edges)]
 
@@ -217,6 +213,15 @@ def _operators(tokens: list[Token]) -> list[int]:
         if cuts:
             return sorted(cuts)
     return []
+
+
+def _chained(tokens: list[Token]) -> list[int]:
+    """The columns of the dots of a chain of several calls ("Call chains"); [] for other expressions."""
+    if not is_call(tokens):
+        return []
+    pairs = itertools.pairwise(one for one in tokens if one.depth == 0)
+    cuts = [dot.start for before, dot in pairs if dot.text == "." and before.text in _PAIRS]
+    return cuts if len(cuts) > 1 else []
 
 
 def _first(tokens: list[Token], index: int) -> int:
@@ -249,7 +254,7 @@ def _parenthesised(indent: str, body: str, tokens: list[Token], limit: int, unit
         content = _content(indent + unit, body[start:end].strip(), limit, unit, depth, True)
         made = [indent + body[:start] + "(", *content, indent + ")" + body[end:]]
         return made if max(map(len, made)) <= limit and tokens[0].text not in ("assert", "if", "while") else []
-    cuts = _operators(own)
+    cuts = _operators(own) or _chained(own)
     pairs = any(one.mate >= 0 for one in own)
     ends = own[-1].text in _PAIRS and own[-2].text not in _PAIRS.values()
     if (not cuts and pairs) or (len(cuts) == 1 and ends) or (own[0].text == "(" and side[0].mate == len(tokens) - 1):

@@ -117,11 +117,54 @@ def test_what_is_moved_under_a_condition_is_not_made_there() -> None:
     assert offered("TL401", module(body)) == []
 
 
+@pytest.mark.parametrize("data", ["float(n)", "-math.inf", "[n, 2]"])
+def test_an_upload_of_the_same_data_that_takes_more_text_is_only_shown(data: str) -> None:
+    assert only("TL401", f"y = torch.tensor({data}).to(x)\n")[0] is Safety.DISPLAY
+    assert only("TL401", f"y = torch.tensor({data}).to(x.device)\n")[0] is Safety.SAFE
+
+
 @pytest.mark.parametrize(
-    ("number", "safety"), [("float(n)", Safety.DISPLAY), ("-math.inf", Safety.DISPLAY), ("[n, 2]", Safety.UNSAFE)]
+    ("made", "instead", "safety"),
+    [
+        ("torch.LongTensor(n, 4).fill_(0)", "torch.zeros(n, 4, dtype=torch.long, D)", Safety.UNSAFE),
+        ("torch.FloatTensor(n, 4).zero_()", "torch.zeros(n, 4, dtype=torch.float, D)", Safety.UNSAFE),
+        ("torch.empty(n, 4).fill_(1)", "torch.ones(n, 4, D)", Safety.UNSAFE),
+        ("torch.empty((n, 4)).fill_(-1.5)", "torch.full((n, 4), -1.5, D)", Safety.UNSAFE),
+        ("torch.LongTensor(n, 4).fill_(3)", "torch.full((n, 4), 3, dtype=torch.long, D)", Safety.UNSAFE),
+        ("torch.empty(n, 4).fill_(7)", "torch.empty(n, 4, D).fill_(7)", Safety.DISPLAY),  # `full` of a whole number
+        ("torch.empty(n).fill_(0.5)", "torch.empty(n, D).fill_(0.5)", Safety.DISPLAY),  # or is it a size?
+        ("torch.ones(n, 4).view(-1, 2).fill_(0)", "torch.ones(n, 4, D).view(-1, 2).fill_(0)", Safety.DISPLAY),
+    ],
 )
-def test_the_move_of_one_number_is_only_shown(number: str, safety: Safety) -> None:
-    assert only("TL401", f"y = torch.tensor({number}).to(x)\n")[0] is safety
+def test_what_is_filled_at_once_is_made_full(made: str, instead: str, safety: Safety) -> None:
+    wanted = instead.replace("D)", "device=x.device)")
+    assert only("TL401", f"y = {made}.to(x.device)\n") == (safety, module(f"y = {wanted}\n"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("y = torch.cat([x, torch.randn(3).to(x.device)]).to(x.device)\n", "y = torch.cat([x, torch.randn(3, D)])\n"),
+        ("y = torch.flip(torch.randn(3).to(x.device), [0]).to(x.device)\n", "y = torch.flip(torch.randn(3, D), [0])\n"),
+        ("y = (torch.randn(3).to(x.device) + x).abs().to(x.device)\n", "y = (torch.randn(3, D) + x).abs()\n"),
+        ("y = words(torch.randn(3).to(x.device)).to(x.device)\n", "y = words(torch.randn(3, D)).to(x.device)\n"),
+        ("y = torch.randn(3).to(x.device).cpu().to(x.device)\n", "y = torch.randn(3, D).cpu().to(x.device)\n"),
+    ],
+)
+def test_a_second_move_to_the_same_place_goes_with_the_first(before: str, after: str) -> None:
+    assert only("TL401", before)[1] == module(after.replace("D)", "device=x.device)").replace("D,", "device=x.device,"))
+
+
+def test_the_like_that_stays_beside_it_leaves_it_shown() -> None:
+    one = "y = torch.randn(n).to(x.device)\n"
+    assert only("TL401", one)[0] is Safety.UNSAFE
+    assert only("TL401", f"z = (torch.arange(n) % n == torch.arange(n)).to(x.device)\n{one}")[0] is Safety.DISPLAY
+    assert only("TL401", f"z = torch.from_numpy(words).to(x.device)\n{one}")[0] is Safety.UNSAFE
+
+
+def test_a_tensor_gets_its_type_from_another_at_once() -> None:
+    made = only("TL401", "y = torch.rand(n, 3).to(x.device).type_as(x)\n")[1]
+    assert made == module("y = torch.rand(n, 3, device=x.device, dtype=x.dtype)\n")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from showing import RULES, fix
+from showing import RULES, fix, offered
 
 from proving import check_bytes
 from transferlint.fixes import apply_edits
 from transferlint.layout import laid_out
 from transferlint.line_length import line_length
-from transferlint.model import Edit
+from transferlint.model import Edit, Safety
 from transferlint.surroundings import Statements, parsed
 
 
@@ -31,7 +31,8 @@ CASES = [
     (
         "x = torch.zeros(aaaaaaaaaaa, Q).sum().cpu()",
         "bbbbbbbbb, device=xxxxxxx.device",
-        "x = torch.zeros(\n    aaaaaaaaaaa, bbbbbbbbb, device=xxxxxxx.device\n).sum().cpu()",
+        "x = (\n    torch.zeros(\n        aaaaaaaaaaa, bbbbbbbbb, device=xxxxxxx.device\n    )\n"
+        "    .sum()\n    .cpu()\n)",
     ),
     (
         "x = torch.zeros(aaaaaaaaaaa, Q)  # type: ignore",
@@ -147,7 +148,8 @@ def test_two_changes_of_one_line_are_wrapped_together() -> None:
         ({"ruff.toml": "line-length = 70\n", "pyproject.toml": "[tool.black]\nline-length = 99\n"}, 70),
         ({".ruff.toml": 'extend = "other.toml"\n', "other.toml": "line-length = 71\n"}, 71),
         ({".ruff.toml": 'extend = ".ruff.toml"\n'}, 88),
-        ({"setup.cfg": "[flake8]\nmax-line-length = 110\n"}, 110),
+        ({"setup.cfg": "[flake8]\nmax-line-length = 110\n"}, 88),  # which allows more than the file makes use of
+        ({"setup.cfg": "[flake8]\nmax-line-length = 85\n"}, 85),
         ({"tox.ini": "[pycodestyle]\nmax_line_length = 79  # why\n"}, 79),
         ({".flake8": "[flake8]\nmax-line-length = 100\n", "pyproject.toml": "[tool.ruff]\nline-length = 90\n"}, 90),
         ({"a/ruff.toml": "line-length = 77\n", "pyproject.toml": "[tool.ruff]\nline-length = 90\n"}, 77),
@@ -172,11 +174,52 @@ def test_the_nearest_formatter_says_how_long_a_line_may_be(files: dict[str, str]
     assert line_length(str(root / "a" / "b.py"), "x = 1\n") == length
 
 
-def test_without_settings_the_file_is_the_example(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "length"),
+    [
+        (["x = 1"], 88),
+        (["x" * 80 + " = f(1, 2, 34567890)"], 100),
+        (["x" * 280 + " = f(1, 2, 34567890)"], 120),
+        (["x" * 280 + " = f(1, 2, 34567890)"] * 3, 300),
+        (["# " + "a" * 98, f"x = f('{'a' * 200}')", "x = 1  # " + "a" * 100], 88),
+        (['"""Words.', "a" * 100 + " = (b)", '"""'], 88),
+        (["x = f(1)"] * 50, 88),
+        (["x = f(1)"] * 200, 79),
+        (["x = f(1)", *["x" * 60 + " = f(1, 2, 34567890)"] * 200], 88),
+    ],
+)
+def test_without_settings_the_code_of_the_file_is_the_example(lines: list[str], length: int, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    path = str(tmp_path / "a.py")
-    lengths = [line_length(path, "#" * width + "\n") for width in (10, 100, 300)]
-    assert lengths == [88, 100, 120]
+    assert line_length(str(tmp_path / "a.py"), "\n".join(lines) + "\n") == length
+
+
+# what stands in a function, what is taken out of it, and what is left
+CHAINS = [
+    ("y = (\n    f(x)\n    .to(d)\n)", "\n    .to(d)", "y = f(x)"),
+    ('y["a"] = (\n    f(x)\n    .to(d)\n)', "\n    .to(d)", 'y["a"] = f(x)'),
+    ("y = (f(x)\n     .to(d))", "\n     .to(d)", "y = f(x)"),
+    ("return (\n    f(x)\n    .to(d)\n    .view(1, -1)\n)", "\n    .to(d)", "return f(x).view(1, -1)"),
+    ("y = (\n    f(\n        x,\n        y,\n    )\n    .to(d)\n)", "\n    .to(d)", "y = f(\n    x,\n    y,\n)"),
+    (
+        "y = (\n    function_of(argument_1, argument_2)\n    .to(d)\n    .half()\n    .view(size_of_it, -1)\n)",
+        "\n    .to(d)",
+        "y = (\n    function_of(argument_1, argument_2)\n    .half()\n    .view(size_of_it, -1)\n)",
+    ),
+    ("y = (\n    f(x)\n    .to(d)\n)  # why", "\n    .to(d)", "y = f(x)  # why"),
+    (
+        "y = (\n    function_of(argument_1, argument_2)\n    .to(d)\n    .view(size_of_it, -1, 12)\n)",
+        "\n    .to(d)",
+        "y = function_of(argument_1, argument_2).view(\n    size_of_it, -1, 12\n)",
+    ),
+    ("y = (\n    f(x)  # why\n    .to(d)\n)", "\n    .to(d)", "y = (\n    f(x)  # why\n)"),
+    ("y = (\n    f(x)\n    .to(d)\n    + z\n)", "\n    .to(d)", "y = (\n    f(x)\n    + z\n)"),
+]
+
+
+@pytest.mark.parametrize(("before", "gone", "after"), CHAINS)
+def test_brackets_that_a_chain_of_calls_needed_go_with_it(before: str, gone: str, after: str) -> None:
+    text, wanted = ("def f():\n" + textwrap.indent(one, "    ") + "\n" for one in (before, after))
+    assert edited(text, gone.replace("\n", "\n    "), "") == wanted
 
 
 HEAD = "import torch\n\n\ndef f(x: torch.Tensor, n: int, words):\n"
@@ -194,7 +237,7 @@ HEAD = "import torch\n\n\ndef f(x: torch.Tensor, n: int, words):\n"
          "                device=x.device)"),
         ("TL401", "y = torch.zeros(\n    n, n\n).to(x.device)", "y = torch.zeros(\n    n, n, device=x.device\n)"),
         ("TL401", "y = torch.zeros(n, n,).to(x.device)", "y = torch.zeros(n, n, device=x.device,)"),
-        ("TL401", "y = torch.tensor([2.5]).to(x)", "y = torch.tensor([2.5], device=x.device, dtype=x.dtype)"),
+        ("TL401", "y = torch.zeros(n).to(x)", "y = torch.zeros(n, device=x.device, dtype=x.dtype)"),
         (
             "TL401",
             "y = torch.Tensor([n]).to(x.device, torch.long)",
@@ -260,3 +303,46 @@ def test_the_head_of_a_statement_is_laid_out_without_its_suite(head: str) -> Non
     edit = Edit(offset, offset, "another_name_that_is_long.and_its_attribute.")
     made = apply_edits(text, laid_out(Statements(text), (edit,), 60))
     assert "another_name_that_is_long.and_its_attribute.call(\n        a, b\n    ):\n        x = 1\n" in made
+
+
+CLOSED = "def g():\n    x = f(\n        1)\n    y = f(\n        [2, 3])\n    z = f(\n        4)\n\n\n"
+ALIGNED = (
+    "def g():\n    w = f(1,\n          2)\n    x = f(1,\n          2)\n    y = f(1,\n          2,\n          3)\n\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("above", "new", "after"),
+    [
+        (CLOSED, "bbbbbbbbbbbbbbbbbbbb, device=ccccc", "x = f(\n        aaaaaaaa, bbbbbbbbbbbbbbbbbbbb, device=ccccc)"),
+        (
+            CLOSED,
+            "bbbbbbbbbbbbbbbbbbbb, device=ccccc, dtype=ddddddddddddddd",
+            "x = f(\n        aaaaaaaa, bbbbbbbbbbbbbbbbbbbb, device=ccccc,\n        dtype=ddddddddddddddd)",
+        ),
+        (
+            ALIGNED,
+            "bbbbbbbbbbbbbbbbbbbb, device=ccccccc",
+            "x = f(aaaaaaaa, bbbbbbbbbbbbbbbbbbbb,\n          device=ccccccc)",
+        ),
+    ],
+)
+def test_lines_are_wrapped_as_the_others_of_the_file(above: str, new: str, after: str) -> None:
+    text = f"{above}def h():\n    x = f(aaaaaaaa, Q)\n"
+    assert edited(text, "Q", new, 53 if above == CLOSED else 45) == f"{above}def h():\n    {after}\n"
+
+
+LONG = "a_name_of_thirty_characters_yes"
+
+
+@pytest.mark.parametrize(
+    ("value", "safety"),
+    [
+        ("torch.randn(n, n, 3).to(x)", Safety.UNSAFE),
+        (f"torch.cat([x, torch.randn({LONG}, {LONG}).to(x)], 1)", Safety.DISPLAY),
+    ],
+)
+def test_what_needs_several_lines_more_is_only_shown(value: str, safety: Safety) -> None:
+    text = f"import torch\n\n\ndef f(x: torch.Tensor, n, {LONG}):\n    return {value}\n"
+    ((found, _, _),) = offered("TL401", text)
+    assert found is safety

@@ -326,7 +326,7 @@ def made_in_forward(expression: str) -> str:
         ("torch.zeros(3).to(x.device, torch.float16)", "torch.zeros(3, device=x.device, dtype=torch.float16)"),
         ("torch.ones(3).to(device=x.device, dtype=torch.long)", "torch.ones(3, device=x.device, dtype=torch.long)"),
         ("torch.eye(2).to(x.device, dtype=torch.bool)", "torch.eye(2, device=x.device, dtype=torch.bool)"),
-        ("(zeros(3)\n            .to(x.device))", "(zeros(3, device=x.device))"),
+        ("(zeros(3)\n            .to(x.device))", "zeros(3, device=x.device)"),
         ("(zeros(3)).to(x.device)", "zeros(3, device=x.device)"),
         ("torch.full((2,), 0.1).to(x.device, torch.half)", "torch.full((2,), 0.1, device=x.device).to(torch.half)"),
         ("torch.tensor([0.1]).to(x.device, torch.float64)", "torch.tensor([0.1], device=x.device).to(torch.float64)"),
@@ -335,7 +335,7 @@ def made_in_forward(expression: str) -> str:
         ("torch.arange(3)[None].repeat(2, 1).to(x.device)", "torch.arange(3, device=x.device)[None].repeat(2, 1)"),
         ("torch.arange(3)[None, :].float().cuda() / 2", 'torch.arange(3, device="cuda")[None, :].float() / 2'),
         ("torch.tril(torch.ones(3, 3)).to(x.device)", "torch.tril(torch.ones(3, 3, device=x.device))"),
-        ("(torch.ones(3, 1)\n  .squeeze(1)\n  .to(x.device))", "(torch.ones(3, 1, device=x.device)\n  .squeeze(1))"),
+        ("(torch.ones(3, 1)\n  .squeeze(1)\n  .to(x.device))", "torch.ones(3, 1, device=x.device).squeeze(1)"),
     ],
 )
 def test_constants_are_made_on_the_device(old: str, new: str) -> None:
