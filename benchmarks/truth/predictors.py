@@ -2,8 +2,8 @@
 
     python benchmarks/truth/predictors.py [PACKAGE ...]
 
-Of the functions of the fitted packages that a predictor applies to, and that ran in steps, those that ran in half of
-the steps or more are hot. Writes benchmarks/results/predictors.json: by predictor the packages, the functions, how many
+Of the functions of the fitted packages that a predictor applies to, and that ran, those are hot that ran in half of
+the steps or more: of the kinds of steps in which they are called at all. What ran outside of steps alone is not. Writes benchmarks/results/predictors.json: by predictor the packages, the functions, how many
 were hot, and by package; nothing is run but the analysis. Packages that are kept out of fitting are left out.
 """
 
@@ -49,8 +49,7 @@ def main() -> int:
 
 
 def _measured(table: tables.Table) -> list[tuple[str, bool]]:
-    """Each function of a package that a predictor applies to and that ran in steps: the predictor, and whether it was
-    hot."""
+    """Each function of a package that a predictor applies to, and that ran: the predictor, and whether it was hot."""
     root = sources.extract(table)
     files = sources.unchanged(table, root)
     print(f"{root.name}: {len(files)} files", file=sys.stderr, flush=True)
@@ -65,9 +64,9 @@ def _measured(table: tables.Table) -> list[tuple[str, bool]]:
     for one in analysed.check(root, files, *options)["findings"]:
         if one["code"] == "TRUTH002":
             said = json.loads(one["message"])
-            hits, total = ran[os.path.normpath(one["path"]), said["function"]]
-            if total:
-                found.append((said["predictor"], hits / total >= HOT))
+            counted = ran.get((os.path.normpath(one["path"]), said["function"]))
+            if counted is not None:
+                found.append((said["predictor"], counted[0] >= HOT * max(counted[1], 1)))
     return found
 
 

@@ -137,7 +137,10 @@ _WITH = {  # method: receiver and arguments
     "svd": "m.svd()",
     "pinverse": "m.pinverse()",
     "cholesky_inverse": "m.cholesky_inverse()",
-    "istft": "torch.ones(9, 4, dtype=torch.complex64, device=x.device).istft(16, window=torch.ones(16, device=x.device))",
+    "istft": {
+        "setup": "s = torch.ones(9, 4, dtype=torch.complex64, device=x.device); w = torch.ones(16, device=x.device)",
+        "call": "s.istft(16, window=w)",
+    },
     "dequantize": {"setup": "t = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)", "call": "t.dequantize()"},
     "retain_grad": "(g * 2).retain_grad()",
     "logical_and": "b.logical_and(b)",

@@ -183,7 +183,10 @@ _CHECKING: dict[str, Any] = {
     "torch.svd": "F(m)",
     "torch.pinverse": "F(m)",
     "torch.cholesky_inverse": "F(m)",
-    "torch.istft": "F(torch.ones(9, 4, dtype=torch.complex64, device=x.device), 16, window=torch.ones(16, device=x.device))",
+    "torch.istft": {
+        "setup": "s = torch.ones(9, 4, dtype=torch.complex64, device=x.device); w = torch.ones(16, device=x.device)",
+        "call": "F(s, 16, window=w)",
+    },
     "torch.normal": "F(0.0, v)",
     **{
         f"distributions.{name}.{method}": {"setup": f"d = Owner({arguments}); s = d.sample()", "call": call}
