@@ -160,7 +160,8 @@ def _returned(
 def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Value]]) -> Value:
     """A result, or what is in it, with the place of those arguments of which its flags say that it is theirs. Each
     argument with the flags of the parameters that may take it."""
-    theirs, why, flags = 0, (reg,), value.flags & ~FROM_PARAMETER
+    theirs, flags = 0, value.flags & ~FROM_PARAMETER
+    why: tuple[int, ...] = (reg,)
     if taken := [given for flag, given in arguments if flag & value.flags & ~FROM_ANOTHER]:
         theirs, given_why, *_, may = combine(taken)
         why, flags = given_why or why, flags | (may & FROM_PARAMETER)
