@@ -3,8 +3,9 @@
     python benchmarks/truth/predictors.py [PACKAGE ...]
 
 Of the functions of the fitted packages that a predictor applies to, and that ran, those are hot that ran in half of
-the steps or more: of the kinds of steps in which they are called at all. What ran outside of steps alone is not. Writes benchmarks/results/predictors.json: by predictor the packages, the functions, how many
-were hot, and by package; nothing is run but the analysis. Packages that are kept out of fitting are left out.
+the steps or more: of the kinds of steps in which they are called at all. What ran outside of steps alone is not.
+Writes benchmarks/results/predictors.json: by predictor the packages, the functions, how many were hot, and by package;
+nothing is run but the analysis. Packages that are kept out of fitting are left out.
 """
 
 from __future__ import annotations
