@@ -102,6 +102,12 @@ def sites_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
     return (finding.site, *(link.site for link in finding.evidence if link.message in claim.members))
 
 
+def sites(finding: FoundFinding) -> tuple[Site, ...]:
+    """The sites that have to run for a verdict on a finding."""
+    claim = claim_of(finding)
+    return () if claim is None else sites_of(finding, claim)
+
+
 def ends_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
     """The other ends of a round trip."""
     return tuple(link.site for link in finding.evidence if link.message in claim.ends)

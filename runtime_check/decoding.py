@@ -50,7 +50,11 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
         "outcome": lambda inner: Outcome(**{**inner, "missing": tuple(Missing(**one) for one in inner["missing"])}),
         "profile": lambda inner: Profile(**{**inner, "copies": tuple(BusTime(**one) for one in inner["copies"])}),
         "counted": lambda inner: Counted(inner["path"], tuple((int(a), int(b), int(c)) for a, b, c in inner["lines"])),
-        "executed": lambda inner: Executed(inner["path"], tuple(int(line) for line in inner["lines"])),
+        "executed": lambda inner: Executed(
+            inner["path"],
+            tuple(int(line) for line in inner["lines"]),
+            *(tuple((int(a), int(b)) for a, b in inner.get(name, ())) for name in ("decided", "evaluated")),
+        ),
     }
     make = makers.get(str(fields.get("record")))
     if make is None:

@@ -190,10 +190,14 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Executed:
-    """Those lines of interest (lines with findings) of the file `path` that ran."""
+    """Those lines of interest (lines with findings) of the file `path` that ran. `decided` are the sites (line and
+    column, as `Site` counts them) in expressions that may not run although their line does, `evaluated` those of them
+    that ran."""
 
     path: str
     lines: tuple[int, ...]
+    decided: tuple[tuple[int, int], ...] = ()
+    evaluated: tuple[tuple[int, int], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

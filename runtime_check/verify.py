@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from runtime_check import budgets, checking, child, launch, plan, program, recording, verdicts
+from runtime_check import budgets, checking, child, claims, launch, plan, program, recording, verdicts
 from runtime_check.budgets import Budget, BudgetError
 from runtime_check.checking import Checked, CheckError
 from runtime_check.plan import Plan
@@ -118,7 +118,7 @@ def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Ch
         if rank == 0:  # the lines that one rank ran stand for all
             checked = _checked(options, root, script)
             (folder / _FINDINGS).write_text(checked.text, encoding="utf-8")
-        sites = tuple((one.site.path, one.site.line, one.site.end_line) for one in checked.findings)
+        sites = tuple(dict.fromkeys(site for one in checked.findings for site in claims.sites(one)))
         started = datetime.datetime.now(datetime.timezone.utc).isoformat()
         asked = Plan(
             options.program, options.module, str(folder), options.level, sites, options.steps, options.warmup, rank,

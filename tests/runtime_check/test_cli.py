@@ -16,6 +16,7 @@ import pytest
 
 from runtime_check import checking, plan
 from runtime_check.plan import Plan, Status
+from transferlint.model import Site
 
 PROGRAM = """\
 import os, signal, sys
@@ -370,7 +371,9 @@ def test_a_folder_is_cleared_rank_by_rank(tmp_path: Path) -> None:
 
 
 def test_a_plan_and_a_status_are_read_as_they_were_written(tmp_path: Path) -> None:
-    asked = Plan(("a.py", "é\udcff"), True, str(tmp_path), "guard", (("/a.py", 1, 2),), (3, 5), 1, 0, 2, "/", "now")
+    asked = Plan(
+        ("a.py", "é\udcff"), True, str(tmp_path), "guard", (Site("/a.py", 1, 2, 3, 4),), (3, 5), 1, 0, 2, "/", "now"
+    )
     plan.write(tmp_path, "plan-0", asked)
     assert plan.read_plan(tmp_path) == asked
     assert plan.read_status(tmp_path) == Status()

@@ -96,7 +96,7 @@ def test_without_lines_nothing_is_refuted() -> None:
     judgement = judge([ITEM], dataclasses.replace(run(), executed=()))
     assert judgement.verdicts[0].kind is VerdictKind.NOT_REACHED
     assert "which lines ran was not recorded: nothing can be refuted" in judgement.notes
-    assert judge([ITEM], run(), executed={FILE: [7]}).verdicts[0].kind is VerdictKind.REFUTED
+    assert judge([ITEM], run(), executed=[Executed(FILE, (7,))]).verdicts[0].kind is VerdictKind.REFUTED
 
 
 def test_any_line_of_a_long_finding_counts_as_run() -> None:
@@ -104,6 +104,17 @@ def test_any_line_of_a_long_finding_counts_as_run() -> None:
     assert only([long], run(lines=(9,))).kind is VerdictKind.REFUTED
     assert only([long], run(record(0, Site(FILE, 8, 9, 8, 12)))).kind is VerdictKind.CONFIRMED
     assert only([long], run(record(0, Site(FILE, 9, 5, 9, 12)), lines=(7,))).kind is VerdictKind.REFUTED
+
+
+def test_an_operand_that_was_never_evaluated_is_not_reached_though_its_line_ran() -> None:
+    def judged(*executed: Executed) -> Verdict:
+        return only([ITEM], dataclasses.replace(run(), executed=executed))
+
+    skipped = judged(Executed(FILE, (7,), decided=((7, 5),)))
+    assert (skipped.kind, skipped.act) == (VerdictKind.NOT_REACHED, "run something that reaches it")
+    assert skipped.text == "the line ran, but this expression never did: what it depends on did not let it"
+    assert judged(Executed(FILE, (7,), ((7, 5),), ((7, 5),))).kind is VerdictKind.REFUTED
+    assert judged(Executed(FILE, (7,), decided=((7, 20),))).kind is VerdictKind.REFUTED
 
 
 def test_a_move_that_did_nothing_refutes_and_says_so() -> None:
@@ -543,7 +554,7 @@ def test_what_check_finds_is_joined(checked: tuple[tuple[FoundFinding, ...], str
         at(4, "torch.from_numpy(order).to(device)", H2D, COPY, 12),
         at(5, "worst > 3", D2H, SCALAR, 14),
     )
-    judgement = judge(findings, run(*records), executed={path: range(1, 16)})
+    judgement = judge(findings, run(*records), executed=[Executed(path, tuple(range(1, 16)))])
     verdicts = {one.finding.code: one for one in judgement.verdicts}
     assert {code: one.kind for code, one in verdicts.items()} == {
         "TL101": VerdictKind.CONFIRMED,
