@@ -15,7 +15,9 @@ _OFTEN = 10  # events from which a site counts as hot, where no steps were seen
 _SCALAR = "aten::_local_scalar_dense"
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 KEEP = "nothing: it is as it should be"
-_RARE = ("cold", "callers", "rare")  # reasons that a run can contradict
+# Reasons that a run can contradict.
+_RARE = ("cold", "callers", "rare", "amortised")
+_NAMED = ("handed over",)  # a queue by its name alone
 _BACK = (LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR)
 _SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
 
@@ -64,12 +66,18 @@ def _group(record: SiteRecord, root: str) -> object:
 
 
 def hot(records: Sequence[SiteRecord], full_steps: int) -> bool:
-    """True where a site crossed in every other step or more; without steps to count by, where it crossed often. What
-    one call of torch's moves (a module's parameters) is one crossing."""
-    if full_steps >= 2:
-        return sum(record.stepped * _share(record) for record in records) * 2 >= full_steps
-    crossed = sum(record.executions or record.count for record in records)
-    return crossed >= _OFTEN * max(record.processes for record in records)
+    """True where a site crossed in every other step or more; outside of the steps, or without any to count by, where it
+    crossed often, and no less often than there were steps. What one call of torch's moves (a module's parameters) is
+    one crossing."""
+    often = _OFTEN * max(record.processes for record in records)
+    if full_steps < 2:
+        return _executed(records) >= often
+    stepped = sum(record.stepped * _share(record) for record in records)
+    return stepped * 2 >= full_steps or _executed(records) - stepped >= max(often, full_steps)
+
+
+def _executed(records: Sequence[SiteRecord]) -> int:
+    return sum(record.executions or record.count for record in records)
 
 
 def _share(record: SiteRecord) -> float:
@@ -93,6 +101,8 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
             explained, act = reason.reason, KEEP
         elif reason is not None and reason.kind in _RARE:
             act += f" (`check` took it for rare: {reason.reason})"
+        elif reason is not None and reason.kind in _NAMED:
+            act += f"; if {reason.reason.partition(',')[0]}, hand over many at once"
     return Missed(
         own[0] if own else first.site,
         first.direction,
@@ -109,11 +119,15 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
 
 
 def _stands(reason: QuietSite, records: Sequence[SiteRecord], links: Sequence[Link], full_steps: int) -> bool:
-    """Whether the reason for which `check` is quiet holds in this run. What it takes for setup did not run in every
-    other step, and what it takes for new data did not come again, nor wait where it was asked not to."""
+    """Whether the reason for which `check` is quiet holds in this run. What it takes for rare did not run in every
+    other step, what it takes for a program's only time did not run so often as to be looked at here, what it takes for
+    another process's does not go there in every step, and what it takes for new data did not come again, nor wait where
+    it was asked not to."""
     if reason.kind == "callers" and full_steps < 2:
         return False  # it ran often enough to be looked at, whoever else may call it
-    if reason.kind in _RARE:
+    if reason.kind == "rare":  # once a program
+        return _executed(records) < _OFTEN * max(record.processes for record in records)
+    if reason.kind in (*_RARE, *_NAMED):
         return full_steps < 2 or sum(record.steps for record in records) * 2 < full_steps
     if reason.kind != "new data":
         return True

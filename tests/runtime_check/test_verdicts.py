@@ -382,7 +382,7 @@ def test_threads_of_one_site_are_one_miss() -> None:
 def test_an_upload_is_explained_or_missed(
     fields: dict[str, object], links: tuple[Link, ...], level: str, explained: str, act: str
 ) -> None:
-    cold = record(0, site(50, 1, 5), D2H, COPY, stepped=0)
+    cold = record(0, site(50, 1, 5), D2H, COPY, count=9, stepped=0)
     (miss,) = missed(cold, record(1, site(7, 5, 16), H2D, COPY, **fields), links=links, level=level).missed  # type: ignore[arg-type]
     assert miss.explained == explained
     assert act in miss.act
@@ -463,6 +463,27 @@ def test_a_run_contradicts_what_was_taken_for_setup() -> None:
     callers = quiet(site(7, 5, 16), "callers", "cold: called only from cold code (test or benchmark code)")
     assert with_reason(callers, record(0, site(7, 5, 16), steps=3)).explained == callers.reason
     assert with_reason(callers, record(0, site(7, 5, 16)), full_steps=0).explained == ""
+
+
+def test_a_run_contradicts_what_was_taken_for_once() -> None:
+    once = quiet(site(7, 5, 16), "rare", "not hot: it runs once a call")
+    thousand = record(0, site(7, 5, 16), count=1000, stepped=0)
+    for full_steps in (0, 100):  # in a program without steps, and after the last of a hundred
+        miss = with_reason(once, thousand, full_steps=full_steps)
+        assert (miss.explained, miss.count) == ("", 1000)
+        assert miss.act.endswith("(`check` took it for rare: not hot: it runs once a call)")
+    assert with_reason(once, record(0, site(7, 5, 16), count=3, stepped=3), full_steps=3).explained == once.reason
+
+
+def test_a_run_contradicts_an_interval_and_a_queue_by_its_name() -> None:
+    every = quiet(site(7, 5, 16), "amortised", "amortised: only every so many steps")
+    assert with_reason(every, record(0, site(7, 5, 16), steps=100)).explained == ""
+    assert with_reason(every, record(0, site(7, 5, 16), steps=3)).explained == every.reason
+    handed = quiet(site(7, 5, 16), "handed over", "`q.put` gives it to another process, which only the host can do")
+    miss = with_reason(handed, record(0, site(7, 5, 16), D2H, COPY, steps=100))
+    assert miss.explained == ""
+    assert miss.act.endswith("; if `q.put` gives it to another process, hand over many at once")
+    assert with_reason(handed, record(0, site(7, 5, 16), steps=3)).explained == handed.reason
 
 
 def test_new_data_that_was_not_new_is_missed() -> None:
