@@ -104,8 +104,8 @@ def _budget(options: Options) -> Budget:
 def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Checked]:
     """Check the program's code, and leave the plan in the folder of the run. Raises _Refusal and CheckError."""
     wanted = program.Program(options.program, options.module)
-    if not program.exists(wanted):
-        raise _Refusal(f"{options.program[0]}: no such file")
+    if refusal := program.refusal(wanted):
+        raise _Refusal(refusal)
     rank, ranks = _number(environment, "RANK", 0), _number(environment, "WORLD_SIZE", 1)
     script = Path.cwd() if options.module else Path(options.program[0])
     root = Path(options.root).resolve() if options.root else checking.project_root(script)

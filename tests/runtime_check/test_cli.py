@@ -288,6 +288,11 @@ def test_ranks_are_merged_under_torchrun(folder: Path) -> None:
     ("arguments", "line"),
     [
         (("verify", "nothing.py"), "transferlint: nothing.py: no such file"),
+        (
+            ("verify", "book.ipynb"),
+            "transferlint: book.ipynb: is a notebook, and no Python source; "
+            "make a script of it: jupyter nbconvert --to script book.ipynb",
+        ),
         (("verify", "--max-blocked", "5", "program.py"), "transferlint: --max-blocked 5: "),
         (("verify", "--max-per-step", "up=1", "program.py"), "transferlint: --max-per-step up=1: "),
         (("verify", "--fail-on", "bad", "program.py"), "transferlint: --fail-on bad: "),
@@ -301,6 +306,7 @@ def test_ranks_are_merged_under_torchrun(folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments: tuple[str, ...], line: str) -> None:
+    Path("book.ipynb").write_text("{}")
     made = run(*arguments)
     assert made.code == 2
     assert made.out == ""
