@@ -101,6 +101,11 @@ def quiet(finding: FoundFinding) -> str:
     return f"if no run crosses here, say so: `# transferlint: ignore[{finding.code}] <why>`"
 
 
+def needed(finding: FoundFinding) -> str:
+    """What to do about a move that was said to be needless, and is not."""
+    return f"keep the move, and say so: `# transferlint: ignore[{finding.code}] <why>`"
+
+
 def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     """What the verdicts of a run cannot know, one line each."""
     found = []

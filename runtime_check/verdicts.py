@@ -157,8 +157,10 @@ def _how(
     claim: Claim, records: Sequence[SiteRecord], links: Sequence[Link], others: Sequence[SiteRecord], run: Run
 ) -> tuple[VerdictKind, str]:
     """Whether what crossed is what was claimed, and a remark on it."""
-    if claim.manner == "pinned" and not any(record.pinned for record in records):
-        return VerdictKind.PARTLY, "but from memory that was not pinned"
+    if claim.manner == "waits" and not any(record.sync for record in records):
+        return VerdictKind.PARTLY, "but the host did not wait for it"
+    if claim.manner == "pageable" and all(record.pinned == record.count for record in records):
+        return VerdictKind.PARTLY, "but from memory that was pinned"
     if claim.manner == "ignored" and not any(record.hint_ignored for record in records):
         return VerdictKind.PARTLY, "but no `non_blocking` was ignored"
     if links or not claim.links:
@@ -201,10 +203,13 @@ def _needless(
     ran: Ran | None,
     scale: phrases.Scale,
 ) -> Verdict:
-    """A finding that says that nothing crosses is borne out by a line that ran and moved nothing."""
+    """A finding that says that nothing crosses is borne out by a line that ran and moved nothing; what moves within the
+    expression, before its own move, does not count."""
+    end = finding.site.end_line, finding.site.end_column
+    records = tuple(one for one in records if not one.site.column or (one.site.end_line, one.site.end_column) == end)
     if records:
         text = f"{phrases.crossed(records, scale)}; so the move is not needless"
-        return Verdict(VerdictKind.PARTLY, finding, text, phrases.quiet(finding), records, *_sums(records))
+        return Verdict(VerdictKind.REFUTED, finding, text, phrases.needed(finding), records, *_sums(records))
     plain = _without_records(finding, Claim(), run, ran)
     if plain.kind is not VerdictKind.REFUTED:
         return plain

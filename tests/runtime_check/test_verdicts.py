@@ -129,7 +129,13 @@ def test_a_needless_move_is_borne_out_by_moving_nothing() -> None:
     needless = finding("TL407", site(7, 5, 16))
     assert only([needless], run(lines=(7,))).kind is VerdictKind.CONFIRMED
     assert only([needless], run()).kind is VerdictKind.NOT_REACHED
-    assert only([needless], run(record(0, site(7, 5, 16)), lines=(7,))).kind is VerdictKind.PARTLY
+    crossed = only([needless], run(record(0, site(7, 5, 16)), lines=(7,)))
+    assert (crossed.kind, crossed.act) == (
+        VerdictKind.REFUTED,
+        "keep the move, and say so: `# transferlint: ignore[TL407] <why>`",
+    )
+    inner = record(0, site(7, 5, 12), H2D)  # of `x.cuda()` in `x.cuda().to(device)`
+    assert only([needless], run(inner, lines=(7,))).kind is VerdictKind.CONFIRMED
 
 
 def test_columns_tell_findings_of_one_line_apart() -> None:
@@ -224,6 +230,19 @@ def test_columns_within_f_strings_of_311_are_not_trusted() -> None:
     assert only([shown], run(misplaced, lines=(7,))).kind is VerdictKind.REFUTED
 
 
+def test_columns_of_python_3_11_count_where_there_is_no_f_string(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text('print(f"{x}")\nprint(x.to(d) + y.to(d))\n')
+
+    def verdict(line: int, column: int) -> VerdictKind:
+        other = record(0, site(line, column, column + 7, str(path)))
+        whole = dataclasses.replace(run(other, python="3.11.9"), executed=(Executed(str(path), (1, 2)),))
+        return only([finding("TL101", site(line, 17, 24, str(path)))], whole).kind
+
+    assert verdict(1, 3) is VerdictKind.CONFIRMED
+    assert verdict(2, 7) is VerdictKind.REFUTED
+
+
 def test_a_finding_stands_for_the_reads_near_it() -> None:
     cluster = finding("TL101", site(7, 5, 16), (site(3, 1, 9), "moved to the device here"), (site(9, 5, 16), AGAIN))
     upload = record(0, site(3, 1, 9), H2D, COPY)
@@ -293,7 +312,10 @@ def test_a_repeated_upload_has_to_repeat() -> None:
     ("code", "fields", "kind"),
     [
         ("TL402", {"pinned": 100}, VerdictKind.CONFIRMED),
-        ("TL402", {"pinned": 0}, VerdictKind.PARTLY),
+        ("TL402", {"pinned": 0}, VerdictKind.CONFIRMED),
+        ("TL402", {"sync": False}, VerdictKind.PARTLY),
+        ("TL404", {"pinned": 0}, VerdictKind.CONFIRMED),
+        ("TL404", {"pinned": 100}, VerdictKind.PARTLY),
         ("TL403", {"hint_ignored": 1}, VerdictKind.CONFIRMED),
         ("TL403", {"hint_ignored": 0}, VerdictKind.PARTLY),
         ("TL503", {"direction": D2H, "non_blocking": 1, "sync": False}, VerdictKind.CONFIRMED),
