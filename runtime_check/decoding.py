@@ -54,6 +54,7 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
             inner["path"],
             tuple(int(line) for line in inner["lines"]),
             *(tuple((int(a), int(b)) for a, b in inner.get(name, ())) for name in ("decided", "evaluated")),
+            bool(inner.get("started", True)),
         ),
     }
     make = makers.get(str(fields.get("record")))
@@ -70,6 +71,7 @@ def _site_record(fields: dict[str, Any]) -> SiteRecord:
         "blocked": Blocked(**{**blocked, "buckets": tuple((int(b), int(n)) for b, n in blocked.get("buckets", ()))}),
         "chain": tuple(Site(**site) for site in fields["chain"]),
         "user": Site(**fields["user"]) if fields.get("user") else None,
+        "inside": tuple(map(str, fields.get("inside", ()))),
     }
     return SiteRecord(**{**fields, **changed})
 

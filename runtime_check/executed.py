@@ -86,7 +86,13 @@ class ExecutedLines:
     def executed(self) -> tuple[Executed, ...]:
         """What ran so far, as records. Any thread may ask."""
         return tuple(
-            Executed(path, tuple(sorted(lines)), self._columns(path, False), self._columns(path, True))
+            Executed(
+                path,
+                tuple(sorted(lines)),
+                self._columns(path, False),
+                self._columns(path, True),
+                path in self._operands,
+            )
             for path, lines in self.lines().items()
         )
 

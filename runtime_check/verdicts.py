@@ -182,7 +182,9 @@ def _without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | N
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
     sites = [site for site in sites_of(finding, claim) if _line_ran(site, ran)]
     if not sites:
-        return Verdict(VerdictKind.NOT_REACHED, finding, "the line did not run", phrases.REACH)
+        told = ran.get(finding.site.path)
+        text = "the line did not run" if told is None or told.started else phrases.NEVER_IMPORTED
+        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
     if all(_skipped(site, ran) for site in sites):
         text = "the line ran, but this expression never did: what it depends on did not let it"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)

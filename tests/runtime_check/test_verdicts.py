@@ -249,7 +249,9 @@ def test_a_finding_stands_for_the_reads_near_it() -> None:
     judgement = judge([cluster], run(upload, record(1, site(7, 5, 16)), record(2, site(9, 5, 16))))
     (verdict,) = judgement.verdicts
     assert (verdict.count, verdict.blocked_ns) == (200, 2_000_000)
-    assert verdict.text.startswith("200 times at 2 sites (2 a step), d2h, 800 B: blocked the host for 2.00 ms")
+    assert verdict.text.startswith(
+        "200 times at 2 sites (/program/train.py:7, 9) (2 a step), d2h, 800 B: blocked the host for 2.00 ms"
+    )
     assert [one.records for one in judgement.missed] == [(upload,)]
 
 
@@ -397,8 +399,8 @@ def test_threads_of_one_site_are_one_miss() -> None:
         ({}, (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),), "trace", "", "upload it once, before the loop"),
         ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 95, 9, False),), "trace", "", "upload it once, before the loop"),
         ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 50, 9, False),), "trace", "new data every time, as a batch is", "if"),
-        ({}, (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, True),), "trace", "", "downloaded at train.py:50"),
-        ({}, (Link(LinkKind.SCALAR_DETOUR, 0, 1, 9, 9),), "trace", "", "downloaded at train.py:50"),
+        ({}, (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, True),), "trace", "", "downloaded at /program/train.py:50"),
+        ({}, (Link(LinkKind.SCALAR_DETOUR, 0, 1, 9, 9),), "trace", "", "downloaded at /program/train.py:50"),
     ],
 )
 def test_an_upload_is_explained_or_missed(
@@ -413,7 +415,7 @@ def test_an_upload_is_explained_or_missed(
 def test_a_download_that_goes_back_names_the_line() -> None:
     links = (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, False),)
     miss = next(one for one in missed(DOWN, UP, links=links).missed if one.direction is D2H)
-    assert miss.act == "compute it on the device: it goes back at train.py:9"
+    assert miss.act == "compute it on the device: it goes back at /program/train.py:9"
     assert miss.text.endswith("; round trip (d2h2d) seen 9 times, unchanged")
 
 
