@@ -27,8 +27,8 @@ class Claim:
     which tells findings of one line apart where records have no columns. `links` are what proves a round trip or a
     repeat, `hints` what is worth a remark, and `ends` the words of the evidence that names its other end, of the
     direction `back`. `members` are the words of evidence whose sites make the same transfer as the finding's own.
-    `manner` says how it is to cross: "pinned", "ignored" (a hint that was ignored), "unsynchronized", "needless"
-    (nothing crosses).
+    `manner` says how it is to cross: "waits" (the host does), "pageable", "ignored" (a hint that was ignored),
+    "unsynchronized", "needless" (nothing crosses).
     """
 
     directions: frozenset[Direction] = _ANY
@@ -76,9 +76,9 @@ _CLAIMS: Mapping[str, Claim] = types.MappingProxyType(
         "TL305": Claim(frozenset({_H2D, _NONE})),
         "TL306": Claim(frozenset({_NONE})),
         "TL401": Claim(_UPLOAD, hints=_SAME),
-        "TL402": Claim(_UPLOAD, manner="pinned"),
+        "TL402": Claim(_UPLOAD, manner="waits"),
         "TL403": Claim(_UPLOAD, manner="ignored"),
-        "TL404": Claim(_UPLOAD, members=(AGAIN, "moved here")),
+        "TL404": Claim(_UPLOAD, members=(AGAIN, "moved here"), manner="pageable"),
         "TL405": Claim(_READ, _COPY),
         "TL406": Claim(_UPLOAD),
         "TL407": Claim(manner="needless"),
@@ -86,13 +86,13 @@ _CLAIMS: Mapping[str, Claim] = types.MappingProxyType(
     }
 )
 _WITHIN = "made here, in "
-_NO_TRANSFER = ("TL0", "TL502", "TL504")  # about the linter itself, and about operations that raise
+NO_TRANSFER = ("TL0", "TL502", "TL504")  # about the linter itself, and about operations that raise
 
 
 def claim_of(finding: FoundFinding) -> Claim | None:
     """What the finding claims: anything that crosses, for a rule that is not known here; None where it is not about
     transfers at all."""
-    if finding.code.startswith(_NO_TRANSFER):
+    if finding.code.startswith(NO_TRANSFER):
         return None
     return _CLAIMS.get(finding.code, Claim())
 
@@ -100,6 +100,12 @@ def claim_of(finding: FoundFinding) -> Claim | None:
 def sites_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
     """The finding's own site, and those that it stands for."""
     return (finding.site, *(link.site for link in finding.evidence if link.message in claim.members))
+
+
+def sites(finding: FoundFinding) -> tuple[Site, ...]:
+    """The sites that have to run for a verdict on a finding."""
+    claim = claim_of(finding)
+    return () if claim is None else sites_of(finding, claim)
 
 
 def ends_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:

@@ -50,7 +50,12 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
         "outcome": lambda inner: Outcome(**{**inner, "missing": tuple(Missing(**one) for one in inner["missing"])}),
         "profile": lambda inner: Profile(**{**inner, "copies": tuple(BusTime(**one) for one in inner["copies"])}),
         "counted": lambda inner: Counted(inner["path"], tuple((int(a), int(b), int(c)) for a, b, c in inner["lines"])),
-        "executed": lambda inner: Executed(inner["path"], tuple(int(line) for line in inner["lines"])),
+        "executed": lambda inner: Executed(
+            inner["path"],
+            tuple(int(line) for line in inner["lines"]),
+            *(tuple((int(a), int(b)) for a, b in inner.get(name, ())) for name in ("decided", "evaluated")),
+            bool(inner.get("started", True)),
+        ),
     }
     make = makers.get(str(fields.get("record")))
     if make is None:
@@ -66,6 +71,7 @@ def _site_record(fields: dict[str, Any]) -> SiteRecord:
         "blocked": Blocked(**{**blocked, "buckets": tuple((int(b), int(n)) for b, n in blocked.get("buckets", ()))}),
         "chain": tuple(Site(**site) for site in fields["chain"]),
         "user": Site(**fields["user"]) if fields.get("user") else None,
+        "inside": tuple(map(str, fields.get("inside", ()))),
     }
     return SiteRecord(**{**fields, **changed})
 

@@ -54,8 +54,9 @@ class Event:
     chain to the program; `user` is the index among them of the user's own nearest line. `backward` names the autograd
     node where one ran ("" elsewhere). `value` is the id of the Python object a read returned, or of the one that was
     sent (0: none), kept alive by whoever needs it. `launch` is how many device operations the program had started
-    before (0: not counted). `call` numbers the call that
-    moves many tensors in one go (`Module.to`, `torch.save`) and that this is part of (0: none).
+    before (0: not counted). `call` numbers the call that moves many tensors in one go (`Module.to`, `torch.save`) and
+    that this is part of (0: none). `inside` are torch's own frames below the nearest outside of it, innermost first, as
+    they were when the place was first seen.
     """
 
     direction: Direction
@@ -76,6 +77,7 @@ class Event:
     value: int = 0
     launch: int = 0
     call: int = 0
+    inside: tuple[Frame, ...] = ()
 
 
 Listener = Callable[[Event], None]

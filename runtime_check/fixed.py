@@ -66,8 +66,8 @@ def verify_fixed(options: Options, environment: Mapping[str, str] = os.environ) 
 
 def _compare(options: Options, home: Path) -> int:
     wanted = program.Program(options.program, options.module)
-    if not program.exists(wanted):
-        raise _Refusal(f"{options.program[0]}: no such file")
+    if refusal := program.refusal(wanted):
+        raise _Refusal(refusal)
     script = Path.cwd() if options.module else Path(options.program[0])
     root = (Path(options.root) if options.root else checking.project_root(script)).resolve()
     if not options.module and not script.resolve().is_relative_to(root):
@@ -91,7 +91,11 @@ def _compare(options: Options, home: Path) -> int:
     before = fixed_copy.states(listed)
     tell = (lambda line: None) if options.quiet else (lambda line: _say(f"transferlint: {line}"))
     runs = fixed_run.alternately(place, sources, options.rounds, options.compare_files, tell)
-    return _conclude(options, folder, fixed, changes, runs, fixed_copy.changed(listed, before), root)
+    compared = fixed_outputs.compare(runs["original"], runs["fixed"], options.compare_files)
+    if not compared.same and len(runs["original"]) == 1:  # which does not show what differs from run to run anyway
+        again = fixed_run.again(place, sources[0][1], runs["original"][0], options.compare_files)
+        compared = fixed_outputs.compare([*runs["original"], again], runs["fixed"], options.compare_files)
+    return _conclude(options, folder, fixed, changes, runs, compared, fixed_copy.changed(listed, before), root)
 
 
 def _conclude(
@@ -100,10 +104,10 @@ def _conclude(
     fixed: Mapping[str, Any],
     changes: str,
     runs: Mapping[str, Sequence[Ran]],
+    compared: fixed_outputs.Compared,
     touched: Sequence[str],
     root: Path,
 ) -> int:
-    compared = fixed_outputs.compare(runs["original"], runs["fixed"], options.compare_files)
     result = fixed_text.result(fixed, runs["original"], runs["fixed"], compared)
     notes = [*result["notes"], *(f"{name} is linked, and the program changed the original" for name in touched)]
     strangers = sorted({name for ran in runs["fixed"] for name in ran.strangers})

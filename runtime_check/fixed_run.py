@@ -223,6 +223,11 @@ def alternately(
     return {name: [_joined(recorded[name][0], one) for one in runs] for name, runs in timed.items()}
 
 
+def again(place: Place, source: Path, ran: Ran, with_files: bool) -> Ran:
+    """One more run of a program that ran before. Raises RunError and CopyError."""
+    return run(place, source, "simulate" if ran.level == "simulate" else fixed_child.TIME, with_files)
+
+
 def _joined(recorded: Ran, timed: Ran) -> Ran:
     """A timed run with what the recorded one crossed."""
     return dataclasses.replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Sequence
 
@@ -29,7 +30,7 @@ def join(findings: Sequence[FoundFinding], run: Run) -> list[list[SiteRecord]]:
         for path in {site.path for site in sites_of(finding, claim)} if claim else ():
             by_path.setdefault(path, []).append(number)
     real = RealPaths()
-    columns = not run.header.python.startswith("3.11.")  # there, columns within f-strings are not to be trusted
+    formatted = Formatted() if run.header.python.startswith("3.11.") else None
     for record in run.sites:
         chosen: Sequence[int] = ()
         for caller, site in enumerate(filter(None, (record.site, record.user, *record.chain))):
@@ -38,6 +39,7 @@ def join(findings: Sequence[FoundFinding], run: Run) -> list[list[SiteRecord]]:
             if caller > (record.user is not None):
                 chosen = [number for number in near if site.column and placed in _sites(findings[number])]
             else:
+                columns = formatted is None or not near or not formatted.around(placed)
                 chosen = _choose(findings, near, placed, record.operation, columns)
             if chosen:
                 break
@@ -58,6 +60,31 @@ class RealPaths:
         if real is None:
             real = self._real[site.path] = os.path.realpath(site.path)
         return Site(real, site.line, site.column, site.end_line, site.end_column)
+
+
+class Formatted:
+    """The lines of f-strings, within which Python 3.11 gives expressions the wrong columns."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, frozenset[int]] = {}
+
+    def around(self, site: Site) -> bool:
+        """True where a site is on a line of one, or in a file that cannot be read."""
+        if site.path not in self._lines:
+            self._lines[site.path] = _formatted(site.path)
+        lines = self._lines[site.path]
+        return not lines or site.line in lines
+
+
+def _formatted(path: str) -> frozenset[int]:
+    """The lines of the f-strings in a file, and 0; none where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr))
+    return frozenset({0}.union(*(range(one.lineno, (one.end_lineno or one.lineno) + 1) for one in texts)))
 
 
 def covers(site: Site, other: Site) -> bool:

@@ -110,7 +110,7 @@ class Process:
         from runtime_check import recorder
 
         try:
-            started = recorder.start(self._asked, self._lines.lines, self._counts)
+            started = recorder.start(self._asked, self._lines.executed, self._counts)
         except recorder.Refused as error:
             self.refuse(str(error))
             return
@@ -122,7 +122,6 @@ class Process:
         os._exit = self._exit_at_once
         self._status = Status(level=started.level, torch=True)
         plan.write(self._asked.folder, f"status-{self._asked.rank}", self._status)
-
 
     def _exit_at_once(self, status: int) -> NoReturn:
         """`os._exit` for the program: what was recorded in the last moment is not lost."""

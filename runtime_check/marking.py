@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+BUILTINS = "(__builtins__ if type(__builtins__) is dict else __builtins__.__dict__)"  # needs no import
 Calls = Callable[[range], Iterable[tuple[str, int]]]
 
 
@@ -37,8 +38,8 @@ def _with_marks(statement: ast.stmt, path: str, calls: Calls) -> Iterable[ast.st
     if not _must_be_first(statement):
         for name, line in calls(_own_lines(statement)):
             # Where the name is gone (in a finalizer at the interpreter's end, in a process that was sent the function
-            # by value) the program must not notice.
-            call = f"try: {name}({path!r}, {line})\nexcept NameError: pass"
+            # by value) the program must not notice; nor where an expression of the statement calls it.
+            call = f"try: {name}({path!r}, {line})\nexcept NameError: {BUILTINS}[{name!r}] = lambda *_: None"
             mark = ast.parse(call).body[0]
             for node in ast.walk(mark):
                 if isinstance(node, (ast.stmt, ast.expr, ast.excepthandler)):

@@ -190,10 +190,17 @@ def _profiles(runs: Sequence[Run], numbers: Sequence[dict[int, int]]) -> tuple[P
 
 
 def _executed(runs: Sequence[Run]) -> tuple[Executed, ...]:
-    lines: dict[str, set[int]] = {}
+    merged: dict[str, tuple[set[int], set[tuple[int, int]], set[tuple[int, int]]]] = {}
+    started = {one.path for run in runs for one in run.executed if one.started}
     for one in (one for run in runs for one in run.executed):
-        lines.setdefault(one.path, set()).update(one.lines)
-    return tuple(Executed(path, tuple(sorted(ran))) for path, ran in lines.items())
+        lines, decided, evaluated = merged.setdefault(one.path, (set(), set(), set()))
+        lines.update(one.lines)
+        decided.update(one.decided)
+        evaluated.update(one.evaluated)
+    return tuple(
+        Executed(path, tuple(sorted(lines)), tuple(sorted(decided)), tuple(sorted(evaluated)), path in started)
+        for path, (lines, decided, evaluated) in merged.items()
+    )
 
 
 def _counts(runs: Sequence[Run]) -> tuple[Counted, ...]:

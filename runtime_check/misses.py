@@ -6,18 +6,17 @@ import dataclasses
 import os
 from collections.abc import Sequence
 
-from runtime_check import phrases
+from runtime_check import advice, phrases
 from runtime_check.reasons import Reasons
 from runtime_check.records import OVERFLOW, Link, LinkKind, Run, SiteRecord
 from transferlint.model import Direction, QuietSite, Site
 
 _OFTEN = 10  # events from which a site counts as hot, where no steps were seen
-_SCALAR = "aten::_local_scalar_dense"
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 KEEP = "nothing: it is as it should be"
-_RARE = ("cold", "callers", "rare")  # reasons that a run can contradict
-_BACK = (LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR)
-_SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
+# Reasons that a run can contradict.
+_RARE = ("cold", "callers", "rare", "amortised")
+_NAMED = ("handed over",)  # a queue by its name alone
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,12 +63,18 @@ def _group(record: SiteRecord, root: str) -> object:
 
 
 def hot(records: Sequence[SiteRecord], full_steps: int) -> bool:
-    """True where a site crossed in every other step or more; without steps to count by, where it crossed often. What
-    one call of torch's moves (a module's parameters) is one crossing."""
-    if full_steps >= 2:
-        return sum(record.stepped * _share(record) for record in records) * 2 >= full_steps
-    crossed = sum(record.executions or record.count for record in records)
-    return crossed >= _OFTEN * max(record.processes for record in records)
+    """True where a site crossed in every other step or more; outside of the steps, or without any to count by, where it
+    crossed often, and no less often than there were steps. What one call of torch's moves (a module's parameters) is
+    one crossing."""
+    often = _OFTEN * max(record.processes for record in records)
+    if full_steps < 2:
+        return _executed(records) >= often
+    stepped = sum(record.stepped * _share(record) for record in records)
+    return stepped * 2 >= full_steps or _executed(records) - stepped >= max(often, full_steps)
+
+
+def _executed(records: Sequence[SiteRecord]) -> int:
+    return sum(record.executions or record.count for record in records)
 
 
 def _share(record: SiteRecord) -> float:
@@ -82,7 +87,7 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
     ids = {record.id for record in records}
     own = [site for site in (first.site, first.user) if site is not None and _own(site.path, root)]
     links = [link for link in run.links if ids & {link.first, link.second}]
-    act, explained = _advise(records, links, run)
+    act, explained = advice.advise(records, links, run)
     if not own:
         explained = explained or "it is a library's, and no line of the program's own was seen above it"
     elif not _own(first.site.path, root):
@@ -90,9 +95,11 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
     elif not explained:
         reason = reasons.of(first)
         if reason is not None and _stands(reason, records, links, scale.full_steps):
-            explained, act = reason.reason, KEEP
+            explained, act = reason.reason, act if reason.kind == "new data" else KEEP
         elif reason is not None and reason.kind in _RARE:
             act += f" (`check` took it for rare: {reason.reason})"
+        elif reason is not None and reason.kind in _NAMED:
+            act += f"; if {reason.reason.partition(',')[0]}, hand over many at once"
     return Missed(
         own[0] if own else first.site,
         first.direction,
@@ -109,20 +116,24 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
 
 
 def _stands(reason: QuietSite, records: Sequence[SiteRecord], links: Sequence[Link], full_steps: int) -> bool:
-    """Whether the reason for which `check` is quiet holds in this run. What it takes for setup did not run in every
-    other step, and what it takes for new data did not come again, nor wait where it was asked not to."""
+    """Whether the reason for which `check` is quiet holds in this run. What it takes for rare did not run in every
+    other step, what it takes for a program's only time did not run so often as to be looked at here, what it takes for
+    another process's does not go there in every step, and what it takes for new data did not come again, nor wait where
+    it was asked not to."""
     if reason.kind == "callers" and full_steps < 2:
         return False  # it ran often enough to be looked at, whoever else may call it
-    if reason.kind in _RARE:
+    if reason.kind == "rare":  # once a program
+        return _executed(records) < _OFTEN * max(record.processes for record in records)
+    if reason.kind in (*_RARE, *_NAMED):
         return full_steps < 2 or sum(record.steps for record in records) * 2 < full_steps
     if reason.kind != "new data":
         return True
-    again = any(link.kind in (*_BACK, *_SAME) for link in links)
+    again = any(link.kind in (*advice.BACK, *advice.SAME) for link in links)
     return not again and not any(record.hint_ignored for record in records)
 
 
 def _worth(links: Sequence[Link]) -> bool:
-    return bool(links) and all(link.kind in (*_BACK, *_SAME, LinkKind.HOST_DEVICE_HOST) for link in links)
+    return bool(links) and all(link.kind in (*advice.BACK, *advice.SAME, LinkKind.HOST_DEVICE_HOST) for link in links)
 
 
 def _own(path: str, root: str) -> bool:
@@ -138,50 +149,3 @@ def _library(path: str) -> str:
         if part in real:
             return os.path.splitext(real.rpartition(part)[2].split(os.sep)[0])[0]
     return os.path.basename(real)
-
-
-def _advise(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) -> tuple[str, str]:
-    """What to do, and why `check` says nothing of it, where that is right."""
-    first = records[0]
-    ids = {record.id for record in records}
-    if first.direction is Direction.H2D:
-        came = next((link for link in links if link.kind in _BACK and link.second in ids), None)
-        if came is not None:
-            return f"keep it on the device: it was downloaded at {_place(run, came.first)}", ""
-        again = [link for link in links if link.kind in _SAME and link.second in ids]
-        if _the_same(again, sum(record.count for record in records)):
-            return "upload it once, before the loop: the content is the same", ""
-        return _upload(records, run)
-    if first.direction is Direction.NONE:
-        return f"take `{first.operation}` out of the step, or give it what it has to wait for", ""
-    goes = next((link for link in links if link.kind in _BACK and link.first in ids), None)
-    if goes is not None:
-        return f"compute it on the device: it goes back at {_place(run, goes.second)}", ""
-    if first.operation == _SCALAR:
-        return "keep it on the device, and read it once after the loop", ""
-    return "collect on the device, and copy once after the loop", ""
-
-
-def _the_same(again: Sequence[Link], count: int) -> bool:
-    """True where the same buffer went again, or nearly all uploads had a content that had been uploaded before: batches
-    come again in the next epoch, and now and then two are equal."""
-    if any(link.kind is LinkKind.REPEAT for link in again):
-        return True
-    return bool(again) and sum(link.count for link in again) * 10 >= (count - 1) * 9
-
-
-def _upload(records: Sequence[SiteRecord], run: Run) -> tuple[str, str]:
-    """New data: a batch has to go up; what can be had is that the host does not wait for it."""
-    if not any(record.sync for record in records):
-        return "nothing: the host does not wait for it", "nothing waits for it: the time is the call's own"
-    new = "new data every time, as a batch is" if run.header.level != "guard" else ""
-    if any(record.hint_ignored for record in records):
-        return "pin the memory it comes from: `non_blocking` is ignored without", ""
-    if all(record.pinned == record.count for record in records):
-        return "give `non_blocking=True`: the memory is pinned", new
-    return "if it is a batch: `pin_memory=True` and `non_blocking=True`; else make it on the device", new
-
-
-def _place(run: Run, number: int) -> str:
-    site = next((record.user or record.site for record in run.sites if record.id == number), None)
-    return "another line" if site is None else f"{os.path.basename(site.path)}:{site.line}"

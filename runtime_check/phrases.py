@@ -6,12 +6,15 @@ import dataclasses
 import signal
 from collections.abc import Sequence
 
+from runtime_check import naming
 from runtime_check.findings import FoundFinding
 from runtime_check.records import OVERFLOW, Link, LinkKind, Profile, Run, SiteRecord
 from runtime_check.reports import units
 from transferlint.model import Direction
 
+_LISTED = 6  # sites that are named where several are told as one
 REACH = "run something that reaches it"
+NEVER_IMPORTED = "the run did not import its file"
 ALONE = "run something in which this call comes before the others"
 
 
@@ -49,14 +52,28 @@ def crossed(records: Sequence[SiteRecord], scale: Scale) -> str:
     directions = sorted({record.direction for record in records}, key=lambda one: one.value)
     ways = " and ".join("sync" if one is Direction.NONE else one.value for one in directions)
     count, size = sum(record.count for record in records), sum(record.bytes for record in records)
-    places = len({(record.site.path, record.site.line, record.site.column) for record in records})
+    places = sites(records)
     steady = sum(record.stepped for record in records) / scale.full_steps if scale.full_steps else 0
     parts = [
-        times(count) + (f" at {places} sites" if places > 1 else "") + (f" ({steady:.3g} a step)" if steady else ""),
+        times(count) + (f" at {places}" if places else "") + (f" ({steady:.3g} a step)" if steady else ""),
         ways,
         *([units.size(size)] if size else []),
     ]
     return f"{', '.join(parts)}: {waited(sum(record.blocked.total for record in records), scale)}"
+
+
+def sites(records: Sequence[SiteRecord]) -> str:
+    """ "2 sites (train.py:15, 17)": where, if there is more than one place; of many, the first."""
+    places = sorted({(one.site.path, one.site.line, one.site.column) for one in records})
+    if len(places) < 2:
+        return ""
+    once = len({(path, line) for path, line, _ in places}) == len(places)
+    said: list[str] = []
+    for number, (path, line, column) in enumerate(places[:_LISTED]):
+        spot = f"{line}" if once or not column else f"{line}:{column}"
+        said.append(spot if number and places[number - 1][0] == path else f"{naming.shown(path)}:{spot}")
+    more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
+    return f"{len(places)} sites ({', '.join(said)}{more})"
 
 
 def waited(blocked: int, scale: Scale) -> str:
@@ -99,6 +116,11 @@ def act_on(finding: FoundFinding) -> str:
 def quiet(finding: FoundFinding) -> str:
     """What to do about a finding that was not borne out."""
     return f"if no run crosses here, say so: `# transferlint: ignore[{finding.code}] <why>`"
+
+
+def needed(finding: FoundFinding) -> str:
+    """What to do about a move that was said to be needless, and is not."""
+    return f"keep the move, and say so: `# transferlint: ignore[{finding.code}] <why>`"
 
 
 def notes(run: Run, lines_known: bool) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from transferlint.model import Site
+
 LEVELS = ("auto", "guard", "trace", "profile", "simulate")
 _OURS = re.compile(r"(?P<rank>[0-9]+)-[0-9-]+\.(jsonl|new)|(plan|status|profile)-(?P<of>[0-9]+)(-[0-9]+)?\.json")
 
@@ -19,16 +21,16 @@ _OURS = re.compile(r"(?P<rank>[0-9]+)-[0-9-]+\.(jsonl|new)|(plan|status|profile)
 class Plan:
     """How to run `program` (SCRIPT or MODULE, as `module` says, and its arguments) and what to record of it.
 
-    `folder` is absolute and holds everything that the run leaves; `sites` are (path, first line, last line) of the
-    findings; `steps` is the window [first, end) of steps to record, an end of -1 for no end; the first `warmup` steps
-    are not counted. `lines`: how often each line below `root` ran is counted, too.
+    `folder` is absolute and holds everything that the run leaves; `sites` are those of the findings; `steps` is the
+    window [first, end) of steps to record, an end of -1 for no end; the first `warmup` steps are not counted. `lines`:
+    how often each line below `root` ran is counted, too.
     """
 
     program: tuple[str, ...]
     module: bool
     folder: str
     level: str = "auto"
-    sites: tuple[tuple[str, int, int], ...] = ()
+    sites: tuple[Site, ...] = ()
     steps: tuple[int, int] = (0, -1)
     warmup: int = 0
     rank: int = 0
@@ -64,7 +66,7 @@ def read_plan(folder: str | Path, rank: int = 0) -> Plan:
         **{
             **fields,
             "program": tuple(fields["program"]),
-            "sites": tuple((path, line, end) for path, line, end in fields["sites"]),
+            "sites": tuple(Site(**site) for site in fields["sites"]),
             "steps": (fields["steps"][0], fields["steps"][1]),
         }
     )

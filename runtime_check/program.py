@@ -72,9 +72,15 @@ def load(program: Program, compiled: Compile) -> CodeType:
     return compiled(source, path)
 
 
-def exists(program: Program) -> bool:
-    """Whether there is such a script; of a module only the process that runs it can tell."""
-    return program.module or os.path.exists(program.words[0])
+def refusal(program: Program) -> str:
+    """Why a script cannot be run, in one line; "" where it can be. Of a module only the process that runs it can
+    tell."""
+    name = program.words[0]
+    if program.module or (os.path.exists(name) and not name.endswith(".ipynb")):
+        return ""
+    if not os.path.exists(name):
+        return f"{name}: no such file"
+    return f"{name}: is a notebook, and no Python source; make a script of it: jupyter nbconvert --to script {name}"
 
 
 def _absolute(name: str) -> str:

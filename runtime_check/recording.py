@@ -27,7 +27,7 @@ __all__ = ["Folder", "Recording", "read_folder"]
 
 _GROWTH = 4  # a file is written anew when it is so many times as long as it need be,
 _SMALLEST = 1 << 20  # and this many bytes
-Lines = Callable[[], Mapping[str, Iterable[int]]]
+Lines = Callable[[], Iterable[Executed]]
 Counts = Callable[[], Mapping[str, Mapping[int, tuple[int, int]]]]
 
 
@@ -115,8 +115,8 @@ class Recording:
 
     def _lines(self) -> list[Executed]:
         """The executed lines of those files that have more of them than were written."""
-        found = {} if self._executed is None else dict(self._executed())
-        now = {path: Executed(path, tuple(sorted(lines))) for path, lines in found.items()}
+        found = () if self._executed is None else self._executed()
+        now = {one.path: one for one in found}
         new = [one for path, one in now.items() if self._written.get(path) != one]
         self._written = now
         return new

@@ -99,7 +99,8 @@ class SiteRecord:
     program's own, None where `site` is; `backward` the autograd node that ran, "" elsewhere. `chain` are the callers,
     innermost first, as they were when the site was first seen. `processes` counts those that saw the site.
     `executions` counts the events with those of one call that moves many tensors (`Module.to`, `torch.save`) as one (0:
-    not counted).
+    not counted). `inside` is what of torch's own Python ran below `site`, innermost first, as it was when the site was
+    first seen: "torch/distributions/distribution.py:71 Distribution.__init__".
     """
 
     id: int
@@ -124,6 +125,7 @@ class SiteRecord:
     steps: int = 0
     processes: int = 1
     executions: int = 0
+    inside: tuple[str, ...] = ()
 
     @property
     def crossed(self) -> bool:
@@ -190,10 +192,15 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Executed:
-    """Those lines of interest (lines with findings) of the file `path` that ran."""
+    """Those lines of interest (lines with findings) of the file `path` that ran. `decided` are the sites (line and
+    column, as `Site` counts them) in expressions that may not run although their line does, `evaluated` those of them
+    that ran; `started` says whether anything of the file ran, and is False of one that was never imported."""
 
     path: str
     lines: tuple[int, ...]
+    decided: tuple[tuple[int, int], ...] = ()
+    evaluated: tuple[tuple[int, int], ...] = ()
+    started: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

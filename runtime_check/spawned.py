@@ -69,7 +69,7 @@ class _Child:
 
         try:
             counts = self._count()
-            started = recorder.start(self._asked, dict, counts, self._parent)
+            started = recorder.start(self._asked, tuple, counts, self._parent)
         except Exception as error:  # the program goes on without us, and the run says so
             recorder.say_missing(self._asked, self._parent, " ".join(str(error).split()) or type(error).__name__)
             return

@@ -100,6 +100,7 @@ class SiteSum:
             stepped=inside,
             steps=self._steps + (whole and self._current > 0),
             executions=self._executions,
+            inside=tuple(f"{_module(one.path)}:{one.line} {one.function}" for one in event.inside),
         )
 
     def _blocked(self) -> Blocked:
@@ -110,6 +111,12 @@ class SiteSum:
 def site_of(frame: Frame) -> Site:
     """The site of a frame: one line, without columns, where Python does not tell more."""
     return Site(frame.path, frame.line, frame.column, frame.end_line or frame.line, frame.end_column)
+
+
+def _module(path: str) -> str:
+    """Where a file of torch's lies in it: "torch/optim/lbfgs.py"."""
+    head, found, tail = path.replace("\\", "/").rpartition("/torch/")
+    return f"torch/{tail}" if found else head or tail
 
 
 def places_of(event: Event) -> tuple[Frame, Frame | None]:

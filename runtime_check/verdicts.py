@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from runtime_check import phrases
 from runtime_check.claims import Claim, claim_of, ends_of, made_within, sites_of
 from runtime_check.findings import FindingsError, FoundFinding, read_findings
 from runtime_check.joining import RealPaths, covers, join
 from runtime_check.misses import Missed, missed
-from runtime_check.records import Link, LinkKind, Run, SiteRecord
-from transferlint.model import Direction, QuietSite
+from runtime_check.records import Executed, Link, LinkKind, Run, SiteRecord
+from transferlint.model import Direction, QuietSite, Site
 
 __all__ = [
     "FindingsError",
@@ -28,6 +28,9 @@ __all__ = [
     "judge",
     "read_findings",
 ]
+
+
+Ran = Mapping[str, Executed]  # by real path
 
 
 class VerdictKind(enum.Enum):
@@ -73,23 +76,21 @@ class Judgement:
     unjudged: tuple[FoundFinding, ...] = ()
 
 
-Executed = Mapping[str, Iterable[int]]
-
-
 def judge(
     findings: Sequence[FoundFinding],
     run: Run,
-    executed: Executed | None = None,
+    executed: Sequence[Executed] | None = None,
     root: str = "",
     quiet: Sequence[QuietSite] = (),
 ) -> Judgement:
     """Hold findings against a run.
 
-    `executed` tells by real path which lines with findings ran (None: what the run itself says, if it does); `root` is
+    `executed` tells what of the findings' sites ran (None: what the run itself says, if it does); `root` is
     the folder of the program's own code ("": all of it is). `quiet` is what `check` says nothing of on purpose: what
     crossed there is explained, and not missed.
     """
-    ran = _executed(run) if executed is None else {path: frozenset(lines) for path, lines in executed.items()}
+    told = run.executed or None if executed is None else executed
+    ran = None if told is None else {one.path: one for one in told}
     scale = phrases.scale_of(run)
     joined = join(findings, run)
     verdicts, unjudged = [], []
@@ -114,11 +115,6 @@ def judge(
     )
 
 
-def _executed(run: Run) -> dict[str, frozenset[int]] | None:
-    """What the run says of lines; None where it says nothing."""
-    return {one.path: frozenset(one.lines) for one in run.executed} or None
-
-
 def _rank(verdict: Verdict) -> tuple[int, int, int, str, int]:
     order = {VerdictKind.REFUTED: 1, VerdictKind.NOT_REACHED: 2}.get(verdict.kind, 0)
     return order, -verdict.blocked_ns, -verdict.count, verdict.finding.site.path, verdict.finding.site.line
@@ -129,7 +125,7 @@ def _verdict(
     claim: Claim,
     records: tuple[SiteRecord, ...],
     run: Run,
-    ran: Mapping[str, frozenset[int]] | None,
+    ran: Ran | None,
     scale: phrases.Scale,
 ) -> Verdict:
     if claim.manner == "needless":
@@ -161,8 +157,10 @@ def _how(
     claim: Claim, records: Sequence[SiteRecord], links: Sequence[Link], others: Sequence[SiteRecord], run: Run
 ) -> tuple[VerdictKind, str]:
     """Whether what crossed is what was claimed, and a remark on it."""
-    if claim.manner == "pinned" and not any(record.pinned for record in records):
-        return VerdictKind.PARTLY, "but from memory that was not pinned"
+    if claim.manner == "waits" and not any(record.sync for record in records):
+        return VerdictKind.PARTLY, "but the host did not wait for it"
+    if claim.manner == "pageable" and all(record.pinned == record.count for record in records):
+        return VerdictKind.PARTLY, "but from memory that was pinned"
     if claim.manner == "ignored" and not any(record.hint_ignored for record in records):
         return VerdictKind.PARTLY, "but no `non_blocking` was ignored"
     if links or not claim.links:
@@ -178,14 +176,18 @@ def _how(
     return VerdictKind.PARTLY, what
 
 
-def _without_records(
-    finding: FoundFinding, claim: Claim, run: Run, ran: Mapping[str, frozenset[int]] | None
-) -> Verdict:
+def _without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) -> Verdict:
     if ran is None:
         text = "no transfer was recorded here; which lines ran was not"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
-    if not any(_ran(site.path, site.line, site.end_line, ran) for site in sites_of(finding, claim)):
-        return Verdict(VerdictKind.NOT_REACHED, finding, "the line did not run", phrases.REACH)
+    sites = [site for site in sites_of(finding, claim) if _line_ran(site, ran)]
+    if not sites:
+        told = ran.get(finding.site.path)
+        text = "the line did not run" if told is None or told.started else phrases.NEVER_IMPORTED
+        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
+    if all(_skipped(site, ran) for site in sites):
+        text = "the line ran, but this expression never did: what it depends on did not let it"
+        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
     if others := _of_some_caller(finding, claim, run):
         often = phrases.times(others)
         text = f"the line ran; what it calls crossed {often}, but by which call is known of the first alone"
@@ -200,22 +202,31 @@ def _needless(
     finding: FoundFinding,
     records: tuple[SiteRecord, ...],
     run: Run,
-    ran: Mapping[str, frozenset[int]] | None,
+    ran: Ran | None,
     scale: phrases.Scale,
 ) -> Verdict:
-    """A finding that says that nothing crosses is borne out by a line that ran and moved nothing."""
+    """A finding that says that nothing crosses is borne out by a line that ran and moved nothing; what moves within the
+    expression, before its own move, does not count."""
+    end = finding.site.end_line, finding.site.end_column
+    records = tuple(one for one in records if not one.site.column or (one.site.end_line, one.site.end_column) == end)
     if records:
         text = f"{phrases.crossed(records, scale)}; so the move is not needless"
-        return Verdict(VerdictKind.PARTLY, finding, text, phrases.quiet(finding), records, *_sums(records))
+        return Verdict(VerdictKind.REFUTED, finding, text, phrases.needed(finding), records, *_sums(records))
     plain = _without_records(finding, Claim(), run, ran)
     if plain.kind is not VerdictKind.REFUTED:
         return plain
     return dataclasses.replace(plain, kind=VerdictKind.CONFIRMED, act=phrases.act_on(finding))
 
 
-def _ran(path: str, line: int, end_line: int, ran: Mapping[str, frozenset[int]]) -> bool:
-    lines = ran.get(path, frozenset())
-    return any(number in lines for number in range(line, end_line + 1))
+def _line_ran(site: Site, ran: Ran) -> bool:
+    lines = frozenset(ran[site.path].lines if site.path in ran else ())
+    return any(number in lines for number in range(site.line, site.end_line + 1))
+
+
+def _skipped(site: Site, ran: Ran) -> bool:
+    """Whether a site lies in an expression that may not run although its line does, and did not."""
+    told, start = ran[site.path], (site.line, site.column)
+    return start in told.decided and start not in told.evaluated
 
 
 def _links(records: Sequence[SiteRecord], kinds: frozenset[LinkKind], run: Run) -> tuple[Link, ...]:

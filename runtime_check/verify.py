@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from runtime_check import budgets, checking, child, launch, plan, program, recording, verdicts
+from runtime_check import budgets, checking, child, claims, launch, plan, program, recording, verdicts
 from runtime_check.budgets import Budget, BudgetError
 from runtime_check.checking import Checked, CheckError
 from runtime_check.plan import Plan
@@ -104,8 +104,8 @@ def _budget(options: Options) -> Budget:
 def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Checked]:
     """Check the program's code, and leave the plan in the folder of the run. Raises _Refusal and CheckError."""
     wanted = program.Program(options.program, options.module)
-    if not program.exists(wanted):
-        raise _Refusal(f"{options.program[0]}: no such file")
+    if refusal := program.refusal(wanted):
+        raise _Refusal(refusal)
     rank, ranks = _number(environment, "RANK", 0), _number(environment, "WORLD_SIZE", 1)
     script = Path.cwd() if options.module else Path(options.program[0])
     root = Path(options.root).resolve() if options.root else checking.project_root(script)
@@ -118,7 +118,7 @@ def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Ch
         if rank == 0:  # the lines that one rank ran stand for all
             checked = _checked(options, root, script)
             (folder / _FINDINGS).write_text(checked.text, encoding="utf-8")
-        sites = tuple((one.site.path, one.site.line, one.site.end_line) for one in checked.findings)
+        sites = tuple(dict.fromkeys(site for one in checked.findings for site in claims.sites(one)))
         started = datetime.datetime.now(datetime.timezone.utc).isoformat()
         asked = Plan(
             options.program, options.module, str(folder), options.level, sites, options.steps, options.warmup, rank,

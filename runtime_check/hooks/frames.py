@@ -18,6 +18,8 @@ from runtime_check.events import Frame
 
 _PLACES = 1 << 16  # places kept; a program that makes code without end starts over
 _CHAIN = 64  # callers kept of a chain
+_INSIDE = 8  # frames kept of what torch does below a line
+_CALLING = os.path.join("torch", "_ops.py")  # by way of which our own kernels call operators
 
 
 # Whose code a frame runs: plain numbers, since a look at a member of an `enum` costs as much as a look at a frame.
@@ -30,10 +32,12 @@ HIDDEN = 2  # torch, Python's own library, code made by either, and ours
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
     """Where something happened. `frames` are the callers, innermost first: up to the user's own nearest (`user` is its
-    index), and the whole chain where the place is new."""
+    index), and the whole chain where the place is new. `inside` are torch's own frames below them, likewise, as they
+    were when the place was first seen."""
 
     frames: tuple[Frame, ...]
     user: int = 0
+    inside: tuple[Frame, ...] = ()
 
 
 NOWHERE = Place(())
@@ -45,6 +49,7 @@ class CallSites:
     def __init__(self) -> None:
         import torch
 
+        self._torch = os.path.join(os.path.dirname(torch.__file__), "")
         self._hidden = tuple(
             os.path.join(os.path.realpath(folder), "")
             for folder in (os.path.dirname(torch.__file__), os.path.dirname(os.path.dirname(__file__)))
@@ -70,6 +75,7 @@ class CallSites:
             if known is not None:
                 return known[1]
         first: FrameType | None = None
+        inner = frame
         whose = self._whose
         while frame is not None:
             path = frame.f_code.co_filename
@@ -85,15 +91,22 @@ class CallSites:
         if first is None:
             return behind
         if frame is None:
-            return self._continued(first, behind)
+            return self._continued(first, behind, inner)
         code, own = first.f_code, frame.f_code
         key = (id(code), first.f_lasti, id(own), frame.f_lasti, behind is NOWHERE)
         found = self._places.get(key)
         if found is not None:  # the code objects are held, so that no other has their ids
             return found[2]
-        return self._new(key, first, frame, behind)
+        return self._new(key, first, frame, behind, self._inside(inner, first))
 
-    def _new(self, key: tuple[int, int, int, int, bool], first: FrameType, own: FrameType, behind: Place) -> Place:
+    def _new(
+        self,
+        key: tuple[int, int, int, int, bool],
+        first: FrameType,
+        own: FrameType,
+        behind: Place,
+        inside: tuple[Frame, ...],
+    ) -> Place:
         if len(self._places) >= _PLACES:
             self.forget()
         chain = self._chain(first)
@@ -102,18 +115,28 @@ class CallSites:
         while walk is not own and walk is not None:
             user += self._owner(walk.f_code.co_filename) is not HIDDEN
             walk = walk.f_back
-        place = Place(chain[: user + 1], user)
+        place = Place(chain[: user + 1], user, inside)
         self._places[key] = (first.f_code, own.f_code, place)
         if first is own and behind is NOWHERE:
             self._direct[id(own.f_code), own.f_lasti] = (own.f_code, place)
-        return Place((*chain, *behind.frames)[: max(_CHAIN, user + 1)], user)
+        return Place((*chain, *behind.frames)[: max(_CHAIN, user + 1)], user, inside)
 
-    def _continued(self, first: FrameType, behind: Place) -> Place:
+    def _continued(self, first: FrameType, behind: Place, inner: FrameType | None) -> Place:
         """Library code in a thread without a line of the user's own: what asked for it comes next."""
         chain = self._chain(first)
         if not behind.frames:
             return Place(chain)
-        return Place((*chain, *behind.frames), len(chain) + behind.user)
+        return Place((*chain, *behind.frames), len(chain) + behind.user, self._inside(inner, first))
+
+    def _inside(self, inner: FrameType | None, first: FrameType) -> tuple[Frame, ...]:
+        """Torch's own frames from the innermost to the nearest that is not torch's."""
+        found: list[Frame] = []
+        while inner is not None and inner is not first and len(found) < _INSIDE:
+            path = inner.f_code.co_filename
+            if path.startswith(self._torch) and not path.endswith(_CALLING):
+                found.append(self._described(inner))
+            inner = inner.f_back
+        return tuple(found)
 
     def _chain(self, first: FrameType) -> tuple[Frame, ...]:
         chain: list[Frame] = []

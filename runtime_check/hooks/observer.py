@@ -109,6 +109,8 @@ class Observer:
         event = Event(
             direction, operation, size, 0, 0, sync, place.frames, place.user, False, True, False, mine.thread
         )  # by position, which is the fastest
+        if place.inside:
+            event.inside = place.inside
         if self.launches:
             event.launch = self.launches
         if mine.call:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runtime_check import phrases
 from runtime_check.records import Link, LinkKind, RawEvent, SiteRecord
 from runtime_check.reports import shown as parts
 from runtime_check.reports.perfetto import kind
@@ -131,7 +130,7 @@ def _row(shown: Shown, anchors: Mapping[str, str], one: Verdict) -> _Row:
     title = f"{one.finding.code} {one.finding.message}"
     where = shown.place(site), _href(anchors, site)
     if one.kind is VerdictKind.NOT_REACHED:  # there may be many, and mostly there is nothing to say of each
-        said = ("", "") if one.act == phrases.REACH else (one.text, one.act)
+        said = ("", "") if one.text == "the line did not run" else (one.text, one.act)
         return _Row("not-reached", label, *where, title, "", *said, parts.columns(one))
     return _Row(label, label, *where, title, shown.source(site), one.text, one.act, parts.columns(one))
 

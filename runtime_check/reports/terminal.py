@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runtime_check import phrases
 from runtime_check.reports import lines
 from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
+from runtime_check.reports.units import count
 from runtime_check.verdicts import Missed, Verdict, VerdictKind
 from transferlint import rows as lines_of_pieces
 from transferlint.rows import Row
@@ -79,16 +81,23 @@ def _lines(shown: Shown, line: int, source: str, text: str, act: str) -> Iterato
 
 def _briefly(shown: Shown) -> Iterator[Row]:
     """What asks for nothing, a line each, and no more lines than can be taken in."""
-    unreached = [one for one in shown.judgement.verdicts if one.kind is VerdictKind.NOT_REACHED]
+    every = [one for one in shown.judgement.verdicts if one.kind is VerdictKind.NOT_REACHED]
+    unreached = [one for one in every if one.text != phrases.NEVER_IMPORTED]
     for verdict in unreached[:_MOST_UNREACHED]:
         place = f"{shown.place(verdict.finding.site)} {verdict.finding.code}"
-        yield [("not reached", f"{'not reached':<{_WIDTH}} {place}: {verdict.act}")]
+        yield [("not reached", f"{'not reached':<{_WIDTH}} {place}: {verdict.text}; {verdict.act}")]
     yield from _further(len(unreached) - _MOST_UNREACHED, "that were not reached")
+    if len(every) > len(unreached):
+        files = {one.finding.site.path for one in every if one.text == phrases.NEVER_IMPORTED}
+        number = f"{count(len(every) - len(unreached), 'finding')} in {count(len(files), 'file')}"
+        yield [("not reached", f"{'not reached':<{_WIDTH}} {number} that the run did not import")]
     for missed in shown.explained[:_MOST_EXPLAINED]:
         why = missed.explained or "in a library"
         yield [("dim", f"{'as it is':<{_WIDTH}} {shown.place(missed.site)}: {missed.text} ({why})")]
+        if not missed.act.startswith("nothing"):
+            yield [("dim", "   = "), ("label", "cheaper"), ("", f": {missed.act}")]
     yield from _further(len(shown.explained) - _MOST_EXPLAINED, "that ask for nothing")
-    if unreached or shown.explained:
+    if every or shown.explained:
         yield []
 
 

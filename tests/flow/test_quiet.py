@@ -61,3 +61,35 @@ def test_what_is_reported_is_not_told(look) -> None:
     rest = list(quiet_sites(facts, {whole[0].site}))
     assert len(rest) < len(whole)
     assert whole[0] not in rest
+
+
+QUEUE = """
+    import {imported}
+    import torch
+
+    def work(model: torch.nn.Module, loader, q, result_queue, optimizer):
+        model.to("cuda")
+        last = None
+        for step, x in enumerate(loader):
+            loss = model(x.to("cuda")).sum()
+            loss.backward()
+            optimizer.step()
+            last = loss.item()
+            if step % 10 == 0:
+                result_queue.put(last)
+            each = loss.cpu()
+            q.put(each)
+        q.put(last)
+    {made}
+"""
+
+
+def test_a_queue_excuses_only_what_goes_into_it(look) -> None:
+    found = said(look, QUEUE.format(imported="torch.multiprocessing as mp", made="q = mp.Queue()"))
+    assert found["loss.cpu()"] == ("handed over", "`q.put` gives it to another process, which only the host can do")
+    assert "loss.item()" not in found
+
+
+def test_a_queue_of_this_process_excuses_nothing(look) -> None:
+    for imported, made in (("queue", "q = queue.Queue()"), ("asyncio", "q = asyncio.Queue()")):
+        assert "loss.cpu()" not in said(look, QUEUE.format(imported=imported, made=made))

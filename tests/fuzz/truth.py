@@ -153,7 +153,7 @@ class Truth:
     def _run(self, text: str, path: str, findings: Sequence[Finding], quiet: Sequence[QuietSite]) -> Judgement:
         """Run a program and hold its findings against it."""
         found = [_as_found(one) for one in findings]
-        lines = ExecutedLines((one.site.path, one.site.line, one.site.end_line) for one in found)
+        lines = ExecutedLines(one.site for one in found)
         lines.start()
         torch.manual_seed(0)
         self._relay.collector = collector = Collector(default(), provenance=Provenance())
@@ -166,7 +166,7 @@ class Truth:
             self._relay.events.clear()
             lines.stop()
         run = Run(_HEADER, collector.records(), collector.links(), outcome=collector.outcome())
-        return judge(found, run, lines.lines(), str(self._folder), quiet)
+        return judge(found, run, lines.executed(), str(self._folder), quiet)
 
     def _changed(self, text: str, path: str, before: driving.Left, unsafe: bool) -> list[Fault]:
         """What fixes change of what a program leaves behind: nothing, where they are safe."""

@@ -16,6 +16,7 @@ import pytest
 
 from runtime_check import checking, plan
 from runtime_check.plan import Plan, Status
+from transferlint.model import Site
 
 PROGRAM = """\
 import os, signal, sys
@@ -287,6 +288,11 @@ def test_ranks_are_merged_under_torchrun(folder: Path) -> None:
     ("arguments", "line"),
     [
         (("verify", "nothing.py"), "transferlint: nothing.py: no such file"),
+        (
+            ("verify", "book.ipynb"),
+            "transferlint: book.ipynb: is a notebook, and no Python source; "
+            "make a script of it: jupyter nbconvert --to script book.ipynb",
+        ),
         (("verify", "--max-blocked", "5", "program.py"), "transferlint: --max-blocked 5: "),
         (("verify", "--max-per-step", "up=1", "program.py"), "transferlint: --max-per-step up=1: "),
         (("verify", "--fail-on", "bad", "program.py"), "transferlint: --fail-on bad: "),
@@ -300,6 +306,7 @@ def test_ranks_are_merged_under_torchrun(folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments: tuple[str, ...], line: str) -> None:
+    Path("book.ipynb").write_text("{}")
     made = run(*arguments)
     assert made.code == 2
     assert made.out == ""
@@ -370,7 +377,9 @@ def test_a_folder_is_cleared_rank_by_rank(tmp_path: Path) -> None:
 
 
 def test_a_plan_and_a_status_are_read_as_they_were_written(tmp_path: Path) -> None:
-    asked = Plan(("a.py", "é\udcff"), True, str(tmp_path), "guard", (("/a.py", 1, 2),), (3, 5), 1, 0, 2, "/", "now")
+    asked = Plan(
+        ("a.py", "é\udcff"), True, str(tmp_path), "guard", (Site("/a.py", 1, 2, 3, 4),), (3, 5), 1, 0, 2, "/", "now"
+    )
     plan.write(tmp_path, "plan-0", asked)
     assert plan.read_plan(tmp_path) == asked
     assert plan.read_status(tmp_path) == Status()

@@ -110,6 +110,15 @@ def test_other_output_is_told_with_its_line(simulated: None, project: Path) -> N
     assert "DIFFER: line 2 of the output: 'reads 2' became 'reads 1'" in made.stderr
 
 
+def test_what_the_original_prints_differently_each_time_is_no_difference_after_one_round(
+    simulated: None, project: Path
+) -> None:
+    made = verify("--unsafe-fixes", "program.py", "--clock")
+    assert made.returncode == 0, made.stderr
+    assert "the same: output (1 line), exit code 0" in made.stderr
+    assert "the original prints 1 line(s) that differ from run to run, not compared: 2" in made.stderr
+
+
 def test_nothing_to_fix_is_said(project: Path) -> None:
     (project / "program.py").write_text("import torch\n\nprint(torch.ones(2))\n")
     made = verify("program.py")
@@ -142,6 +151,7 @@ def test_unsafe_fixes_are_named_where_no_safe_one_is(project: Path) -> None:
     ("arguments", "said"),
     [
         (("nothing.py",), "nothing.py: no such file"),
+        (("book.ipynb",), "book.ipynb: is a notebook, and no Python source; make a script of it: jupyter nbconvert"),
         (("--level", "trace", "program.py"), "torch finds no accelerator for --level trace"),
         (("--root", "elsewhere", "program.py"), "program.py: not in"),
         (("--fail-on", "missed", "program.py"), "--fixed compares two programs and takes no --fail-on"),
@@ -152,6 +162,7 @@ def test_what_can_not_be_done_is_said_in_a_line(
     simulated: None, project: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     (project / "elsewhere").mkdir()
+    (project / "book.ipynb").write_text("{}")
     made = verify(*arguments)
     assert made.returncode == 2
     assert said in made.stderr

@@ -16,6 +16,7 @@ from interrupts import interruptible, uninterruptible
 
 from runtime_check import launch, plan
 from runtime_check.plan import Plan
+from transferlint.model import Site
 
 DRIVER = """
 import sys
@@ -135,7 +136,7 @@ def test_a_script_runs_as_without_us(folder: Path, name: str, watched: bool) -> 
     script.write_bytes(PROGRAMS[name].encode(errors="surrogateescape"))
     words = ("program.py", "a", "--b=c")
     plain = ended([sys.executable, *words])
-    sites = [(str(script), number, number) for number in range(1, 30)] if watched else []
+    sites = [Site(str(script), number, 0, number, 0) for number in range(1, 30)] if watched else []
     assert ended(launched(folder, words, sites=sites)) == plain
     assert plain.out or plain.err
 

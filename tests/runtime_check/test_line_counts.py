@@ -137,7 +137,7 @@ def test_a_line_outside_of_functions_is_shown_alone(tmp_path: Path) -> None:
     run = records.Run(
         header, (record(0, 2, 5), record(1, 7, 9)), counted=(Counted(str(path), ((1, 1, 1), (2, 3, 1), (7, 3, 3))),)
     )
-    found = lines.functions(shown.of(run, judge((), run, {}, str(tmp_path)), str(tmp_path)))
+    found = lines.functions(shown.of(run, judge((), run, [], str(tmp_path)), str(tmp_path)))
     assert [(one.name, [cells[0] for cells, _ in one.lines]) for one in found] == [
         ("f.g", ["5", "6", "7"]),
         ("", ["2"]),

@@ -62,7 +62,7 @@ def event(line: int = 7, **changes: object) -> Event:
 
 def test_a_run_is_on_the_disk_when_it_ends(tmp_path: Path) -> None:
     collector = Collector()
-    kept = Recording(tmp_path / "run", HEADER, collector, executed=lambda: {"/program/train.py": [9, 7]})
+    kept = Recording(tmp_path / "run", HEADER, collector, executed=lambda: [Executed("/program/train.py", (7, 9))])
     kept.start()
     for _ in range(1000):
         collector(event())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime_check.records import Blocked, Header, Link, LinkKind, Outcome, RawEvent, Run, SiteRecord
+from runtime_check.records import Blocked, Executed, Header, Link, LinkKind, Outcome, RawEvent, Run, SiteRecord
 from runtime_check.reports import html as html_report
 from runtime_check.reports import json as json_report
 from runtime_check.reports import perfetto, shown, source, terminal, units
@@ -78,7 +78,7 @@ def page(run: Run, tmp_path: Path) -> Shown:
         finding("TL102", site(path, 7, 19, 26), "`x.shape` is <i>harmless</i>"),
         finding("TL102", site(path, 1, 1, 2), "never"),
     )
-    judgement = judge(findings, run, {path: [4, 7]}, str(tmp_path))
+    judgement = judge(findings, run, [Executed(path, (4, 7))], str(tmp_path))
     return shown.of(run, judgement, str(tmp_path), failures=("too much",), problems=("a problem",), version="9")
 
 
@@ -107,17 +107,31 @@ def test_the_terminal_ranks_by_waiting_and_ends_with_what_was_missed(page: Shown
     assert "100 times (1 a step), d2h, 400 B: blocked the host for 1.00 ms (modelled" in text
     assert text.count("   = do: ") == 4
     assert text.splitlines()[-1] == "1 confirmed, 1 refuted, 1 not reached, 2 missed."
-    assert "6.00 ms (modelled)" in text.splitlines()[0]
+    assert "6.00 ms (modelled; the run took 1.00 s here, of which that is 0.6 %)" in text.splitlines()[0]
 
 
 def test_what_cannot_be_told_is_said_with_what_to_run(run: Run, tmp_path: Path) -> None:
     path = str(tmp_path / "train.py")
     inner = Evidence(site(path, 4, 18, 29), "made here, in `f`")
     call = FoundFinding("TL101", "a", site(path, 7, 19, 26), "train.py", "of a call", evidence=(inner,))
-    page = shown.of(run, judge((call,), run, {path: [7]}, str(tmp_path)), str(tmp_path))
+    page = shown.of(run, judge((call,), run, [Executed(path, (7,))], str(tmp_path)), str(tmp_path))
     said = "run something in which this call comes before the others"
-    assert f"not reached train.py:7:19 TL101: {said}" in terminal.render(page)
+    assert f"but by which call is known of the first alone; {said}" in terminal.render(page)
     assert said in html_report.render(page)
+
+
+def test_what_asks_for_little_is_told_briefly_and_with_what_is_cheaper(run: Run, tmp_path: Path) -> None:
+    path, other = str(tmp_path / "train.py"), str(tmp_path / "other.py")
+    findings = [FoundFinding("TL101", "a", site(other, line, 1, 5), "other.py", "x") for line in range(1, 290)]
+    up = SiteRecord(0, site(path, 4, 18, 29), Direction.H2D, "aten::copy_", 100, 400, True, Blocked(48_000_000))
+    batches = dataclasses.replace(run, sites=(dataclasses.replace(up, stepped=100),), links=())
+    judgement = judge(findings, batches, [Executed(other, (), started=False)], str(tmp_path))
+    text = terminal.render(shown.of(batches, judgement, str(tmp_path)))
+    assert "not reached 289 findings in 1 file that the run did not import\n" in text
+    assert text.count("not reached ") == 1
+    assert "   = cheaper: if it is a batch: `pin_memory=True` of its loader" in text
+    page = html_report.render(shown.of(batches, judgement, str(tmp_path)))
+    assert "pin_memory=True" in page
 
 
 def test_quiet_is_what_failed(page: Shown) -> None:
@@ -179,7 +193,7 @@ def test_html_shows_verdicts_trips_time_and_source(page: Shown) -> None:
 
 def test_measured_times_are_called_so(page: Shown) -> None:
     measured = dataclasses.replace(page.run, header=dataclasses.replace(HEADER, time_source="measured", level="trace"))
-    judgement = judge((), measured, {}, page.folder)
+    judgement = judge((), measured, [], page.folder)
     again = shown.of(measured, judgement, page.folder, version="9")
     assert "6.00 ms, 0.6 % of the run (measured)" in terminal.render(again)
     assert "modelled" not in terminal.render(again)
@@ -190,7 +204,7 @@ def test_measured_times_are_called_so(page: Shown) -> None:
 
 def test_an_empty_run_can_be_shown(page: Shown) -> None:
     empty = Run(HEADER)
-    nothing = shown.of(empty, judge((), empty, {}), page.folder)
+    nothing = shown.of(empty, judge((), empty, []), page.folder)
     assert terminal.render(nothing).splitlines()[-1] == "No findings, and nothing was missed."
     assert "None were seen." in html_report.render(nothing)
     assert json.loads(json_report.render(nothing))["verdicts"] == []

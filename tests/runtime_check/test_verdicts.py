@@ -96,7 +96,7 @@ def test_without_lines_nothing_is_refuted() -> None:
     judgement = judge([ITEM], dataclasses.replace(run(), executed=()))
     assert judgement.verdicts[0].kind is VerdictKind.NOT_REACHED
     assert "which lines ran was not recorded: nothing can be refuted" in judgement.notes
-    assert judge([ITEM], run(), executed={FILE: [7]}).verdicts[0].kind is VerdictKind.REFUTED
+    assert judge([ITEM], run(), executed=[Executed(FILE, (7,))]).verdicts[0].kind is VerdictKind.REFUTED
 
 
 def test_any_line_of_a_long_finding_counts_as_run() -> None:
@@ -104,6 +104,17 @@ def test_any_line_of_a_long_finding_counts_as_run() -> None:
     assert only([long], run(lines=(9,))).kind is VerdictKind.REFUTED
     assert only([long], run(record(0, Site(FILE, 8, 9, 8, 12)))).kind is VerdictKind.CONFIRMED
     assert only([long], run(record(0, Site(FILE, 9, 5, 9, 12)), lines=(7,))).kind is VerdictKind.REFUTED
+
+
+def test_an_operand_that_was_never_evaluated_is_not_reached_though_its_line_ran() -> None:
+    def judged(*executed: Executed) -> Verdict:
+        return only([ITEM], dataclasses.replace(run(), executed=executed))
+
+    skipped = judged(Executed(FILE, (7,), decided=((7, 5),)))
+    assert (skipped.kind, skipped.act) == (VerdictKind.NOT_REACHED, "run something that reaches it")
+    assert skipped.text == "the line ran, but this expression never did: what it depends on did not let it"
+    assert judged(Executed(FILE, (7,), ((7, 5),), ((7, 5),))).kind is VerdictKind.REFUTED
+    assert judged(Executed(FILE, (7,), decided=((7, 20),))).kind is VerdictKind.REFUTED
 
 
 def test_a_move_that_did_nothing_refutes_and_says_so() -> None:
@@ -118,7 +129,13 @@ def test_a_needless_move_is_borne_out_by_moving_nothing() -> None:
     needless = finding("TL407", site(7, 5, 16))
     assert only([needless], run(lines=(7,))).kind is VerdictKind.CONFIRMED
     assert only([needless], run()).kind is VerdictKind.NOT_REACHED
-    assert only([needless], run(record(0, site(7, 5, 16)), lines=(7,))).kind is VerdictKind.PARTLY
+    crossed = only([needless], run(record(0, site(7, 5, 16)), lines=(7,)))
+    assert (crossed.kind, crossed.act) == (
+        VerdictKind.REFUTED,
+        "keep the move, and say so: `# transferlint: ignore[TL407] <why>`",
+    )
+    inner = record(0, site(7, 5, 12), H2D)  # of `x.cuda()` in `x.cuda().to(device)`
+    assert only([needless], run(inner, lines=(7,))).kind is VerdictKind.CONFIRMED
 
 
 def test_columns_tell_findings_of_one_line_apart() -> None:
@@ -213,13 +230,28 @@ def test_columns_within_f_strings_of_311_are_not_trusted() -> None:
     assert only([shown], run(misplaced, lines=(7,))).kind is VerdictKind.REFUTED
 
 
+def test_columns_of_python_3_11_count_where_there_is_no_f_string(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text('print(f"{x}")\nprint(x.to(d) + y.to(d))\n')
+
+    def verdict(line: int, column: int) -> VerdictKind:
+        other = record(0, site(line, column, column + 7, str(path)))
+        whole = dataclasses.replace(run(other, python="3.11.9"), executed=(Executed(str(path), (1, 2)),))
+        return only([finding("TL101", site(line, 17, 24, str(path)))], whole).kind
+
+    assert verdict(1, 3) is VerdictKind.CONFIRMED
+    assert verdict(2, 7) is VerdictKind.REFUTED
+
+
 def test_a_finding_stands_for_the_reads_near_it() -> None:
     cluster = finding("TL101", site(7, 5, 16), (site(3, 1, 9), "moved to the device here"), (site(9, 5, 16), AGAIN))
     upload = record(0, site(3, 1, 9), H2D, COPY)
     judgement = judge([cluster], run(upload, record(1, site(7, 5, 16)), record(2, site(9, 5, 16))))
     (verdict,) = judgement.verdicts
     assert (verdict.count, verdict.blocked_ns) == (200, 2_000_000)
-    assert verdict.text.startswith("200 times at 2 sites (2 a step), d2h, 800 B: blocked the host for 2.00 ms")
+    assert verdict.text.startswith(
+        "200 times at 2 sites (/program/train.py:7, 9) (2 a step), d2h, 800 B: blocked the host for 2.00 ms"
+    )
     assert [one.records for one in judgement.missed] == [(upload,)]
 
 
@@ -282,7 +314,10 @@ def test_a_repeated_upload_has_to_repeat() -> None:
     ("code", "fields", "kind"),
     [
         ("TL402", {"pinned": 100}, VerdictKind.CONFIRMED),
-        ("TL402", {"pinned": 0}, VerdictKind.PARTLY),
+        ("TL402", {"pinned": 0}, VerdictKind.CONFIRMED),
+        ("TL402", {"sync": False}, VerdictKind.PARTLY),
+        ("TL404", {"pinned": 0}, VerdictKind.CONFIRMED),
+        ("TL404", {"pinned": 100}, VerdictKind.PARTLY),
         ("TL403", {"hint_ignored": 1}, VerdictKind.CONFIRMED),
         ("TL403", {"hint_ignored": 0}, VerdictKind.PARTLY),
         ("TL503", {"direction": D2H, "non_blocking": 1, "sync": False}, VerdictKind.CONFIRMED),
@@ -364,14 +399,14 @@ def test_threads_of_one_site_are_one_miss() -> None:
         ({}, (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),), "trace", "", "upload it once, before the loop"),
         ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 95, 9, False),), "trace", "", "upload it once, before the loop"),
         ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 50, 9, False),), "trace", "new data every time, as a batch is", "if"),
-        ({}, (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, True),), "trace", "", "downloaded at train.py:50"),
-        ({}, (Link(LinkKind.SCALAR_DETOUR, 0, 1, 9, 9),), "trace", "", "downloaded at train.py:50"),
+        ({}, (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, True),), "trace", "", "downloaded at /program/train.py:50"),
+        ({}, (Link(LinkKind.SCALAR_DETOUR, 0, 1, 9, 9),), "trace", "", "downloaded at /program/train.py:50"),
     ],
 )
 def test_an_upload_is_explained_or_missed(
     fields: dict[str, object], links: tuple[Link, ...], level: str, explained: str, act: str
 ) -> None:
-    cold = record(0, site(50, 1, 5), D2H, COPY, stepped=0)
+    cold = record(0, site(50, 1, 5), D2H, COPY, count=9, stepped=0)
     (miss,) = missed(cold, record(1, site(7, 5, 16), H2D, COPY, **fields), links=links, level=level).missed  # type: ignore[arg-type]
     assert miss.explained == explained
     assert act in miss.act
@@ -380,7 +415,7 @@ def test_an_upload_is_explained_or_missed(
 def test_a_download_that_goes_back_names_the_line() -> None:
     links = (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, False),)
     miss = next(one for one in missed(DOWN, UP, links=links).missed if one.direction is D2H)
-    assert miss.act == "compute it on the device: it goes back at train.py:9"
+    assert miss.act == "compute it on the device: it goes back at /program/train.py:9"
     assert miss.text.endswith("; round trip (d2h2d) seen 9 times, unchanged")
 
 
@@ -452,6 +487,27 @@ def test_a_run_contradicts_what_was_taken_for_setup() -> None:
     callers = quiet(site(7, 5, 16), "callers", "cold: called only from cold code (test or benchmark code)")
     assert with_reason(callers, record(0, site(7, 5, 16), steps=3)).explained == callers.reason
     assert with_reason(callers, record(0, site(7, 5, 16)), full_steps=0).explained == ""
+
+
+def test_a_run_contradicts_what_was_taken_for_once() -> None:
+    once = quiet(site(7, 5, 16), "rare", "not hot: it runs once a call")
+    thousand = record(0, site(7, 5, 16), count=1000, stepped=0)
+    for full_steps in (0, 100):  # in a program without steps, and after the last of a hundred
+        miss = with_reason(once, thousand, full_steps=full_steps)
+        assert (miss.explained, miss.count) == ("", 1000)
+        assert miss.act.endswith("(`check` took it for rare: not hot: it runs once a call)")
+    assert with_reason(once, record(0, site(7, 5, 16), count=3, stepped=3), full_steps=3).explained == once.reason
+
+
+def test_a_run_contradicts_an_interval_and_a_queue_by_its_name() -> None:
+    every = quiet(site(7, 5, 16), "amortised", "amortised: only every so many steps")
+    assert with_reason(every, record(0, site(7, 5, 16), steps=100)).explained == ""
+    assert with_reason(every, record(0, site(7, 5, 16), steps=3)).explained == every.reason
+    handed = quiet(site(7, 5, 16), "handed over", "`q.put` gives it to another process, which only the host can do")
+    miss = with_reason(handed, record(0, site(7, 5, 16), D2H, COPY, steps=100))
+    assert miss.explained == ""
+    assert miss.act.endswith("; if `q.put` gives it to another process, hand over many at once")
+    assert with_reason(handed, record(0, site(7, 5, 16), steps=3)).explained == handed.reason
 
 
 def test_new_data_that_was_not_new_is_missed() -> None:
@@ -543,7 +599,7 @@ def test_what_check_finds_is_joined(checked: tuple[tuple[FoundFinding, ...], str
         at(4, "torch.from_numpy(order).to(device)", H2D, COPY, 12),
         at(5, "worst > 3", D2H, SCALAR, 14),
     )
-    judgement = judge(findings, run(*records), executed={path: range(1, 16)})
+    judgement = judge(findings, run(*records), executed=[Executed(path, tuple(range(1, 16)))])
     verdicts = {one.finding.code: one for one in judgement.verdicts}
     assert {code: one.kind for code, one in verdicts.items()} == {
         "TL101": VerdictKind.CONFIRMED,

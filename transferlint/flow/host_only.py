@@ -11,16 +11,20 @@ from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+HANDS = "gives it to another process"  # as far as a name tells
 _STEPS = ("step", "reset", "act")
 _PUTS = ("put", "put_nowait")
+# The modules whose queues stay within a process, where threads share its device's memory (docs.python.org).
+_WITHIN = frozenset({"queue", "asyncio"})
+_QUEUES = frozenset({"Queue", "LifoQueue", "PriorityQueue", "SimpleQueue"})
 _HOLDING = (p.Sequence, p.Mapping, p.Binary, p.Choice, p.Collect)
 
 
 @once
 def host_only_use(function: FunctionFacts, reg: Reg) -> str:
-    """What only the host does with the value of a register, where it goes straight there, by way of one variable at
-    most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` writes it away"; "" where it does
-    not."""
+    """What only the host does with the value of a register, each time that there is one, where it goes straight there,
+    by way of one variable at most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` writes it
+    away"; "" where it does not."""
     return _use(function, reg, len(function.loops(reg)), False)
 
 
@@ -46,12 +50,19 @@ def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element:
         elif isinstance(made, _HOLDING) or (element and isinstance(made, p.Format)):
             found = _use(function, user, depth, followed, element)
         elif isinstance(made, p.Store) and not followed:
-            loads = function.loads(made.slot)
+            loads = (load for load in function.loads(made.slot) if _as_often(function, user, load))
             found = next(filter(None, (_use(function, load, depth, True, element) for load in loads)), "")
         if found:
             return found
     each = () if element else _elements(function, reg)
     return next(filter(None, (_use(function, one, depth, False, True) for one in each)), "")
+
+
+def _as_often(function: FunctionFacts, store: Reg, load: Reg) -> bool:
+    """Whether all that is stored may be taken by a load: after the loop, or every so many steps, it takes the last."""
+    if not set(function.loops(store)) <= set(function.loops(load)):
+        return False
+    return bool(function.warmth(store).amortised) or not function.warmth(load).amortised
 
 
 def _elements(function: FunctionFacts, reg: Reg) -> list[Reg]:
@@ -82,11 +93,22 @@ def _done(function: FunctionFacts, call: p.Call) -> str:
         if SAVERS.match(callee.name):
             return f"`{callee.name}` writes it away"
         owner = _last(function, callee.object)
-        if callee.name in _PUTS and roles.QUEUES.search(owner):
-            return f"`{owner}.{callee.name}` gives it to another process"
+        if callee.name in _PUTS and roles.QUEUES.search(owner) and not _makes_own_queues(function.file.functions[0]):
+            return f"`{owner}.{callee.name}` {HANDS}"
         return f"`{owner}.{callee.name}` takes it" if callee.name in _STEPS and ENVIRONMENTS.search(owner) else ""
     name = _last(function, call.function) if isinstance(callee, p.Load | p.Outer) else ""
     return f"`{name}` writes it away" if SAVERS.match(name) else ""
+
+
+@once
+def _makes_own_queues(module: FunctionFacts) -> bool:
+    """Whether a file makes queues that stay within the process; `module` is what runs when it is imported."""
+    return any(
+        (isinstance(one, p.Import) and one.module in _WITHIN and one.name in _QUEUES)
+        or (isinstance(one, p.Attr) and one.name in _QUEUES and _last(function, one.object) in _WITHIN)
+        for function in module.file.functions
+        for one in function.code
+    )
 
 
 def _last(function: FunctionFacts, reg: Reg) -> str:

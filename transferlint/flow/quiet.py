@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.host_only import host_only_use
+from transferlint.flow.host_only import HANDS, host_only_use
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DATA, FROM_PARAMETER, HOST, MODULE, ON_DEVICE, TENSOR
 from transferlint.flow.warmth import Warmth
@@ -19,10 +19,12 @@ from transferlint.model import Direction, Level, QuietSite, Site
 from transferlint.syntax.program import Reg
 
 WAITS = frozenset({t.SCALAR_READ, t.DOWNLOAD, t.TRUTH, t.NUMBER, t.FORMAT, t.SHAPE, t.SYNCHRONIZE, t.ARRAY})
-# The kinds of reason; the first four are of purpose, whatever else is known. "callers" is cold by those that were seen.
+# The kinds of reason; the first four are of purpose, whatever else is known. "callers" is cold by those that were seen,
+# "handed over" is for the host by what the queue is called.
 COLD, AMORTISED, HOST_USE, NEW_DATA = "cold", "amortised", "host", "new data"
-CALLERS, RARE, WAITED, NOTHING = "callers", "rare", "waited", "nothing crosses"
-ON_PURPOSE = frozenset({COLD, CALLERS, AMORTISED, HOST_USE, NEW_DATA, WAITED})  # kinds of what is quiet for a reason
+CALLERS, RARE, WAITED, NOTHING, HANDED = "callers", "rare", "waited", "nothing crosses", "handed over"
+# The kinds of what is quiet for a reason.
+ON_PURPOSE = frozenset({COLD, CALLERS, AMORTISED, HOST_USE, HANDED, NEW_DATA, WAITED})
 _BY_CALLERS = "called only from cold code"  # as flow/heat.py says it
 
 
@@ -50,7 +52,7 @@ def why_quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> tu
     if inner := _waited(function, transfer):
         return WAITED, f"`{_brief(function.text(inner))}` has made the host wait just before, so this wait is short"
     if reads and (use := host_only_use(function, transfer.register)):
-        return HOST_USE, f"{use}, which only the host can do"
+        return HANDED if use.endswith(HANDS) else HOST_USE, f"{use}, which only the host can do"
     if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.flags & (DATA | FROM_PARAMETER):
         return NEW_DATA, "an upload of what each step brings: new data has to cross once"
     return "", ""

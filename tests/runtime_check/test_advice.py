@@ -1,0 +1,95 @@
+"""What is advised where something crosses: every row of the table, by what torch was at and by what a line calls."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from runtime_check import advice
+from runtime_check.records import Blocked, Header, Outcome, Run, SiteRecord
+from transferlint.model import Direction, Site
+
+HEADER = Header(("train.py",), "", "a device", "1", "2.13.0", "3.12.1", "trace", "modelled")
+D2H, H2D = Direction.D2H, Direction.H2D
+READ = SiteRecord(0, Site("/none.py", 7, 5, 7, 9), D2H, advice.SCALAR, 100, 400, True, Blocked(10**6))
+
+# Frames as torch 2.13 has them, or the text of a line; and the row that they belong to.
+FRAMES = (
+    ("torch/distributions/utils.py:56 broadcast_all.<locals>.<listcomp>", H2D, "numbers given to a distribution"),
+    ("torch/distributions/distribution.py:76 Distribution.__init__", D2H, "checks of a distribution"),
+    ("torch/distributions/distribution.py:323 Distribution._validate_sample", D2H, "checks of a distribution"),
+    ("torch/distributions/distribution.py:76 __init__", D2H, "checks of a distribution"),  # Python 3.10
+    ("torch/distributions/categorical.py:148 Categorical.sample", D2H, "one sample at a time"),
+    ("torch/distributions/normal.py:74 Normal.sample", D2H, "one sample at a time, of a normal distribution"),
+    ("torch/nn/modules/transformer.py:480 TransformerEncoder.forward", D2H, "nested tensors of an encoder"),
+    ("torch/nn/utils/rnn.py:340 pack_padded_sequence", D2H, "lengths of a packed sequence"),
+    ("torch/amp/grad_scaler.py:351 GradScaler._maybe_opt_step.<locals>.<genexpr>", D2H, "a gradient scaler"),
+    ("torch/optim/lbfgs.py:330 LBFGS.step", D2H, "an optimizer that decides on the host"),
+    ("torch/optim/adam.py:120 _get_value", D2H, "a learning rate or a step count on the device"),
+    ("torch/nn/utils/clip_grad.py:110 _clip_grads_with_norm_", D2H, "a norm that must be finite"),
+    ("torch/_tensor_str.py:150 _Formatter.__init__", D2H, "text of a tensor"),
+)
+LINES = (
+    ("torch.multinomial(probs, 1)", "one sample at a time"),
+    ("probs.multinomial(1)", "one sample at a time"),
+    ("torch.normal(mean, std)", "one sample at a time, of a normal distribution"),
+    ("pack_padded_sequence(x, lengths)", "lengths of a packed sequence"),
+    ("x.nonzero()", "a result whose size is in the data"),
+    ("x[mask]", "a result whose size is in the data"),
+    ("x.unique()", "a result whose size is in the data"),
+    ("torch.repeat_interleave(x, counts)", "repeats by counts on the device"),
+    ("torch.bincount(x)", "counts in bins"),
+    ("torch.linalg.cholesky(x)", "errors of a decomposition"),
+    ("torch.equal(x, y)", "tensors compared as a whole"),
+    ("x.item()", ""),
+    ("loss > limit", ""),
+)
+
+
+@pytest.mark.parametrize(("frame", "way", "name"), FRAMES)
+def test_torchs_own_frames_say_what_it_is_at(frame: str, way: Direction, name: str) -> None:
+    inner = "torch/nn/functional.py:1 somewhere"
+    found = advice.cause_of(dataclasses.replace(READ, direction=way, inside=(inner, frame)))
+    assert found is not None
+    assert found.name == name
+
+
+@pytest.mark.parametrize(("text", "name"), LINES)
+def test_a_line_says_what_it_calls(tmp_path: Path, text: str, name: str) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"value = {text}\n")
+    site = Site(str(path), 1, 9, 1, 9 + len(text))
+    found = advice.cause_of(dataclasses.replace(READ, site=site))
+    assert (found.name if found else "") == name
+    if found is not None:  # Python 3.10 knows no columns
+        lines = dataclasses.replace(READ, site=Site(str(path), 1, 0, 1, 0))
+        assert advice.cause_of(lines) is found or text.endswith("]")
+
+
+def test_every_row_is_met() -> None:
+    assert {one.name for one in advice.CAUSES} == {name for *_, name in (*FRAMES, *LINES)} - {""}
+
+
+def told(record: SiteRecord) -> tuple[str, str]:
+    return advice.advise([record], [], Run(HEADER, (record,), outcome=Outcome()))
+
+
+def test_the_advice_names_the_frame_and_the_reason() -> None:
+    act, explained = told(dataclasses.replace(READ, inside=("torch/optim/lbfgs.py:330 LBFGS.step",)))
+    assert act.endswith("(torch/optim/lbfgs.py:330 in LBFGS.step: it decides on the host, by the loss, how to go on)")
+    assert explained.startswith("torch/optim/lbfgs.py:330 in LBFGS.step: ")
+    act, explained = told(dataclasses.replace(READ, inside=("torch/nn/functional.py:9 somewhere",)))
+    assert act == "keep it on the device, and read it once after the loop (torch/nn/functional.py:9 in somewhere)"
+    assert explained == ""
+
+
+def test_an_upload_says_what_pinned_memory_would_save() -> None:
+    batch = dataclasses.replace(READ, direction=H2D, operation="aten::copy_", blocked=Blocked(48_000_000))
+    act, explained = told(batch)
+    assert explained == "new data every time, as a batch is"
+    assert "`pin_memory=True` of its loader, and `.to(device, non_blocking=True)`" in act
+    assert "; the host would be kept for " in act
+    assert act.endswith("instead of 48.0 ms, by the model")
+    assert "instead of" not in told(dataclasses.replace(batch, blocked=Blocked(1)))[0]
