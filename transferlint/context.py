@@ -7,6 +7,7 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 
+from transferlint.cache.signatures import Signature, signature
 from transferlint.discovery import Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
@@ -24,7 +25,7 @@ MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or gener
 class Context:
     """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
-    `note` says in one line why there are none, "" for no reason.
+    `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     """
 
     root: str
@@ -33,6 +34,7 @@ class Context:
     others: tuple[str, ...]
     users: frozenset[str] = frozenset()
     note: str = ""
+    states: dict[str, Signature] = dataclasses.field(default_factory=dict)
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -55,7 +57,7 @@ def around(
     found = [target.path for target in itertools.islice(walk(start, nearest), limit + 1)]
     if len(found) > limit:
         why = f"{start} has more than {limit:,} Python files: checked without the others"
-        return Context(root, tuple(names), {}, (), note=why)
+        return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
     first: dict[str, str] = {}  # by absolute path: how the file is named
     real: dict[str, str] = {}
     links: dict[str, str] = {}
@@ -64,7 +66,8 @@ def around(
             leads_to = real.setdefault(os.path.realpath(path), path)
             if leads_to != path:
                 links[path] = leads_to
-    project = Context(root, tuple(first.values()), links, ())
+    states = {path: signature(path) for path in first.values()}
+    project = Context(root, tuple(first.values()), links, (), states=states)
     others, users = _others(names, project, texts or {})
     return dataclasses.replace(project, others=others, users=users)
 

@@ -20,6 +20,10 @@ from typing import Any
 _USUAL = 88  # of ruff and black
 _LONGEST = 120  # what the lines of a file may set as an example
 _EXTENDED = 8  # how many files may extend one another
+_NAMES = (
+    "pyproject.toml", ".ruff.toml", "ruff.toml", ".style.yapf", "setup.cfg", ".flake8", "tox.ini",
+    ".pre-commit-config.yaml",
+)  # fmt: skip
 _LINTERS = ("flake8", "pycodestyle", "pep8")
 _HOOK = re.compile(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
 _YAPF = {"pep8": 79, "google": 80, "facebook": 80, "yapf": 80, "chromium": 80}  # the limits of its styles
@@ -33,6 +37,23 @@ def line_length(path: str, text: str) -> int:
     found = next((length for folder in folders if (length := _formatter(folder, longest))), 0)
     found = found or next((length for folder in folders if (length := _linter(folder))), 0)
     return found or min(max(_USUAL, longest), _LONGEST)
+
+
+def consulted(folder: str) -> Iterator[str]:
+    """The files that may say how long lines are in a folder, whether they are there or not, and those that ruff's
+    settings there extend."""
+    yield from (os.path.join(folder, name) for name in _NAMES)
+    for name in ("pyproject.toml", ".ruff.toml", "ruff.toml"):
+        path = Path(folder, name)
+        for _ in range(_EXTENDED):
+            table = _toml(path) or {}
+            if path.name == "pyproject.toml":
+                table = _table(_table(table.get("tool")).get("ruff"))
+            extended = table.get("extend")
+            if not isinstance(extended, str):
+                break
+            path = path.parent / os.path.expanduser(extended)
+            yield str(path)
 
 
 def _folders(path: str) -> Iterator[Path]:
