@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 
-from transferlint.cache.signatures import Signature, signature
+from transferlint.cache import graphs
+from transferlint.cache.signatures import GONE, Signature, signature
 from transferlint.discovery import Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
-from transferlint.reach import reach
+from transferlint.reach import Reach
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
 # Beyond these a folder is no project (a home folder, a tree of checkouts): the files are then checked by themselves.
@@ -42,9 +44,14 @@ class Context:
 
 
 def around(
-    paths: Sequence[str], targets: Sequence[Target], nearest: Nearest, texts: Mapping[str, bytes] | None = None
+    paths: Sequence[str],
+    targets: Sequence[Target],
+    nearest: Nearest,
+    texts: Mapping[str, bytes] | None = None,
+    cache: str = "",
 ) -> Context:
-    """The context of `targets`, which were found under `paths`; `texts` are the bytes of targets that are not on disk.
+    """The context of `targets`, which were found under `paths`; `texts` are the bytes of targets that are not on disk,
+    `cache` is the folder in which the import graph is kept ("" for none).
 
     The project's folder is the `project_root` of the settings, or the nearest above all paths that has one of
     `MARKERS`, or the deepest above all paths. Its files are named like the paths: absolute where one of these is, else
@@ -68,7 +75,7 @@ def around(
                 links[path] = leads_to
     states = {path: signature(path) for path in first.values()}
     project = Context(root, tuple(first.values()), links, (), states=states)
-    others, users = _others(names, project, texts or {})
+    others, users = _others(names, project, texts or {}, cache)
     return dataclasses.replace(project, others=others, users=users)
 
 
@@ -86,21 +93,57 @@ def _root(paths: Sequence[str], named: str) -> tuple[str, bool]:
         folder = above
 
 
-def _others(targets: list[str], project: Context, texts: Mapping[str, bytes]) -> tuple[tuple[str, ...], frozenset[str]]:
+def _others(
+    targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str
+) -> tuple[tuple[str, ...], frozenset[str]]:
     """The files beside the targets that matter for them, in order, and those of them that use them."""
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets):
         return (), frozenset()
-    data = sources(files, texts)
-    found = reach(targets, data, project.index())
-    small = {path for path in found.users | found.used if len(data[path]) <= MAX_BYTES}
+    found = _reach(files, project, texts, cache).of(targets)
+    small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     return tuple(path for path in files if path in small), found.users & small
 
 
-def sources(files: Sequence[str], texts: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
-    """The bytes of files, as in `texts` or else on disk; of what cannot be read, none."""
-    texts = texts or {}
-    return {path: texts[path] if path in texts else _bytes(path) for path in files}
+def _reach(files: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Reach:
+    """Who uses whom, as far as it was kept, and of all others anew."""
+    now = time.time_ns()
+    data = Sources(files, texts)
+    states = {path: project.states[path] for path in sorted(files)}
+    if not cache or GONE in states.values():  # as a text from standard input that has no file yet
+        return Reach(data, project.index())
+    known = graphs.read(cache, project.root, project.links, states)
+    for path in texts:
+        known.pop(path, None)
+    found = Reach(data, project.index(), known)
+    uses = {path: found.used(path) for path in files}
+    if len(known) < len(files):
+        kept = {path: used for path, used in uses.items() if path not in texts}
+        graphs.write(cache, project.root, project.links, states, kept, now)
+    return found
+
+
+class Sources(Mapping[str, bytes]):
+    """The bytes of files, as in `texts` or else on disk, read when they are asked for; of what cannot be read, none."""
+
+    def __init__(self, files: Sequence[str], texts: Mapping[str, bytes] | None = None) -> None:
+        self._known: dict[str, bytes | None] = dict.fromkeys(files)
+        self._known.update((path, text) for path, text in (texts or {}).items() if path in self._known)
+
+    def __getitem__(self, path: str) -> bytes:
+        data = self._known[path]
+        if data is None:
+            data = self._known[path] = _bytes(path)
+        return data
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def _relative(root: str) -> str:

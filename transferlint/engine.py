@@ -143,7 +143,7 @@ def _pass(
         if write:
             outcomes = writing.written(outcomes, barred, given_up)
         return _gathered(outcomes, scopes, scopes.plans, files.troubles, files.note, states)
-    around = context.around(paths, files.targets, scopes.nearest)
+    around = context.around(paths, files.targets, scopes.nearest, cache=scopes.plans[0].cache)
     reading = [*jobs, *_beside(len(jobs), around, scopes)]
     plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
     progress.begin(len(reading) + len(jobs))
@@ -172,7 +172,7 @@ def check_stdin(
         outcome = workers.deep(lambda: check_bytes(path, data, alone, ignored))
     else:
         job = _job(0, Target(path), scopes)
-        around = context.around((path,), (job.target,), scopes.nearest, {path: data})
+        around = context.around((path,), (job.target,), scopes.nearest, {path: data}, plan.cache)
         others = _beside(1, around, scopes)
         plans = (plan, *scopes.plans[1:])
         with collector.paused():
@@ -230,7 +230,7 @@ def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable
     changed = [one.path for one in known if writing.stamp_of(one.path) != one.stamp]
     if not changed:
         return lambda path: ""
-    reach = Reach(context.sources(around.files), around.index())
+    reach = Reach(context.Sources(around.files), around.index())
 
     def look(path: str) -> str:
         near = reach.of([path])

@@ -55,7 +55,9 @@ def run(where, path="train.py"):
 
 
 def entries(where):
-    return [os.path.join(folder, name) for folder, _, names in os.walk(where) for name in names]
+    """The programs that are kept."""
+    graphs = os.path.join(where, "graphs")
+    return [os.path.join(at, name) for at, _, names in os.walk(where) if at != graphs for name in names]
 
 
 def test_the_second_run_says_the_same(where):
@@ -120,6 +122,19 @@ def test_old_entries_go_once_a_day(where):
     assert entries(where) == [new]
     pruning.prune(where, now + 25 * 3600)
     assert entries(where) == []
+
+
+def test_what_is_too_much_goes_the_oldest_first(where):
+    run(where)
+    old, *others = entries(where)
+    now = time.time()
+    os.utime(old, (now - 3600,) * 2)
+    pruning.prune(where, now, most=sum(os.stat(path).st_size for path in (*others, *graphs(where))))
+    assert entries(where) == others
+
+
+def graphs(where):
+    return [str(path) for path in Path(where, "graphs").iterdir()]
 
 
 def test_fixes_are_made_from_what_is_kept(where):
