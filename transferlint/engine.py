@@ -59,7 +59,7 @@ class Result:
     silenced: tuple[Finding, ...] = ()
     known: int = 0
     quiet: tuple[QuietSite, ...] = ()
-    seen: Mapping[str, Signature] = dataclasses.field(default_factory=dict)
+    seen: Mapping[str, Signature] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
     def changed(self) -> int:
