@@ -24,7 +24,7 @@ _VARIABLES = ("NO_COLOR", "FORCE_COLOR", "TERM", "HOME")
 def repeated(given: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str, int] | None:
     """What a run of these arguments writes to standard output and error, and its exit code; None where that is not
     known, or not any more."""
-    if "--no-cache" in given or "-" in given or sys.stdout is None or sys.stderr is None:
+    if "--no-cache" in given or "-" in given or not _has_streams():
         return None
     try:
         where = places.folder(environment)
@@ -56,11 +56,18 @@ def keep(
 ) -> None:
     """Keep what a run said that began at a time (nanoseconds since 1970), which saw files and folders in some states,
     and rests on `others` too. Nothing is kept where one of them changed lately, or since."""
+    if not _has_streams():
+        return
     looked_at = dict.fromkeys((*others, *_made_by()), None) | dict(seen)
     states = {path: signature(path) for path in looked_at}
     if all(settled(state, began) and looked_at[path] in (None, state) for path, state in states.items()):
         shown = _shown(given, environment)
         entries.write(where, _path(where, shown), marshal.dumps((shown, tuple(states.items()), said)))
+
+
+def _has_streams() -> bool:
+    """Whether there is a standard output and error: each may be closed from the start (`2>&-`)."""
+    return sys.stdout is not None and sys.stderr is not None
 
 
 def _shown(given: Sequence[str], environment: Mapping[str, str]) -> str:
