@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 
+from transferlint.cache import graphs
+from transferlint.cache.signatures import GONE, Signature, signature
 from transferlint.discovery import Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
-from transferlint.reach import reach
+from transferlint.reach import Reach
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
 # Beyond these a folder is no project (a home folder, a tree of checkouts): the files are then checked by themselves.
@@ -24,7 +27,7 @@ MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or gener
 class Context:
     """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
-    `note` says in one line why there are none, "" for no reason.
+    `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     """
 
     root: str
@@ -33,6 +36,7 @@ class Context:
     others: tuple[str, ...]
     users: frozenset[str] = frozenset()
     note: str = ""
+    states: dict[str, Signature] = dataclasses.field(default_factory=dict)
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -40,9 +44,14 @@ class Context:
 
 
 def around(
-    paths: Sequence[str], targets: Sequence[Target], nearest: Nearest, texts: Mapping[str, bytes] | None = None
+    paths: Sequence[str],
+    targets: Sequence[Target],
+    nearest: Nearest,
+    texts: Mapping[str, bytes] | None = None,
+    cache: str = "",
 ) -> Context:
-    """The context of `targets`, which were found under `paths`; `texts` are the bytes of targets that are not on disk.
+    """The context of `targets`, which were found under `paths`; `texts` are the bytes of targets that are not on disk,
+    `cache` is the folder in which the import graph is kept ("" for none).
 
     The project's folder is the `project_root` of the settings, or the nearest above all paths that has one of
     `MARKERS`, or the deepest above all paths. Its files are named like the paths: absolute where one of these is, else
@@ -55,7 +64,7 @@ def around(
     found = [target.path for target in itertools.islice(walk(start, nearest), limit + 1)]
     if len(found) > limit:
         why = f"{start} has more than {limit:,} Python files: checked without the others"
-        return Context(root, tuple(names), {}, (), note=why)
+        return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
     first: dict[str, str] = {}  # by absolute path: how the file is named
     real: dict[str, str] = {}
     links: dict[str, str] = {}
@@ -64,8 +73,9 @@ def around(
             leads_to = real.setdefault(os.path.realpath(path), path)
             if leads_to != path:
                 links[path] = leads_to
-    project = Context(root, tuple(first.values()), links, ())
-    others, users = _others(names, project, texts or {})
+    states = {path: signature(path) for path in first.values()}
+    project = Context(root, tuple(first.values()), links, (), states=states)
+    others, users = _others(names, project, texts or {}, cache)
     return dataclasses.replace(project, others=others, users=users)
 
 
@@ -83,21 +93,57 @@ def _root(paths: Sequence[str], named: str) -> tuple[str, bool]:
         folder = above
 
 
-def _others(targets: list[str], project: Context, texts: Mapping[str, bytes]) -> tuple[tuple[str, ...], frozenset[str]]:
+def _others(
+    targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str
+) -> tuple[tuple[str, ...], frozenset[str]]:
     """The files beside the targets that matter for them, in order, and those of them that use them."""
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets):
         return (), frozenset()
-    data = sources(files, texts)
-    found = reach(targets, data, project.index())
-    small = {path for path in found.users | found.used if len(data[path]) <= MAX_BYTES}
+    found = _reach(files, project, texts, cache).of(targets)
+    small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     return tuple(path for path in files if path in small), found.users & small
 
 
-def sources(files: Sequence[str], texts: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
-    """The bytes of files, as in `texts` or else on disk; of what cannot be read, none."""
-    texts = texts or {}
-    return {path: texts[path] if path in texts else _bytes(path) for path in files}
+def _reach(files: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Reach:
+    """Who uses whom, as far as it was kept, and of all others anew."""
+    now = time.time_ns()
+    data = Sources(files, texts)
+    states = {path: project.states[path] for path in sorted(files)}
+    if not cache or GONE in states.values():  # as a text from standard input that has no file yet
+        return Reach(data, project.index())
+    known = graphs.read(cache, project.root, project.links, states)
+    for path in texts:
+        known.pop(path, None)
+    found = Reach(data, project.index(), known)
+    uses = {path: found.used(path) for path in files}
+    if len(known) < len(files):
+        kept = {path: used for path, used in uses.items() if path not in texts}
+        graphs.write(cache, project.root, project.links, states, kept, now)
+    return found
+
+
+class Sources(Mapping[str, bytes]):
+    """The bytes of files, as in `texts` or else on disk, read when they are asked for; of what cannot be read, none."""
+
+    def __init__(self, files: Sequence[str], texts: Mapping[str, bytes] | None = None) -> None:
+        self._known: dict[str, bytes | None] = dict.fromkeys(files)
+        self._known.update((path, text) for path, text in (texts or {}).items() if path in self._known)
+
+    def __getitem__(self, path: str) -> bytes:
+        data = self._known[path]
+        if data is None:
+            data = self._known[path] = _bytes(path)
+        return data
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def _relative(root: str) -> str:

@@ -13,7 +13,9 @@ import os
 from collections.abc import Iterable, Iterator
 
 from transferlint import gitignore
+from transferlint.cache.signatures import signature
 from transferlint.nearest import Nearest
+from transferlint.repository import repository
 from transferlint.settings import Settings
 
 
@@ -149,12 +151,13 @@ def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]
     exclusions: dict[str, Exclusion] = {}
     respect_gitignore = nearest.top.respect_gitignore
     above = gitignore.layers_above(os.path.abspath(start)) if respect_gitignore else ()
-    in_repository = respect_gitignore and gitignore.repository(os.path.abspath(start)) is not None
+    in_repository = respect_gitignore and repository(os.path.abspath(start)) is not None
     pending: list[tuple[str, gitignore.Layers]] = [(start, above)]
     while pending:
         folder, layers = pending.pop()
         if in_repository:
             layers += gitignore.layer_of(os.path.abspath(folder))
+        nearest.walked[folder] = signature(folder)
         try:
             with os.scandir(folder) as entries:
                 ordered = sorted(entries, key=lambda entry: entry.name)

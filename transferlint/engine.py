@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from transferlint import baseline, context, selection, steps, workers, writing
+from transferlint.cache.signatures import Signature, signature
 from transferlint.discovery import Exclusion, Target, Trouble, discover
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
@@ -44,7 +45,8 @@ class Result:
     """What a run found: findings in order of path and line, what was fixed, what could not be done, how many files were
     looked at, the texts of files with findings, the diffs of fixes that were only shown, `notes` on fixes that were
     left out, the paths of texts that changed, what suppressions were added for, how many findings the baseline knew,
-    and what is quiet on purpose, where that was asked."""
+    and what is quiet on purpose, where that was asked. `seen` are the files that it rests on, and the folders that were
+    walked, in the state they were in before."""
 
     findings: tuple[Finding, ...]
     fixed: tuple[Finding, ...]
@@ -57,6 +59,7 @@ class Result:
     silenced: tuple[Finding, ...] = ()
     known: int = 0
     quiet: tuple[QuietSite, ...] = ()
+    seen: Mapping[str, Signature] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
     def changed(self) -> int:
@@ -134,12 +137,13 @@ def _pass(
         writing.sweep(files.targets)
     if settings.context == "file" or not jobs:
         progress.begin(len(jobs))
+        states = {job.target.path: signature(job.target.path) for job in jobs}
         check = functools.partial(_check, plans=tuple(scopes.plans))
         outcomes = workers.run(jobs, check, _died, settings.jobs, progress.advance)
         if write:
             outcomes = writing.written(outcomes, barred, given_up)
-        return _gathered(outcomes, scopes, scopes.plans, files.troubles, files.note)
-    around = context.around(paths, files.targets, scopes.nearest)
+        return _gathered(outcomes, scopes, scopes.plans, files.troubles, files.note, states)
+    around = context.around(paths, files.targets, scopes.nearest, cache=scopes.plans[0].cache)
     reading = [*jobs, *_beside(len(jobs), around, scopes)]
     plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
     progress.begin(len(reading) + len(jobs))
@@ -150,7 +154,7 @@ def _pass(
     if write and any(outcome.data for outcome in outcomes):
         rests_on = _rests_on(prepared, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
-    return _gathered(outcomes, scopes, plans, files.troubles, around.note)
+    return _gathered(outcomes, scopes, plans, files.troubles, around.note, around.states)
 
 
 def check_stdin(
@@ -168,7 +172,7 @@ def check_stdin(
         outcome = workers.deep(lambda: check_bytes(path, data, alone, ignored))
     else:
         job = _job(0, Target(path), scopes)
-        around = context.around((path,), (job.target,), scopes.nearest, {path: data})
+        around = context.around((path,), (job.target,), scopes.nearest, {path: data}, plan.cache)
         others = _beside(1, around, scopes)
         plans = (plan, *scopes.plans[1:])
         with collector.paused():
@@ -226,7 +230,7 @@ def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable
     changed = [one.path for one in known if writing.stamp_of(one.path) != one.stamp]
     if not changed:
         return lambda path: ""
-    reach = Reach(context.sources(around.files), around.index())
+    reach = Reach(context.Sources(around.files), around.index())
 
     def look(path: str) -> str:
         near = reach.of([path])
@@ -264,7 +268,12 @@ def _nobody(count: int) -> None:
 
 
 def _gathered(
-    outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan], troubles: Sequence[Trouble], note: str = ""
+    outcomes: Sequence[Outcome],
+    scopes: Scopes,
+    plans: Sequence[Plan],
+    troubles: Sequence[Trouble],
+    note: str = "",
+    states: Mapping[str, Signature] | None = None,
 ) -> Result:
     troubles = [*scopes.troubles(), *troubles]
     notes = [note] if note else []
@@ -281,6 +290,7 @@ def _gathered(
         silenced=tuple(finding for outcome in outcomes for finding in outcome.silenced),
         known=sum(outcome.hidden for outcome in outcomes),
         quiet=tuple(one for outcome in outcomes for one in outcome.quiet),
+        seen={**scopes.nearest.walked, **(states or {})},
     )
 
 

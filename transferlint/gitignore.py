@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from transferlint import wildcards
+from transferlint.repository import repository
 
 if TYPE_CHECKING:
     import pathspec
@@ -23,24 +24,13 @@ class Layer:
 Layers = tuple[Layer, ...]
 
 
-def repository(folder: str) -> str | None:
-    """The root of the git work tree that holds the absolute `folder`, or None outside of any."""
-    while True:
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-
-
 def layers_above(folder: str) -> Layers:
     """The layers that hold for the absolute `folder`, its own `.gitignore` left out; none outside a repository, and
     none where git ignores the folder itself (whoever names it wants what is in it)."""
     root = repository(folder)
     if root is None:
         return ()
-    found = _read(os.path.join(_git_folder(root), "info", "exclude"), root)
+    found = _read(exclude_file(root), root)
     steps = os.path.relpath(folder, root).split(os.sep) if folder != root else []
     at = root
     for step in steps:
@@ -64,6 +54,11 @@ def ignores(layers: Layers, path: str, is_folder: bool) -> bool:
         if verdict is not None:
             return verdict
     return False
+
+
+def exclude_file(root: str) -> str:
+    """The file beside the `.gitignore` files that says what git ignores in the work tree at `root`."""
+    return os.path.join(_git_folder(root), "info", "exclude")
 
 
 def _read(path: str, folder: str) -> Layers:

@@ -23,6 +23,10 @@ _MANY = 200  # lines of code, in which one that is longer would be found
 _LONGEST = 120  # what a single line of a file may set as an example
 _FEW = 3  # lines that are longer: whoever wrote these does not wrap at all
 _EXTENDED = 8  # how many files may extend one another
+_NAMES = (
+    "pyproject.toml", ".ruff.toml", "ruff.toml", ".style.yapf", "setup.cfg", ".flake8", "tox.ini",
+    ".pre-commit-config.yaml",
+)  # fmt: skip
 _LINTERS = ("flake8", "pycodestyle", "pep8")
 _TEXT = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
 _HOOK = re.compile(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
@@ -59,6 +63,23 @@ def _code(line: str) -> str:
     bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", code)
     wraps = not code.lstrip().startswith(("#", '"', "'")) and re.search(r"[(\[{=]", bare) is not None
     return code if wraps and len(bare) * 2 > len(code) else ""
+
+
+def consulted(folder: str) -> Iterator[str]:
+    """The files that may say how long lines are in a folder, whether they are there or not, and those that ruff's
+    settings there extend."""
+    yield from (os.path.join(folder, name) for name in _NAMES)
+    for name in ("pyproject.toml", ".ruff.toml", "ruff.toml"):
+        path = Path(folder, name)
+        for _ in range(_EXTENDED):
+            table = _toml(path) or {}
+            if path.name == "pyproject.toml":
+                table = _table(_table(table.get("tool")).get("ruff"))
+            extended = table.get("extend")
+            if not isinstance(extended, str):
+                break
+            path = path.parent / os.path.expanduser(extended)
+            yield str(path)
 
 
 def _folders(path: str) -> Iterator[Path]:

@@ -12,10 +12,11 @@ import os
 from collections.abc import Callable, Iterable
 
 from transferlint import settings as settings_of
+from transferlint.cache.signatures import Signature
 from transferlint.settings import Settings, SettingsError
 
 OF_THE_RUN = ("output_format", "fix", "unsafe_fixes", "jobs", "context", "respect_gitignore", "project_root", "rules")
-_OWN, _SHARED = "transferlint.toml", "pyproject.toml"
+NAMES = _OWN, _SHARED = "transferlint.toml", "pyproject.toml"
 
 
 def find(start: str) -> str | None:
@@ -54,17 +55,23 @@ class Nearest:
     files where `merged` is None. `merged` adds to the settings of a file what the command line says.
 
     `troubles` gets a line for each settings file that cannot be used, or not wholly; what is below it has those above.
+    `walked` gets the state of each folder before it is walked.
     """
 
     def __init__(self, top: Settings, merged: Callable[[Settings], Settings] | None = None) -> None:
         self.top = top
         self.troubles: list[str] = [top.refused] if top.refused else []
+        self.walked: dict[str, Signature] = {}
         self._merged = merged
         self._known: dict[str, Settings] = {top.project_root: top}
 
     def of(self, path: str) -> Settings:
         """The settings of a file."""
         return self.of_folder(os.path.dirname(path))
+
+    def used(self) -> Iterable[Settings]:
+        """All settings that hold for some file, as far as was asked."""
+        return (self.top, *self._known.values())
 
     def of_folder(self, folder: str) -> Settings:
         """The settings of what is in a folder."""

@@ -171,13 +171,15 @@ class _Lists:
 
 
 class Reach:
-    """Who uses whom among `sources`, worked out file by file as it is asked for."""
+    """Who uses whom among `sources`, worked out file by file as it is asked for; `known` has which files some use."""
 
-    def __init__(self, sources: Mapping[str, bytes], modules: Modules) -> None:
+    def __init__(
+        self, sources: Mapping[str, bytes], modules: Modules, known: Mapping[str, frozenset[str]] | None = None
+    ) -> None:
         self.sources = sources
         self.modules = modules
         self._imports: dict[str, dict[str, list[Import]]] = {}
-        self._uses: dict[str, frozenset[str]] = {}
+        self._uses: dict[str, frozenset[str]] = dict(known or {})
         self._traced: dict[tuple[str, str], frozenset[str]] = {}
         self._used_by: dict[str, set[str]] = {}
         self._said: dict[tuple[str, bool], frozenset[bytes]] = {}
@@ -192,7 +194,7 @@ class Reach:
     def _closure(self, files: set[str], levels: int) -> set[str]:
         seen, new = set(files), set(files)
         while new and levels > 0:
-            new = {used for file in new if file in self.sources for used in self._used(file)} - seen
+            new = {used for file in new if file in self.sources for used in self.used(file)} - seen
             seen |= new
             levels -= 1
         return seen & self.sources.keys()
@@ -201,7 +203,7 @@ class Reach:
         used_by = self._used_by
         if not used_by:
             for file in self.sources:
-                for used in self._used(file):
+                for used in self.used(file):
                     used_by.setdefault(used, set()).add(file)
         seen, new = set(files), set(files)
         for level in range(levels):
@@ -237,7 +239,7 @@ class Reach:
                 known.setdefault(one.bound, []).append(one)
         return known
 
-    def _used(self, file: str) -> frozenset[str]:
+    def used(self, file: str) -> frozenset[str]:
         """The files that a file's imports lead to."""
         known = self._uses.get(file)
         if known is None:

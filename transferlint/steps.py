@@ -13,7 +13,7 @@ import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferlint import cache
+from transferlint.cache import programs
 from transferlint.detecting import detected
 from transferlint.discovery import Target
 from transferlint.pipeline import facts_of, finished, read_worth, unparsable
@@ -90,9 +90,9 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
     from transferlint.syntax import front_end
     from transferlint.syntax.source import SourceError, decode
 
-    if plan.cache and not wanted and cache.holds(plan.cache, data):
+    if plan.cache and not wanted and programs.holds(plan.cache, data):
         return Prepared(path, kept=True)
-    kept = cache.read(plan.cache, path, data) if plan.cache else None
+    kept = programs.read(plan.cache, path, data) if plan.cache else None
     source = None
     text = ""
     try:
@@ -102,7 +102,7 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
         if kept is None and source is not None:
             kept = front_end.read(source, plan.front_end)
             if plan.cache:
-                cache.write(plan.cache, data, kept)
+                programs.write(plan.cache, data, kept)
     except SourceError as error:
         return Prepared(path, outcome=unparsable(error, text, path, plan, ignored))
     except Exception as error:  # a defect of ours must not end the run
@@ -169,7 +169,7 @@ class _Programs(Mapping[str, "Program"]):
 
         data = read_worth(Target(path), always=True)
         if isinstance(data, bytes):
-            found = cache.read(self._plan.cache, path, data)
+            found = programs.read(self._plan.cache, path, data)
             if found is not None:
                 return Prepared(path, found[0], lines=found[2])
             again = prepare_bytes(path, data, dataclasses.replace(self._plan, cache=""), wanted=False)
@@ -190,9 +190,9 @@ def linked(
     files for which those of the plan do not hold."""
     from transferlint.flow.project import Project
 
-    programs = _Programs(prepared, plan)
-    inside = [path for path in programs if path in entered]
-    project = Project(programs, index, plan.options, programs.lines, inside, own)
+    found = _Programs(prepared, plan)
+    inside = [path for path in found if path in entered]
+    project = Project(found, index, plan.options, found.lines, inside, own)
     with collector.paused():
         project.link()
     return project

@@ -6,16 +6,13 @@ not overflow; a worker that dies all the same is found out by giving each file i
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import dataclasses
 import gc
-import multiprocessing
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from transferlint.discovery import Target
@@ -116,7 +113,7 @@ def _suitable(files: int) -> int:
 
 
 def _forks() -> bool:
-    return "fork" in multiprocessing.get_all_start_methods()
+    return hasattr(os, "fork")
 
 
 def _serial(jobs: Sequence[Job], task: Callable[[Job], T], done: Done, stop: threading.Event) -> list[T]:
@@ -151,6 +148,10 @@ def _pass(
 ) -> list[Job]:
     """Run the chunks in a pool of their own, filling `results`. Empty where all went well; where a worker died, the
     jobs that were begun and not brought home (what was never begun is nobody's fault)."""
+    import concurrent.futures
+    import multiprocessing
+    from concurrent.futures.process import BrokenProcessPool
+
     context = multiprocessing.get_context("fork" if _forks() else None)
     last = max(job.index for chunk in chunks for job in chunk)
     states = context.RawArray("b", last + 1)

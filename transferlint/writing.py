@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from transferlint import atomic
 from transferlint.discovery import Target, Trouble
-from transferlint.gitignore import repository
 from transferlint.plan import Outcome
+from transferlint.repository import repository
 
 Stamp = tuple[int, int]
 NO_STAMP: Stamp = (-1, -1)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import cache, registry, steps
+from transferlint import registry, steps
+from transferlint.cache import places, pruning
 from transferlint.discovery import Target
 from transferlint.engine import check_paths, plan_for
 from transferlint.settings import Settings
@@ -42,7 +43,7 @@ def where(tmp_path, monkeypatch):
     (work / "train.py").write_text(SOURCE)
     (work / "lib.py").write_text("import torch\n\n\ndef number(x):\n    return x.item()\n")
     monkeypatch.chdir(work)
-    return cache.folder({cache.VARIABLE: str(tmp_path / "kept")})
+    return places.folder({places.VARIABLE: str(tmp_path / "kept")})
 
 
 def run(where, path="train.py"):
@@ -54,7 +55,9 @@ def run(where, path="train.py"):
 
 
 def entries(where):
-    return [os.path.join(folder, name) for folder, _, names in os.walk(where) for name in names]
+    """The programs that are kept."""
+    graphs = os.path.join(where, "graphs")
+    return [os.path.join(at, name) for at, _, names in os.walk(where) if at != graphs for name in names]
 
 
 def test_the_second_run_says_the_same(where):
@@ -112,13 +115,26 @@ def test_old_entries_go_once_a_day(where):
     old, new = sorted(entries(where))
     now = time.time()
     os.utime(old, (now - 40 * 24 * 3600,) * 2)
-    cache.prune(where, now)
+    pruning.prune(where, now)
     assert entries(where) == [new]
     os.utime(new, (now - 40 * 24 * 3600,) * 2)
-    cache.prune(where, now + 3600)
+    pruning.prune(where, now + 3600)
     assert entries(where) == [new]
-    cache.prune(where, now + 25 * 3600)
+    pruning.prune(where, now + 25 * 3600)
     assert entries(where) == []
+
+
+def test_what_is_too_much_goes_the_oldest_first(where):
+    run(where)
+    old, *others = entries(where)
+    now = time.time()
+    os.utime(old, (now - 3600,) * 2)
+    pruning.prune(where, now, most=sum(os.stat(path).st_size for path in (*others, *graphs(where))))
+    assert entries(where) == others
+
+
+def graphs(where):
+    return [str(path) for path in Path(where, "graphs").iterdir()]
 
 
 def test_fixes_are_made_from_what_is_kept(where):
@@ -134,12 +150,12 @@ def test_fixes_are_made_from_what_is_kept(where):
 
 def test_nothing_of_others_is_pruned(tmp_path):
     """The folder that the user named may hold more than the cache."""
-    where = cache.folder({cache.VARIABLE: str(tmp_path)})
+    where = places.folder({places.VARIABLE: str(tmp_path)})
     for name in ("photos", "0123456789abcdef0123", "0123456789abcdef012"):
         (tmp_path / name / "below").mkdir(parents=True)
         os.utime(tmp_path / name, (time.time() - 400 * 24 * 3600,) * 2)
     (tmp_path / "abcdef0123456789abcd").symlink_to(tmp_path / "photos", target_is_directory=True)
-    cache.prune(where)
+    pruning.prune(where)
     assert sorted(one.name for one in tmp_path.iterdir() if one.name != ".pruned") == [
         "0123456789abcdef012", "abcdef0123456789abcd", "photos"
     ]  # fmt: skip
@@ -151,24 +167,24 @@ def test_a_cache_that_others_can_write_is_not_used(tmp_path, monkeypatch):
     (tree / ".git").mkdir(parents=True)
     (tree / "sub").mkdir()
     base.mkdir(mode=0o755)
-    where = cache.folder({cache.VARIABLE: str(base)})
-    assert cache.unfit(where, [str(tree)]) == ""
+    where = places.folder({places.VARIABLE: str(base)})
+    assert places.unfit(where, [str(tree)]) == ""
     for inside in (tree, tree / "kept", tree / "sub" / "kept"):
         for path in (tree, tree / "sub", tree / "sub" / "a.py"):
-            assert "which is checked" in cache.unfit(str(inside / "0123"), [str(path)])
+            assert "which is checked" in places.unfit(str(inside / "0123"), [str(path)])
     (tmp_path / "link").symlink_to(tree / "sub", target_is_directory=True)
-    assert "which is checked" in cache.unfit(str(tmp_path / "link" / "0123"), [str(tree)])
+    assert "which is checked" in places.unfit(str(tmp_path / "link" / "0123"), [str(tree)])
     base.chmod(0o777)
-    assert cache.unfit(where, [str(tree)]) == "everybody can write to it"
+    assert places.unfit(where, [str(tree)]) == "everybody can write to it"
     base.chmod(0o755)
     monkeypatch.setattr(os, "getuid", lambda: base.stat().st_uid + 1, raising=False)
     belongs = "it belongs to another user" if base.stat().st_uid else ""  # to root, whom one has to trust
-    assert cache.unfit(where, [str(tree)]) == belongs
+    assert places.unfit(where, [str(tree)]) == belongs
 
 
 def test_a_new_cache_is_the_user_s_alone(tmp_path):
     base = tmp_path / "kept"
-    where = cache.folder({cache.VARIABLE: str(base)})
+    where = places.folder({places.VARIABLE: str(base)})
     plan = plan_for(Settings(), registry.load(), cache=where)
     steps.prepare_bytes("a.py", SOURCE.encode(), plan)
     assert entries(where)

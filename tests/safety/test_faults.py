@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import atomic, cache, discovery, engine, registry, workers
+from transferlint import atomic, discovery, engine, registry, workers
+from transferlint.cache import places
 from transferlint.cli import main
 from transferlint.engine import Result
 from transferlint.model import Finding
@@ -38,7 +39,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "tree"
     root.mkdir()
     monkeypatch.chdir(root)
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "kept"))
+    monkeypatch.setenv(places.VARIABLE, str(tmp_path / "kept"))
     (root / "pyproject.toml").write_text("")
     for name in NAMES:
         (root / name).write_text(BAD)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import cache
+from transferlint.cache import places, programs
 
 # What transferlint and its libraries import, and what they, Python or test runners would pick up by themselves. A file
 # `torch.py` is not among them: the program would import that one, and nothing in it is a tensor then.
@@ -77,7 +77,7 @@ class Tree:
         code = marshal.dumps(compile(self.code, "x", "exec"))
         data = (folder / "train.py").read_bytes()
         for base in (".transferlint_cache", ".cache/transferlint", "cache"):
-            entry = Path(cache._entry(cache.folder({cache.VARIABLE: str(folder / base)}), data))
+            entry = Path(programs.entry(places.folder({places.VARIABLE: str(folder / base)}), data))
             entry.parent.mkdir(parents=True)
             entry.write_bytes(bomb)
             (folder / base / "cache.pickle").write_bytes(bomb)
@@ -100,7 +100,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def run(tree: Tree, cwd: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """`python -m transferlint` in a folder, without anything of this process's environment that names modules."""
-    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", cache.VARIABLE)}
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", places.VARIABLE)}
     home = {"HOME": str(tree.above.parent / "home"), "XDG_CACHE_HOME": str(tree.above.parent / "caches")}
     return subprocess.run(
         [sys.executable, "-m", "transferlint", *arguments],
@@ -166,7 +166,7 @@ def test_other_commands_leave_no_mark(tree: Tree, arguments: list[str]) -> None:
 @pytest.mark.parametrize("folder", ["cache", ".cache/transferlint"])
 def test_a_cache_in_the_tree_is_not_read_where_the_environment_names_it(tree: Tree, folder: str) -> None:
     (tree.root / "train.py").write_text(PROGRAM)
-    made = run(tree, tree.root, "check", "--isolated", "train.py", **{cache.VARIABLE: folder})
+    made = run(tree, tree.root, "check", "--isolated", "train.py", **{places.VARIABLE: folder})
     assert not tree.mark.exists()
     assert f"the cache in {folder} is not used: it lies in {tree.root.resolve()}, which is checked" in made.stderr
     made = run(tree, tree.root, "check", "--isolated", "train.py", "-q", XDG_CACHE_HOME=str(tree.root / ".cache"))
@@ -255,7 +255,7 @@ def test_the_installed_command_leaves_no_mark(tree: Tree) -> None:
     script = Path(sys.executable).parent / "transferlint"
     if not script.exists():
         pytest.skip("the command is not installed beside this interpreter")
-    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", cache.VARIABLE)}
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", places.VARIABLE)}
     made = subprocess.run(
         [str(script), "check", "."],
         cwd=tree.root,

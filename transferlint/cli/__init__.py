@@ -16,12 +16,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given in (["--version"], ["-V"]):  # asked by every tool that runs this one, so before anything is imported
         return _show_version()
     try:
+        if given[:1] == ["check"] and (code := _repeated(given)) is not None:
+            return code
         from transferlint.cli.root import run
 
         return run(given)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _repeated(given: list[str]) -> int | None:
+    """The exit code of a run of which nothing has changed since the last, with its output repeated; else None."""
+    from transferlint.cache import runs
+
+    said = runs.repeated(given, os.environ)
+    if said is None:
+        return None
+    out, err, code = said
+    try:
+        for stream, text in ((sys.stderr, err), (sys.stdout, out)):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+            stream.write(text)
+            stream.flush()
+    except OSError as error:
+        from transferlint.cli.root import ended
+
+        return ended(error)
+    return code
 
 
 def _show_version() -> int:
@@ -34,7 +57,18 @@ def _show_version() -> int:
 
 
 def version() -> str:
-    """The installed version, "0" where the package is used without being installed."""
+    """The installed version, "0" where the package is used without being installed.
+
+    It is in the name of the folder that an installer leaves beside the package (packaging.python.org, "Recording
+    installed projects"); `importlib.metadata`, which takes longer than all else, knows what is installed otherwise."""
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or os.curdir)
+        except OSError:
+            continue
+        for name in names:
+            if name.startswith("transferlint-") and name.endswith(".dist-info"):
+                return name[len("transferlint-") : -len(".dist-info")]
     from importlib import metadata
 
     try:

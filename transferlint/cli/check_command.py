@@ -85,4 +85,4 @@ def COMMAND(**given: Any) -> int:
 
     names = {field.name for field in dataclasses.fields(CheckOptions)}
     options = CheckOptions(**{key: value for key, value in given.items() if key in names})
-    return run_check(options, os.environ)
+    return run_check(options, os.environ, click.get_current_context().find_object(tuple) or ())

@@ -39,7 +39,12 @@ def on_terminal() -> bool:
 
 def complain(message: object) -> None:
     """One line about what is wrong, or is to be known, to standard error."""
-    _to_error(f"transferlint: {escaping.escaped(str(message))}\n")
+    _to_error(complaint(message))
+
+
+def complaint(message: object) -> str:
+    """The line that `complain` writes."""
+    return f"transferlint: {escaping.escaped(str(message))}\n"
 
 
 def remark(text: str) -> None:

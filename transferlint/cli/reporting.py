@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 
 import click
 
-from transferlint import baseline, cache, engine, registry
-from transferlint.cli import FAILED, FOUND, output, version
+from transferlint import baseline, engine, registry
+from transferlint.cache import places, pruning
+from transferlint.cli import FAILED, FOUND, keeping, output, version
 from transferlint.cli.cards import card
 from transferlint.cli.merging import nearest
 from transferlint.cli.progress import NoProgress, TerminalProgress
@@ -68,8 +70,9 @@ class CheckOptions:
     front_end: str | None = None
 
 
-def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
-    """Do what the options ask and return the exit code."""
+def run_check(options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = ()) -> int:
+    """Do what the options ask and return the exit code; `given` are the arguments of the command line."""
+    began = time.time_ns()
     _refuse_contradictions(options)
     try:
         near = nearest({field.name: getattr(options, field.name) for field in dataclasses.fields(options)})
@@ -100,10 +103,16 @@ def run_check(options: CheckOptions, environment: Mapping[str, str]) -> int:
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
         result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes)
     if kept:
-        cache.prune(kept)
+        pruning.prune(kept)
     if options.write_baseline:
         return _write_baseline(options, scopes, packs, result)
-    return _report(options, settings, packs, result, environment)
+    run = keeping.Run(given, began, kept) if kept and given and _only_reports(options, plan) else None
+    return _report(options, near, packs, result, environment, run=run)
+
+
+def _only_reports(options: CheckOptions, plan: Plan) -> bool:
+    """Whether all that a run leaves is its report on standard output."""
+    return not (plan.changes or options.output_file or options.diff or options.fix_only)
 
 
 def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str) -> Plan:
@@ -118,9 +127,9 @@ def _cache(options: CheckOptions, environment: Mapping[str, str]) -> str:
     """The folder of kept programs, "" for none."""
     if options.no_cache or options.front_end:  # what is kept may come from either front end
         return ""
-    where = cache.folder(environment)
+    where = places.folder(environment)
     paths = [options.stdin_filename or "." if path == "-" else path for path in options.paths or (".",)]
-    why = cache.unfit(where, paths)
+    why = places.unfit(where, paths)
     if why and not options.quiet:
         output.complain(f"the cache in {os.path.dirname(where)} is not used: {why}")
     return "" if why else where
@@ -132,12 +141,12 @@ def _check_stdin(options: CheckOptions, scopes: Scopes, packs: Registry, environ
         output.complain("standard input is closed: there is nothing to check")
         return FAILED
     data = sys.stdin.buffer.read()
-    settings, plan = scopes.nearest.top, scopes.plans[0]
-    result, outcome = engine.check_stdin(options.stdin_filename or "-", data, settings, plan, scopes)
+    plan = scopes.plans[0]
+    result, outcome = engine.check_stdin(options.stdin_filename or "-", data, scopes.nearest.top, plan, scopes)
     fixing = plan.changes and not options.diff
     if fixing:
         output.write_bytes(outcome.data or data)
-    return _report(options, settings, packs, result, environment, err=fixing)
+    return _report(options, scopes.nearest, packs, result, environment, err=fixing)
 
 
 def _refuse_contradictions(options: CheckOptions) -> None:
@@ -207,15 +216,19 @@ def _shows_progress(options: CheckOptions) -> bool:
 
 def _report(
     options: CheckOptions,
-    settings: Settings,
+    near: Nearest,
     packs: Registry,
     result: Result,
     environment: Mapping[str, str],
     err: bool = False,
+    run: keeping.Run | None = None,
 ) -> int:
-    """Write everything where it belongs, and decide the exit code. `err`: the report goes to standard error."""
+    """Write everything where it belongs, and decide the exit code. `err`: the report goes to standard error; `run`: it
+    is kept for that run where all went well."""
+    settings = near.top
     problems = _said(packs, result)
     failed = bool(problems)
+    found = False
     if options.diff:
         failed |= not output.write_diff("".join(result.diffs), options.output_file)
         if not options.quiet:
@@ -226,13 +239,15 @@ def _report(
         if not options.quiet:
             output.remark(f"Fixed {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.")
             output.remark(tallies(result.fixed, result.findings))
-        found = False
     else:
         report = _as_report(result, settings, packs, problems, options.quiet_sites)
         coloured = output.coloured(options.color, options.output_file, environment, sys.stderr if err else sys.stdout)
         content = _rendered(report, options, settings, coloured)
         failed |= not output.write(content, options.output_file, coloured, err)
-        found = bool(result.findings)
+        found = bool(result.findings) and not options.exit_zero
+        if run is not None and not problems and not (coloured and os.name == "nt"):  # where colours are no text
+            said = content, "".join(map(output.complaint, result.notes)), FOUND if found else 0
+            keeping.keep(run, near, packs, options.paths or (".",), environment, result, said)
     return FAILED if failed else FOUND if found and not options.exit_zero else 0
 
 

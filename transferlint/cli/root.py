@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import os
 import sys
@@ -83,7 +84,18 @@ def run(arguments: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):  # a name or a line of source may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     debugging = list(arguments[:1]) == ["debug"]
-    return _guarded(lambda: _root.main(list(arguments), prog_name="transferlint", standalone_mode=False), debugging)
+    given = tuple(arguments)
+    main = functools.partial(_root.main, list(given), "transferlint", standalone_mode=False, obj=given)
+    return _guarded(main, debugging)
+
+
+def ended(error: OSError) -> int:
+    """What becomes of an error that writing to standard output raised outside of `run`: its exit code."""
+
+    def fail() -> None:
+        raise error
+
+    return _guarded(fail, False)
 
 
 def _guarded(run: Callable[[], object], debugging: bool) -> int:

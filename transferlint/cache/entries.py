@@ -1,0 +1,38 @@
+"""Files of the cache: plain values behind a checksum, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import os
+
+_DIGEST = 16  # bytes
+
+
+def read(path: str) -> object:
+    """The value that was written there, None where there is none, or not whole."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+        if hashlib.blake2b(memoryview(content)[_DIGEST:], digest_size=_DIGEST).digest() != content[:_DIGEST]:
+            return None
+        return marshal.loads(memoryview(content)[_DIGEST:])
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+
+
+def write(where: str, path: str, content: bytes) -> None:
+    """Keep a value, as `marshal` wrote it, in a file below the cache's folder `where`."""
+    import contextlib
+    import tempfile
+
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(where), mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.blake2b(content, digest_size=_DIGEST).digest() + content)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
