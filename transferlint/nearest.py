@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable
 from transferlint import settings as settings_of
 from transferlint.settings import Settings, SettingsError
 
-OF_THE_RUN = ("output_format", "fix", "unsafe_fixes", "jobs", "context", "respect_gitignore", "project_root", "rules")
+OF_THE_RUN = (
+    "output_format", "sort", "fix", "unsafe_fixes", "jobs", "context", "respect_gitignore", "project_root", "rules",
+)  # fmt: skip
 _OWN, _SHARED = "transferlint.toml", "pyproject.toml"
 
 

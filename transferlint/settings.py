@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from transferlint import wildcards
+from transferlint.formats import FORMATS, ORDERS
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, UserKnowledge
 from transferlint.model import Confidence
 
 CONTEXTS = ("file", "project")
-FORMATS = ("text", "concise", "json", "github", "sarif")
 CONFIDENCES = tuple(level.name.lower() for level in Confidence)
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d",
@@ -41,7 +41,8 @@ class Settings:
     folder of the settings file, else the current one). `test_paths` None means the built-in list. `knowledge` holds the
     rows of `[tool.transferlint.knowledge]`. `rules` are files and folders of rules beside the installed packs,
     `baseline` is the file of known findings ("" for none); both as seen from the current folder. `jobs` 0 means one
-    worker a core. `source` names the file they came from, "" for none; `refused` says what in it is not followed.
+    worker a core, `sort` "" what is usual for the format. `source` names the file they came from, "" for none;
+    `refused` says what in it is not followed.
     """
 
     select: tuple[str, ...] | None = None
@@ -56,6 +57,7 @@ class Settings:
     test_paths: tuple[str, ...] | None = None
     knowledge: UserKnowledge = NOTHING_SAID
     output_format: str = "text"
+    sort: str = ""
     fix: bool = False
     unsafe_fixes: bool = False
     jobs: int = 0
@@ -103,6 +105,12 @@ def _string(value: Any) -> str:
 def _format(value: Any) -> str:
     if value not in FORMATS:
         raise TypeError("one of " + ", ".join(FORMATS))
+    return str(value)
+
+
+def _order(value: Any) -> str:
+    if value not in ORDERS:
+        raise TypeError("one of " + ", ".join(ORDERS))
     return str(value)
 
 
@@ -168,6 +176,7 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "test-paths": _strings,
     "knowledge": _knowledge,
     "output-format": _format,
+    "sort": _order,
     "fix": _flag,
     "unsafe-fixes": _flag,
     "jobs": _count,

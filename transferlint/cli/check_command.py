@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
+from transferlint.formats import FORMATS, ORDERS
+
 _F = TypeVar("_F", bound=Callable[..., Any])
-_FORMATS = ("text", "concise", "json", "github", "sarif")
 _CONTEXTS = ("file", "project")
 _FRONT_ENDS = ("ast", "libcst")
 _LEVELS = ("possible", "likely", "certain")
@@ -31,8 +32,9 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
 @_codes("--extend-select", help="Rules to run beside the selected ones.")
 @_codes("--ignore", help="Rules to leave out.")
 @click.option("--min-confidence", type=click.Choice(_LEVELS), help="Least confidence of a finding.  [default: likely]")
-@click.option("--output-format", "-f", type=click.Choice(_FORMATS), help="Form of the report.  [default: text]")
+@click.option("--output-format", "-f", type=click.Choice(FORMATS), help="Form of the report.  [default: text]")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there, not to stdout.")
+@click.option("--sort", type=click.Choice(ORDERS), help="Order of the findings.  [default: cost, in files place]")
 @click.option("--fix/--no-fix", default=None, help="Apply safe fixes and report what remains.")
 @click.option(
     "--unsafe-fixes/--no-unsafe-fixes",

@@ -16,12 +16,12 @@ from transferlint.cli.merging import nearest
 from transferlint.cli.progress import NoProgress, TerminalProgress
 from transferlint.discovery import discover
 from transferlint.engine import Result
+from transferlint.formats import usual_order
 from transferlint.model import Finding
 from transferlint.nearest import Nearest
 from transferlint.pipeline import Plan
 from transferlint.registry import Registry
-from transferlint.reporters import concise, github, sarif, statistics, text
-from transferlint.reporters import json as json_reporter
+from transferlint.reporters import formats, order, statistics
 from transferlint.reporters.report import Problem, Report, count, tallies
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings, SettingsError, as_table
@@ -38,6 +38,7 @@ class CheckOptions:
     min_confidence: str | None
     output_format: str | None
     output_file: str | None
+    sort: str | None
     fix: bool | None
     unsafe_fixes: bool | None
     fix_only: bool
@@ -238,7 +239,7 @@ def _report(
 
 def _as_report(result: Result, settings: Settings, packs: Registry, problems: list[Problem], quiet: bool) -> Report:
     return Report(
-        findings=result.findings,
+        findings=order.ordered(result.findings, settings.sort or usual_order(settings.output_format)),
         texts=result.texts,
         files=result.files,
         problems=tuple(problems),
@@ -257,12 +258,5 @@ def _rendered(report: Report, options: CheckOptions, settings: Settings, coloure
     name = settings.output_format
     if options.statistics:
         return statistics.render_json(report) if name == "json" else statistics.render(report)
-    if name == "json":
-        return json_reporter.render(report)
-    if name == "sarif":
-        return sarif.render(report)
-    if name == "github":
-        return github.render(report)
-    if name == "concise":
-        return concise.render(report, options.quiet)
-    return text.render(report, coloured, options.quiet)
+    width = 0 if options.output_file else output.width()
+    return formats.render(report, name, coloured, options.quiet, width)

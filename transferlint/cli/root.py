@@ -15,7 +15,7 @@ import click
 from transferlint import escaping
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
-_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "debug")
+_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "schema", "debug")
 
 
 class _Stopped(Exception):
