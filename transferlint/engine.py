@@ -127,6 +127,9 @@ def _pass(
 ) -> Result:
     """Check all once, and write what is to be written; `given_up` are the files that could not be, and gets more."""
     files = discover(paths, scopes.nearest)
+    since = scopes.plans[0].since
+    if since is not None:
+        files = dataclasses.replace(files, targets=tuple(one for one in files.targets if since.touch(one.path)))
     jobs = [_job(index, target, scopes) for index, target in enumerate(files.targets)]
     write = scopes.plans[0].write
     barred = writing.outside(paths, files.targets)
@@ -288,7 +291,7 @@ def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan]) -
     """The entries of baselines that nothing answers to any more, where this run would have found what they know."""
     planned = [(outcome, plans[scopes.of(outcome.path)]) for outcome in outcomes]
     for known in {id(plan.known): plan.known for plan in plans if plan.known is not None}.values():
-        own = [(outcome, plan) for outcome, plan in planned if plan.known is known]
+        own = [(outcome, plan) for outcome, plan in planned if plan.known is known and plan.since is None]
         ran = ((outcome.path, code) for outcome, plan in own if _comparable(plan, known) for code in outcome.ran)
         if any(rule.code == baseline.STALE[0] for plan in plans if plan.known is known for rule in plan.rules):
             yield from known.stale((key for outcome, _ in own for key in outcome.known), ran)

@@ -68,6 +68,10 @@ class Nearest:
         """The settings of a file."""
         return self.of_folder(os.path.dirname(path))
 
+    def used(self) -> tuple[Settings, ...]:
+        """The settings that any file asked for so far, each once; the run's own first."""
+        return tuple({one.source: one for one in (self.top, *self._known.values())}.values())
+
     def of_folder(self, folder: str) -> Settings:
         """The settings of what is in a folder."""
         folder, root = os.path.abspath(folder), self.top.project_root

@@ -188,7 +188,7 @@ def _name_in_diff(path: str) -> str:
 def unparsable(error: SourceError, text: str, path: str, plan: Plan, ignored: tuple[str, ...]) -> Outcome:
     """TL001 stands whatever is selected: a file that nobody could read must not pass for clean."""
     code, name = UNPARSABLE
-    if selection.ignored(code, name, (*plan.ignore, *ignored)):
+    if selection.ignored(code, name, (*plan.ignore, *ignored)) or (plan.since and not plan.since.touch(path)):
         return Outcome(path)
     line = error.line or 1
     finding = Finding(code, name, Site(path, line, 1, line, 1), " ".join(error.message.split()), source=error.message)
