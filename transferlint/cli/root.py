@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from transferlint import escaping
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
-_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "schema", "debug")
+_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "config", "init", "schema", "debug")
 
 
 class _Stopped(Exception):

@@ -10,11 +10,16 @@ import click
 from transferlint.cli import output
 
 
-@click.command("schema", short_help="Print the JSON schema of reports.")
-@click.argument("of", type=click.Choice(("report",)))
+@click.command("schema", short_help="Print the JSON schema of reports or settings.")
+@click.argument("of", type=click.Choice(("report", "settings")))
 def COMMAND(of: str) -> int:
-    """Print a JSON schema: `report` is that of `check --output-format json`; each line of json-lines is its
-    `$defs/finding`."""
+    """Print a JSON schema. `report` is that of `check --output-format json`; each line of json-lines is its
+    `$defs/finding`. `settings` is that of `transferlint.toml` and `[tool.transferlint]`."""
+    if of == "settings":
+        from transferlint import setting_keys
+
+        output.show_data(setting_keys.schema())
+        return 0
     import transferlint.reporters
 
     path = Path(str(transferlint.reporters.__file__)).with_name(f"{of}.schema.json")
