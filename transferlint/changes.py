@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping
 from transferlint.gitignore import repository
 from transferlint.model import Site
 from transferlint.settings import SettingsError
+from transferlint.syntax import notebooks
+from transferlint.syntax.source import SourceError, decode
 
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.devnull, "--no-pager")
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -124,9 +126,19 @@ def _texts(root: str, commit: str, names: list[str]) -> dict[str, str]:
         if head[-1] == b"missing" or len(head) != 3:
             continue
         size = int(head[2])
-        found[name] = data[at : at + size].decode("utf-8", "replace").removeprefix("\ufeff")
+        found[name] = _text(name, data[at : at + size])
         at += size + 1
     return found
+
+
+def _text(name: str, data: bytes) -> str:
+    """What a file was, as it is compared: of a notebook its code, "" where that cannot be read."""
+    if name.endswith(notebooks.SUFFIX):
+        try:
+            return decode(name, data).text
+        except SourceError:
+            return ""
+    return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def _git(root: str, *arguments: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from transferlint import baseline, context, selection, steps, workers, writing
+from transferlint.cells import by_cells
 from transferlint.discovery import Exclusion, Target, Trouble, discover
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
@@ -271,13 +272,16 @@ def _gathered(
 ) -> Result:
     troubles = [*scopes.troubles(), *troubles]
     notes = [note] if note else []
+    stale = tuple(_stale(outcomes, scopes, plans))
+    told = [by_cells(outcome) for outcome in outcomes]
+    outcomes = [outcome for outcome, _ in told]
     found = [finding for outcome in outcomes for finding in outcome.findings]
     return Result(
-        findings=(*found, *_stale(outcomes, scopes, plans)),
+        findings=(*found, *stale),
         fixed=tuple(finding for outcome in outcomes for finding in outcome.fixed),
         troubles=(*troubles, *(trouble for outcome in outcomes for trouble in outcome.troubles)),
         files=len(outcomes),
-        texts={outcome.path: outcome.text for outcome in outcomes if outcome.findings},
+        texts={path: text for _, texts in told for path, text in texts.items()},
         diffs=tuple(outcome.diff for outcome in outcomes if outcome.diff),
         notes=(*notes, *(note for outcome in outcomes for note in outcome.notes)),
         written=frozenset(outcome.path for outcome in outcomes if outcome.changed),

@@ -63,7 +63,8 @@ def _quiet(one: QuietSite) -> dict[str, Any]:
 
 def _site(site: Site) -> dict[str, Any]:
     return {
-        "path": site.path,
+        "path": site.file,
+        **({"cell": site.cell} if site.cell else {}),
         "line": site.line,
         "column": site.column,
         "end_line": site.end_line,
