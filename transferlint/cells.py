@@ -39,8 +39,15 @@ def _finding(finding: Finding, text: str, texts: dict[str, str]) -> Finding:
     ]
     heat = finding.heat and dataclasses.replace(finding.heat, why=_words(finding.heat.why, text))
     fix = _fix(finding.fix, text, site.path, texts.get(site.path, "")) if finding.fix else None
-    said = {"message": _words(finding.message, text), "help": _words(finding.help, text)}
-    return dataclasses.replace(finding, site=site, evidence=tuple(links), fix=fix, heat=heat, **said)
+    return dataclasses.replace(
+        finding,
+        site=site,
+        message=_words(finding.message, text),
+        help=_words(finding.help, text),
+        evidence=tuple(links),
+        heat=heat,
+        fix=fix,
+    )
 
 
 def _words(words: str, text: str) -> str:

@@ -57,7 +57,7 @@ def since(revision: str, paths: Iterable[str]) -> Changes:
 
     Raises SettingsError, in one line, where there is no repository, no such revision or no git."""
     texts: dict[str, str] = {}
-    roots = {}
+    roots: dict[str, None] = {}
     for path in paths:
         folder = os.path.realpath(path)
         root = repository(folder if os.path.isdir(folder) else os.path.dirname(folder))

@@ -18,6 +18,7 @@ from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, Us
 from transferlint.model import Confidence
 from transferlint.setting_keys import KEYS, SettingsError, shown, unknown
 
+__all__ = ["DEFAULT_EXCLUDE", "Settings", "SettingsError", "as_table", "from_table", "holds", "inline", "origins"]
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d",
     ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
