@@ -88,7 +88,7 @@ class Baseline:
 
 def fingerprint(finding: Finding, baseline: str) -> str:
     """A finding's fingerprint within a baseline, wherever the run was started."""
-    path = _relative(finding.site.path, baseline).encode("utf-8", "backslashreplace").decode()
+    path = _relative(finding.site.file, baseline).encode("utf-8", "backslashreplace").decode()
     return dataclasses.replace(finding, site=dataclasses.replace(finding.site, path=path)).fingerprint()
 
 
@@ -103,7 +103,7 @@ def render(findings: Iterable[Finding], path: str, confidence: Confidence, conte
         {
             "fingerprint": key,
             "code": same[0].code,
-            "path": _relative(same[0].site.path, path),
+            "path": _relative(same[0].site.file, path),
             "in": same[0].context,
             "source": " ".join(same[0].source.split()),
             "count": len(same),

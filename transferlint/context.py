@@ -14,6 +14,7 @@ from transferlint.discovery import Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
 from transferlint.reach import Reach
+from transferlint.syntax.notebooks import SUFFIX
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
 # Beyond these a folder is no project (a home folder, a tree of checkouts): the files are then checked by themselves.
@@ -156,6 +157,14 @@ def _relative(root: str) -> str:
 def _bytes(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read()
+            data = file.read()
     except OSError:
+        return b""
+    if not path.endswith(SUFFIX):
+        return data
+    from transferlint.syntax.source import SourceError, decode
+
+    try:
+        return decode(path, data).text.encode("utf-8", "replace")
+    except SourceError:
         return b""

@@ -35,20 +35,27 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     def quiet(finding: Finding) -> bool:
         return silencing.first(finding) is not None
 
+    def gone(finding: Finding) -> bool:
+        return quiet(finding) or (plan.since is not None and not plan.since.cover(finding.site, facts.text))
+
+    # A baseline is held against all that is found: what it knows elsewhere must not pass for what is new here.
+    left_out = gone if plan.known is None else quiet
     for rule in rules:
         try:
             found = findings_of(rule, facts)
-            counting += [f for f in regrouped(rule, facts, found, quiet) if not quiet(f)]
+            counting += [f for f in regrouped(rule, facts, found, left_out) if not left_out(f)]
             firsts.append((rule, found))
         except Exception as error:
             troubles.append(internal(rule.code, facts.path, error))
-    judged = list(_judgements(facts, silencing, plan, rules, firsts, troubles))
+    judged = _judgements(facts, silencing, plan, rules, firsts, troubles)
+    if plan.since is not None and plan.known is None:
+        judged = (finding for finding in judged if plan.since.cover(finding.site, facts.text))
     counting = [finding for finding in (*counting, *judged) if finding.confidence >= plan.min_confidence]
     keys: list[str] = []
     hidden = 0
     found = counting
     if plan.known is not None:
-        counting, hidden, keys = _fresh(facts, counting, firsts, quiet, plan)
+        counting, hidden, keys = _fresh(facts, counting, firsts, gone, plan)
     new = _laid_out(facts, sorted(counting, key=_order))
     ran = tuple(sorted(rule.code for rule, _ in firsts))
     asked = tuple(_on_purpose(facts, silencing, firsts, found, new)) if plan.quiet else ()

@@ -1,6 +1,6 @@
 """Paths to files: what a user names, walked in a fixed order, without what git or the settings leave out.
 
-A file that is named is always taken (unless `force-exclude`), whatever its ending; in a folder only `*.py` counts.
+A file that is named is always taken (unless `force-exclude`), whatever its ending; in a folder only `.py` and `.ipynb`.
 Links to folders are not followed while walking, so that no loop is entered; a link that is named is.
 """
 
@@ -36,13 +36,6 @@ class Trouble:
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Notebook:
-    """A notebook in a folder that was walked: it is not checked."""
-
-    path: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,7 +82,6 @@ def discover(paths: Iterable[str], nearest: Nearest) -> Found:
     """The files that `paths` stand for. Nothing is read but folders, settings and ignore files; nothing is raised."""
     targets: list[Target] = []
     troubles: list[Trouble] = []
-    notebooks: list[Notebook] = []
     seen: set[str] = set()
     paths = list(paths)
     for path in paths:
@@ -97,35 +89,23 @@ def discover(paths: Iterable[str], nearest: Nearest) -> Found:
             if isinstance(item, Trouble):
                 troubles.append(item)
                 continue
-            if isinstance(item, Notebook):
-                notebooks.append(item)
-                continue
             real = os.path.realpath(item.path)
             if real not in seen:
                 seen.add(real)
                 targets.append(item)
     folders = [_shown(path) for path in paths if os.path.isdir(path)]
-    note = _nothing(folders, len(notebooks)) if folders and not (targets or troubles) else ""
+    note = f"no Python files in {', '.join(folders)}" if folders and not (targets or troubles) else ""
     return Found(tuple(targets), tuple(troubles), note)
 
 
-def _nothing(folders: list[str], notebooks: int) -> str:
-    """What is said of folders in which there is nothing to check."""
-    where = ", ".join(folders)
-    if not notebooks:
-        return f"no Python files in {where}"
-    many = f"{notebooks} notebook" + ("" if notebooks == 1 else "s")
-    return f"no Python files in {where}, only {many}, which cannot be checked yet: see `jupyter nbconvert`"
-
-
 def walk(folder: str, nearest: Nearest) -> Iterator[Target]:
-    """The files below a folder, in order, found as they are asked for; what cannot be looked at is passed over."""
+    """The modules below a folder, in order, found as they are asked for; what cannot be looked at is passed over."""
     for item in _walk(folder, nearest):
-        if isinstance(item, Target):
+        if isinstance(item, Target) and item.path.endswith(".py"):
             yield item
 
 
-def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]:
+def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble]:
     shown = _shown(path)
     try:
         is_folder = os.path.isdir(path)
@@ -139,15 +119,13 @@ def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]
         return
     if is_folder:
         yield from _walk(path, nearest)
-    elif path.endswith(".ipynb"):
-        yield Trouble(shown, "is a notebook; notebooks cannot be checked yet, only Python source")
     elif not os.path.isfile(path):
         yield Trouble(shown, "cannot be read: not a file or folder")
     elif not path.endswith(".pyi"):
         yield Target(shown, named=True)
 
 
-def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]:
+def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble]:
     exclusions: dict[str, Exclusion] = {}
     respect_gitignore = nearest.top.respect_gitignore
     above = gitignore.layers_above(os.path.abspath(start)) if respect_gitignore else ()
@@ -179,7 +157,7 @@ def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble | Notebook]
             if is_folder:
                 below.append((path, layers))
             else:
-                yield Target(_shown(path)) if entry.name.endswith(".py") else Notebook(_shown(path))
+                yield Target(_shown(path))
         pending.extend(reversed(below))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from transferlint import baseline, context, selection, steps, workers, writing
 from transferlint.cache.signatures import Signature, signature
+from transferlint.cells import by_cells
 from transferlint.discovery import Exclusion, Target, Trouble, discover
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
@@ -130,6 +131,9 @@ def _pass(
 ) -> Result:
     """Check all once, and write what is to be written; `given_up` are the files that could not be, and gets more."""
     files = discover(paths, scopes.nearest)
+    since = scopes.plans[0].since
+    if since is not None:
+        files = dataclasses.replace(files, targets=tuple(one for one in files.targets if since.touch(one.path)))
     jobs = [_job(index, target, scopes) for index, target in enumerate(files.targets)]
     write = scopes.plans[0].write
     barred = writing.outside(paths, files.targets)
@@ -277,13 +281,16 @@ def _gathered(
 ) -> Result:
     troubles = [*scopes.troubles(), *troubles]
     notes = [note] if note else []
+    stale = tuple(_stale(outcomes, scopes, plans))
+    told = [by_cells(outcome) for outcome in outcomes]
+    outcomes = [outcome for outcome, _ in told]
     found = [finding for outcome in outcomes for finding in outcome.findings]
     return Result(
-        findings=(*found, *_stale(outcomes, scopes, plans)),
+        findings=(*found, *stale),
         fixed=tuple(finding for outcome in outcomes for finding in outcome.fixed),
         troubles=(*troubles, *(trouble for outcome in outcomes for trouble in outcome.troubles)),
         files=len(outcomes),
-        texts={outcome.path: outcome.text for outcome in outcomes if outcome.findings},
+        texts={path: text for _, texts in told for path, text in texts.items()},
         diffs=tuple(outcome.diff for outcome in outcomes if outcome.diff),
         notes=(*notes, *(note for outcome in outcomes for note in outcome.notes)),
         written=frozenset(outcome.path for outcome in outcomes if outcome.changed),
@@ -298,7 +305,7 @@ def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan]) -
     """The entries of baselines that nothing answers to any more, where this run would have found what they know."""
     planned = [(outcome, plans[scopes.of(outcome.path)]) for outcome in outcomes]
     for known in {id(plan.known): plan.known for plan in plans if plan.known is not None}.values():
-        own = [(outcome, plan) for outcome, plan in planned if plan.known is known]
+        own = [(outcome, plan) for outcome, plan in planned if plan.known is known and plan.since is None]
         ran = ((outcome.path, code) for outcome, plan in own if _comparable(plan, known) for code in outcome.ran)
         if any(rule.code == baseline.STALE[0] for plan in plans if plan.known is known for rule in plan.rules):
             yield from known.stale((key for outcome, _ in own for key in outcome.known), ran)

@@ -13,6 +13,7 @@ import re
 
 # The evidence that a finding speaks for another site too, which has none of its own.
 AGAIN = "and again here"
+_CELL = re.compile(r"(.*\.ipynb):cell (\d+)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"\s*(\w+(?:, *\w+)*) = ")
 
 
@@ -66,13 +67,26 @@ class Safety(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Site:
-    """A stretch of a file: path as the user named it, 1-based lines and columns, the end column exclusive."""
+    """A stretch of a file: path as the user named it, 1-based lines and columns, the end column exclusive. In a report
+    the path of a notebook names a cell too (`a.ipynb:cell 3`), whose lines are counted."""
 
     path: str
     line: int
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def file(self) -> str:
+        """The path of the file itself."""
+        found = _CELL.fullmatch(self.path)
+        return found[1] if found else self.path
+
+    @property
+    def cell(self) -> int:
+        """The number of the notebook's cell, 0 for no cell."""
+        found = _CELL.fullmatch(self.path)
+        return int(found[2]) if found else 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,7 +182,7 @@ class Finding:
 
     def fingerprint(self) -> str:
         """A hash that survives moved lines: code, path, function and the text of the site, not its line number."""
-        parts = (self.code, self.site.path, self.context, " ".join(self.source.split()))
+        parts = (self.code, self.site.file, self.context, " ".join(self.source.split()))
         return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]
 
     def members(self) -> tuple[Finding, ...]:

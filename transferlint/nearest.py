@@ -15,7 +15,9 @@ from transferlint import settings as settings_of
 from transferlint.cache.signatures import Signature
 from transferlint.settings import Settings, SettingsError
 
-OF_THE_RUN = ("output_format", "fix", "unsafe_fixes", "jobs", "context", "respect_gitignore", "project_root", "rules")
+OF_THE_RUN = (
+    "output_format", "sort", "fix", "unsafe_fixes", "jobs", "context", "respect_gitignore", "project_root", "rules",
+)  # fmt: skip
 NAMES = _OWN, _SHARED = "transferlint.toml", "pyproject.toml"
 
 
@@ -69,9 +71,9 @@ class Nearest:
         """The settings of a file."""
         return self.of_folder(os.path.dirname(path))
 
-    def used(self) -> Iterable[Settings]:
-        """All settings that hold for some file, as far as was asked."""
-        return (self.top, *self._known.values())
+    def used(self) -> tuple[Settings, ...]:
+        """The settings that any file asked for so far, each once; the run's own first."""
+        return tuple({one.source: one for one in (self.top, *self._known.values())}.values())
 
     def of_folder(self, folder: str) -> Settings:
         """The settings of what is in a folder."""

@@ -154,12 +154,22 @@ def _changed(source: Source, data: bytes, before: Outcome, after: Outcome, plan:
     if after.text == source.text:
         return dataclasses.replace(after, fixed=(), silenced=())
     if plan.diff:
-        return dataclasses.replace(after, changed=True, diff=unified_diff(source.path, source.text, after.text))
+        return dataclasses.replace(after, changed=True, diff=_diff(source, after.text))
     try:
         new = encode(source, after.text)
     except SourceError as error:  # a character that the file's encoding lacks
         return dataclasses.replace(before, troubles=(*before.troubles, Trouble(source.path, error.message)))
     return dataclasses.replace(after, changed=True, data=new, before=data, unchanged=before)
+
+
+def _diff(source: Source, text: str) -> str:
+    """The change of a source; of a notebook, cell by cell."""
+    if not source.notebook:
+        return unified_diff(source.path, source.text, text)
+    from transferlint.syntax import notebooks
+
+    pairs = zip(notebooks.split(source.text), notebooks.split(text), strict=False)
+    return "".join(unified_diff(f"{source.path}:cell {at}", old + "\n", new + "\n") for (at, old), (_, new) in pairs)
 
 
 def unified_diff(path: str, before: str, after: str) -> str:
@@ -188,7 +198,7 @@ def _name_in_diff(path: str) -> str:
 def unparsable(error: SourceError, text: str, path: str, plan: Plan, ignored: tuple[str, ...]) -> Outcome:
     """TL001 stands whatever is selected: a file that nobody could read must not pass for clean."""
     code, name = UNPARSABLE
-    if selection.ignored(code, name, (*plan.ignore, *ignored)):
+    if selection.ignored(code, name, (*plan.ignore, *ignored)) or (plan.since and not plan.since.touch(path)):
         return Outcome(path)
     line = error.line or 1
     finding = Finding(code, name, Site(path, line, 1, line, 1), " ".join(error.message.split()), source=error.message)

@@ -12,6 +12,7 @@ from transferlint.rule import Rule
 
 if TYPE_CHECKING:
     from transferlint.baseline import Baseline
+    from transferlint.changes import Changes
 
 UNPARSABLE = ("TL001", "unparsable-file")
 
@@ -25,7 +26,8 @@ class Plan:
     by default, None for those of `rules`. `whole` says that files are seen within their project. `silence` is the
     reason with which every finding is to be suppressed by a comment, None where none is. `known` is the baseline,
     `cache` the folder of kept programs, "" for none. `quiet` asks for what is quiet on purpose, too. `front_end` names
-    the one that reads every file, "" where each file is read by the one that suits.
+    the one that reads every file, "" where each file is read by the one that suits. `since` is what changed: findings
+    elsewhere do not count; None where all do.
     """
 
     rules: tuple[Rule, ...]
@@ -43,6 +45,7 @@ class Plan:
     cache: str = ""
     quiet: bool = False
     front_end: str = ""
+    since: Changes | None = None
 
     @property
     def changes(self) -> bool:

@@ -18,7 +18,7 @@ from transferlint.detecting import detected
 from transferlint.discovery import Target
 from transferlint.pipeline import facts_of, finished, read_worth, unparsable
 from transferlint.plan import Checked, Outcome, Plan, internal
-from transferlint.syntax import collector
+from transferlint.syntax import collector, notebooks
 from transferlint.writing import NO_STAMP, Stamp, stamp_of
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
     from transferlint.syntax import front_end
     from transferlint.syntax.source import SourceError, decode
 
+    if path.endswith(notebooks.SUFFIX):  # what is kept under its bytes would be its JSON
+        plan = dataclasses.replace(plan, cache="")
     if plan.cache and not wanted and programs.holds(plan.cache, data):
         return Prepared(path, kept=True)
     kept = programs.read(plan.cache, path, data) if plan.cache else None

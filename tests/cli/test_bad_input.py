@@ -156,12 +156,11 @@ def test_special_file(run, folder):
 
 def test_notebook(run, write, folder):
     write(GOOD, "x = bad\n")
-    (folder / "demo.ipynb").write_text("{}")
-    ran = run("check", "demo.ipynb", GOOD, "-q", "-f", "concise")
-    assert ran.code == 2
-    assert ran.err == ("transferlint: demo.ipynb: is a notebook; notebooks cannot be checked yet, only Python source\n")
-    assert ran.out.startswith(GOOD)
-    assert run("check", "-q", ".").err == ""
+    (folder / "demo.ipynb").write_text('{"torch": 1}')
+    ran = run("check", ".", "-q", "-f", "concise")
+    assert (ran.code, ran.err) == (1, "")
+    assert "demo.ipynb:1:1 TL001 is a notebook without cells\n" in ran.out
+    assert f"{GOOD}:2:5" in ran.out
 
 
 def test_file_name_that_is_not_text(run, folder):

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from transferlint.cli import output
+
 
 def test_nothing_found(run, write):
     write("a.py", "x = 1\n")
@@ -342,3 +344,33 @@ def test_add_ignore_refuses(run, write, options, message):
     assert ran.code == 2
     assert message in ran.err
     assert path.read_text() == "import torch\nx = bad\n"
+
+
+def test_what_costs_most_is_told_first_to_people_and_files_in_order_to_programs(run, write, monkeypatch):
+    write("a.py", "x = worse\n")
+    write("b.py", "x = bad\n")
+    places = [line.split()[0] for line in run("check", "-q").out.splitlines() if "TST" in line]
+    assert places == ["b.py:2:5", "a.py:2:5"]  # certain before likely
+    ordered = [line.split()[0] for line in run("check", "-q", "-f", "concise").out.splitlines()]
+    assert ordered == ["a.py:2:5", "b.py:2:5"]
+    found = json.loads(run("check", "-f", "json", "--sort", "rule", "--config", "sort = 'cost'").out)["findings"]
+    assert [one["code"] for one in found] == ["TST101", "TST102"]
+    assert run("check", "--config", "sort = 'odd'").err == (
+        "transferlint: --config: `sort` must be one of cost, place, rule, not 'odd'\n"
+    )
+
+
+def test_a_file_does_not_fit_to_the_terminal(run, write, monkeypatch, folder):
+    write("a.py", "value = bad  # " + "long " * 20 + "\n")
+    monkeypatch.setattr(output, "width", lambda: 50)
+    assert max(map(len, run("check", "-q").out.splitlines())) <= 50
+    run("check", "-q", "-o", "out.txt")
+    assert max(map(len, (folder / "out.txt").read_text().splitlines())) > 100
+
+
+def test_the_schema_of_reports_holds_for_a_report(run, write):
+    import jsonschema
+
+    write("a.py", "x = bad\n")
+    schema = json.loads(run("schema", "report").out)
+    jsonschema.validate(json.loads(run("check", "-f", "json").out), schema)

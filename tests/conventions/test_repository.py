@@ -102,3 +102,15 @@ def test_programs_hold_no_tests() -> None:
     programs = [path for path in files() if "programs" in path.parts and path.suffix == ".py"]
     assert len(programs) >= 25
     assert [path.name for path in programs if path.name.startswith("test_") or path.name == "conftest.py"] == []
+
+
+def test_the_addresses_of_the_package_are_those_that_reports_name() -> None:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    from transferlint import links
+
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    assert (urls["Homepage"], urls["Documentation"]) == (links.HOME, links.PAGES)
+    assert (ROOT / links.rule_page("TL101").removeprefix(links.PAGES).join(("docs", ""))).is_file()

@@ -61,7 +61,16 @@ def report() -> Report:
         files=3,
         problems=(Problem("gone.py", "no such file or folder"), Problem("", "internal error: x\ny")),
         rules=(
-            RuleCard("TL101", "scalar-read-in-hot-code", "reads", "repeated", True, "unsafe", "What it does\n---\n"),
+            RuleCard(
+                "TL101",
+                "scalar-read-in-hot-code",
+                "reads",
+                "repeated",
+                True,
+                "unsafe",
+                "What it does\n---\n",
+                "https://x/TL101",
+            ),
             RuleCard("TL401", "create-then-move", "creates", "wasteful", False, "safe", "Words.\n"),
         ),
         version="1.2.3",

@@ -45,6 +45,9 @@ def test_text(report):
         "/abs/é.py:3:1 TL001 no, Python: 2\n"
         "\n"
         "Found 3 findings (1 fixable with --fix, 1 with --unsafe-fixes) in 3 files.\n"
+        "     1  TL001  [ ]  unparsable-file\n"
+        "     1  TL101  [u]  scalar-read-in-hot-code\n"
+        "     1  TL401  [*]  create-then-move\n"
     )
 
 
@@ -157,7 +160,10 @@ def test_sarif_is_valid_and_complete(report):
     steps = first["codeFlows"][0]["threadFlows"][0]["locations"]
     assert [step["location"]["physicalLocation"]["region"]["startLine"] for step in steps] == [2, 5, 6, 9, 6]
     assert steps[0]["location"]["message"]["text"] == "on the device: model moved here"
-    assert first["partialFingerprints"] == {"transferlint/v1": report.findings[0].fingerprint()}
+    key = report.findings[0].fingerprint()
+    assert first["partialFingerprints"] == {"transferlint/v1": key, "primaryLocationLineHash": key}
+    assert driver["informationUri"].startswith("https://")
+    assert [rule.get("helpUri") for rule in driver["rules"]] == [None, "https://x/TL101", None]
     (replacement,) = second["fixes"][0]["artifactChanges"][0]["replacements"]
     assert replacement["deletedRegion"] == {"startLine": 2, "startColumn": 1, "endLine": 2, "endColumn": 6}
     assert replacement["insertedContent"] == {"text": "there"}

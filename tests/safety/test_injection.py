@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from transferlint import escaping, pipeline, rows
 from transferlint.cli import main
 from transferlint.model import Edit, Evidence, Finding, Fix, Heat, Level, Safety, Site
-from transferlint.reporters import concise, github, sarif, statistics, text
+from transferlint.reporters import azure, concise, formats, github, grouped, statistics, text
 from transferlint.reporters import json as json_reporter
 from transferlint.reporters.report import Problem, Report
 
@@ -67,6 +67,20 @@ def test_reports_for_people(path, message, source):
     assert faults(concise.render(report)) == []
     assert concise.render(report).count("\n") == 3
     assert faults(statistics.render(report)) == []
+    assert faults(text.render(report, width=60)) == []
+    assert faults(grouped.render(report)) == []
+    for form in ("markdown", "junit"):
+        assert faults(formats.render(report, form)) == [], form
+
+
+@given(texts, texts, texts)
+def test_azure_gets_the_commands_that_are_ours_and_no_more(path, message, source):
+    lines = azure.render(report_of(path, message, source)).split("\n")
+    assert len(lines) == 5
+    for line in lines[:-1]:
+        head, body = line.split("]", 1)
+        assert re.fullmatch(r"##vso\[task\.logissue (\w+=[^;\]]*;)+", head)
+        assert faults(f"]{body}") == []
 
 
 @given(texts, texts, texts)
@@ -80,9 +94,11 @@ def test_github_gets_the_commands_that_are_ours_and_no_more(path, message, sourc
 
 
 @given(texts, texts, texts)
+@example("", "\ud800", "")
 def test_data_is_ascii_without_commands_and_exact(path, message, source):
     report = report_of(path, message, source)
-    for rendered in (json_reporter.render(report), sarif.render(report), statistics.render_json(report)):
+    made = [formats.render(report, form) for form in ("json", "json-lines", "sarif", "gitlab", "rdjson")]
+    for rendered in (*made, statistics.render_json(report)):
         assert rendered.isascii()
         assert faults(rendered) == []
     whole = json.loads(json_reporter.render(report))

@@ -122,12 +122,9 @@ def test_not_python_2(text):
 
 
 def test_unreadable_paths(tmp_path):
-    notebook = tmp_path / "a.ipynb"
-    notebook.write_text("{}")
     cases = {
         tmp_path: "is a directory",
         tmp_path / "missing.py": "no such file",
-        notebook: "jupyter nbconvert --to script",
         tmp_path / "a\0b.py": "cannot be read",
     }
     fifo = tmp_path / "fifo.py"

@@ -19,6 +19,7 @@ from transferlint.cache.signatures import Signature, settled, signature
 
 _SHELF = "runs"
 _VARIABLES = ("NO_COLOR", "FORCE_COLOR", "TERM", "HOME")
+_OPTIONS = "TRANSFERLINT_"
 
 
 def repeated(given: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str, int] | None:
@@ -74,7 +75,18 @@ def _shown(given: Sequence[str], environment: Mapping[str, str]) -> str:
     """All that a run is known by."""
     streams = [(stream.isatty(), getattr(stream, "encoding", "")) for stream in (sys.stdout, sys.stderr)]
     variables = [environment.get(name) for name in _VARIABLES]
-    return repr((list(given), os.getcwd(), streams, variables, sys.version, sys.path, sys.getfilesystemencoding()))
+    options = sorted(item for item in environment.items() if item[0].startswith(_OPTIONS))
+    wide = _width(environment) if streams[0][0] else ""
+    python = sys.version, sys.path, sys.getfilesystemencoding()
+    return repr((list(given), os.getcwd(), streams, variables, options, wide, *python))
+
+
+def _width(environment: Mapping[str, str]) -> str:
+    """The width of the terminal, as `shutil.get_terminal_size` takes it."""
+    try:
+        return environment.get("COLUMNS") or str(os.get_terminal_size(sys.__stdout__.fileno()).columns)  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return ""
 
 
 def _path(where: str, shown: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transferlint.links import rule_page
 from transferlint.model import Safety
 from transferlint.reporters.report import RuleCard
 from transferlint.rule import Rule
@@ -14,7 +15,13 @@ _FIX = {None: "", Safety.DISPLAY: "", Safety.UNSAFE: "unsafe", Safety.SAFE: "saf
 def card(rule: Rule) -> RuleCard:
     """A rule as reporters show it."""
     doc = rule.doc.strip() + "\n"
-    return RuleCard(rule.code, rule.name, rule.summary, rule.category, rule.default, _FIX[rule.fix_safety], doc)
+    fix, url = _FIX[rule.fix_safety], rule_page(rule.code) if _built_in(rule) else ""
+    return RuleCard(rule.code, rule.name, rule.summary, rule.category, rule.default, fix, doc, url)
+
+
+def _built_in(rule: Rule) -> bool:
+    """Whether the rule is of our own pack: only of these it is known where their pages are."""
+    return rule.detect.__module__.partition(".")[0] == "transferlint_rules"
 
 
 def row(rule: Rule) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
+from transferlint.formats import FORMATS, ORDERS
+
 _F = TypeVar("_F", bound=Callable[..., Any])
-_FORMATS = ("text", "concise", "json", "github", "sarif")
 _CONTEXTS = ("file", "project")
 _FRONT_ENDS = ("ast", "libcst")
 _LEVELS = ("possible", "likely", "certain")
@@ -25,14 +26,19 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
     return click.option(*names, multiple=True, metavar="CODES", callback=_split, help=help)
 
 
-@click.command("check", short_help="Report (and fix) transfers and syncs in source.")
+@click.command(
+    "check",
+    short_help="Report (and fix) transfers and syncs in source.",
+    context_settings={"auto_envvar_prefix": "TRANSFERLINT"},
+)
 @click.argument("paths", nargs=-1)
 @_codes("--select", help="Rules to run: codes, prefixes (TL1), names, ALL; commas separate. Replaces the file's.")
 @_codes("--extend-select", help="Rules to run beside the selected ones.")
 @_codes("--ignore", help="Rules to leave out.")
 @click.option("--min-confidence", type=click.Choice(_LEVELS), help="Least confidence of a finding.  [default: likely]")
-@click.option("--output-format", "-f", type=click.Choice(_FORMATS), help="Form of the report.  [default: text]")
+@click.option("--output-format", "-f", type=click.Choice(FORMATS), help="Form of the report.  [default: text]")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there, not to stdout.")
+@click.option("--sort", type=click.Choice(ORDERS), help="Order of the findings.  [default: cost, in files place]")
 @click.option("--fix/--no-fix", default=None, help="Apply safe fixes and report what remains.")
 @click.option(
     "--unsafe-fixes/--no-unsafe-fixes",
@@ -40,11 +46,14 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
     help="Let --fix and --diff also apply fixes that may change what the program does.",
 )
 @click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing that remains.")
+@click.option("--show-fixes", is_flag=True, help="List on standard error what was fixed, file by file.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit 1 where something was fixed, even if nothing remains.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change and write nothing; exit 1 if it would.")
 @click.option("--add-ignore", is_flag=True, help="Write a suppression for everything that is found.")
 @click.option("--reason", metavar="TEXT", help="The reason that --add-ignore gives.")
 @click.option("--baseline", type=click.Path(dir_okay=False), help="Do not report the findings that this file knows.")
 @click.option("--write-baseline", is_flag=True, help="Write what is found to the file of --baseline.")
+@click.option("--diff-base", metavar="REV", help="Report only what lines changed since a revision have (asks git).")
 @click.option("--rules", multiple=True, type=click.Path(), help="A file or folder of rules, beside installed packs.")
 @click.option("--quiet-sites", is_flag=True, help="With -f json: list transfers that are quiet on purpose, and why.")
 @click.option("--statistics", is_flag=True, help="Count findings by code instead of listing them.")
@@ -73,11 +82,15 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
 @click.option("--no-cache", is_flag=True, help="Do not read or write the cache.")
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, nothing else.")
+@click.option("--verbose", "-v", is_flag=True, help="Say on standard error what the run rests on.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes; needs transferlint[watch].")
 def COMMAND(**given: Any) -> int:
     """Report the transfers and syncs that hot code makes, in the files and folders PATHS (default: the current one).
 
     Folders are walked for *.py; what git ignores is skipped. A file in which nothing could be a tensor is not read any
     further unless it is named. `-` reads standard input.
+
+    Every option can also be set in the environment: TRANSFERLINT_OUTPUT_FORMAT=concise is --output-format concise.
 
     Exit code: 0 nothing found, 1 findings, 2 something could not be done (the rest is reported all the same).
     """

@@ -13,7 +13,7 @@ from transferlint.model import Confidence
 from transferlint.nearest import Nearest
 from transferlint.settings import Settings, SettingsError
 
-_PLAIN = ("output_format", "fix", "unsafe_fixes", "jobs", "context", "force_exclude", "respect_gitignore")
+_PLAIN = ("output_format", "sort", "fix", "unsafe_fixes", "jobs", "context", "force_exclude", "respect_gitignore")
 
 
 def nearest(given: Mapping[str, Any]) -> Nearest:

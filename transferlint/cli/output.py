@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TextIO
@@ -35,6 +36,11 @@ def coloured(asked: bool | None, path: str | None, environment: Mapping[str, str
 def on_terminal() -> bool:
     """Whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def width() -> int:
+    """The cells of a line on standard output, 0 where it is no terminal: what reads it there has no width."""
+    return shutil.get_terminal_size().columns if on_terminal() else 0
 
 
 def complain(message: object) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,15 +20,18 @@ from transferlint.cli.merging import nearest
 from transferlint.cli.progress import NoProgress, TerminalProgress
 from transferlint.discovery import discover
 from transferlint.engine import Result
+from transferlint.formats import usual_order
 from transferlint.model import Finding
 from transferlint.nearest import Nearest
 from transferlint.pipeline import Plan
 from transferlint.registry import Registry
-from transferlint.reporters import concise, github, sarif, statistics, text
-from transferlint.reporters import json as json_reporter
+from transferlint.reporters import formats, order, statistics
 from transferlint.reporters.report import Problem, Report, count, tallies
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings, SettingsError, as_table
+
+if TYPE_CHECKING:
+    from transferlint.changes import Changes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class CheckOptions:
     min_confidence: str | None
     output_format: str | None
     output_file: str | None
+    sort: str | None
     fix: bool | None
     unsafe_fixes: bool | None
     fix_only: bool
@@ -68,12 +74,25 @@ class CheckOptions:
     quiet: bool
     quiet_sites: bool = False
     front_end: str | None = None
+    diff_base: str | None = None
+    show_fixes: bool = False
+    exit_non_zero_on_fix: bool = False
+    verbose: bool = False
+    watch: bool = False
 
 
 def run_check(options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = ()) -> int:
     """Do what the options ask and return the exit code; `given` are the arguments of the command line."""
-    began = time.time_ns()
     _refuse_contradictions(options)
+    if options.watch:
+        from transferlint.cli import watching
+
+        return watching.watch(options.paths or (".",), lambda: _run_once(options, environment))
+    return _run_once(options, environment, given)
+
+
+def _run_once(options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = ()) -> int:
+    began, started = time.time_ns(), time.monotonic()
     try:
         near = nearest({field.name: getattr(options, field.name) for field in dataclasses.fields(options)})
     except SettingsError as error:
@@ -92,18 +111,21 @@ def run_check(options: CheckOptions, environment: Mapping[str, str], given: Sequ
             raise SettingsError(" ".join(packs.refused) or "no rule pack is installed: reinstall transferlint")
         if options.write_baseline and not settings.baseline:
             raise SettingsError("--write-baseline: name the file with --baseline FILE, or `baseline` in the settings")
-        plan = _plan(options, settings, packs, kept)
+        since = _since(options)
+        plan = _plan(options, settings, packs, kept, since)
     except SettingsError as error:
         for line in (*near.troubles, error):
             output.complain(line)
         return FAILED
-    scopes = Scopes(near, plan, lambda other: _plan(options, other, packs, kept))
+    scopes = Scopes(near, plan, lambda other: _plan(options, other, packs, kept, since))
     if options.paths == ("-",):
         return _check_stdin(options, scopes, packs, environment)
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
         result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes)
     if kept:
         pruning.prune(kept)
+    if options.verbose:
+        _say_what_it_rests_on(near, plan, packs, kept, result, time.monotonic() - started)
     if options.write_baseline:
         return _write_baseline(options, scopes, packs, result)
     run = keeping.Run(given, began, kept) if kept and given and _only_reports(options, plan) else None
@@ -111,16 +133,27 @@ def run_check(options: CheckOptions, environment: Mapping[str, str], given: Sequ
 
 
 def _only_reports(options: CheckOptions, plan: Plan) -> bool:
-    """Whether all that a run leaves is its report on standard output."""
-    return not (plan.changes or options.output_file or options.diff or options.fix_only)
+    """Whether all that a run leaves is its report on standard output, and that rests on files and settings alone."""
+    beside = options.output_file or options.diff or options.fix_only or options.verbose or options.show_fixes
+    return not (plan.changes or beside or options.diff_base)  # what changed since a revision, git alone knows
 
 
-def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str) -> Plan:
+def _since(options: CheckOptions) -> Changes | None:
+    """What changed since the revision that was named. Raises SettingsError."""
+    if options.diff_base is None:
+        return None
+    from transferlint import changes
+
+    paths = [options.stdin_filename or "." if path == "-" else path for path in options.paths or (".",)]
+    return changes.since(options.diff_base, [path for path in paths if os.path.exists(path)] or ["."])
+
+
+def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str, since: Changes | None) -> Plan:
     """The plan of files for which these settings hold. Raises SettingsError."""
     known = baseline.read(settings.baseline) if settings.baseline and not options.write_baseline else None
     silence = (options.reason or "") if options.add_ignore else None
     plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
-    return dataclasses.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "")
+    return dataclasses.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "", since=since)
 
 
 def _cache(options: CheckOptions, environment: Mapping[str, str]) -> str:
@@ -160,6 +193,12 @@ def _refuse_contradictions(options: CheckOptions) -> None:
             raise click.UsageError(f"--write-baseline and {name} exclude each other")
     if options.add_ignore and (options.fix or options.fix_only):
         raise click.UsageError("--add-ignore and --fix exclude each other: fix first, then suppress what remains")
+    if options.quiet and options.verbose:
+        raise click.UsageError("--quiet and --verbose exclude each other")
+    if options.watch and ("-" in options.paths or options.diff or options.write_baseline):
+        raise click.UsageError("--watch goes with neither `-`, --diff nor --write-baseline")
+    if options.diff_base is not None and options.write_baseline:
+        raise click.UsageError("--write-baseline and --diff-base exclude each other: a baseline knows everything")
     if options.reason is not None:
         from transferlint.silencing import reason_fault
 
@@ -244,16 +283,47 @@ def _report(
         coloured = output.coloured(options.color, options.output_file, environment, sys.stderr if err else sys.stdout)
         content = _rendered(report, options, settings, coloured)
         failed |= not output.write(content, options.output_file, coloured, err)
-        found = bool(result.findings) and not options.exit_zero
+        found = bool(result.findings)
         if run is not None and not problems and not (coloured and os.name == "nt"):  # where colours are no text
-            said = content, "".join(map(output.complaint, result.notes)), FOUND if found else 0
+            code = FOUND if found and not options.exit_zero else 0
+            said = content, "".join(map(output.complaint, result.notes)), code
             keeping.keep(run, near, packs, options.paths or (".",), environment, result, said)
+    if options.show_fixes and not options.diff:
+        output.remark(_fixes(result))
+    found |= options.exit_non_zero_on_fix and bool(result.fixed) and not options.diff
     return FAILED if failed else FOUND if found and not options.exit_zero else 0
+
+
+def _fixes(result: Result) -> str:
+    """What was fixed, file by file."""
+    counts = collections.Counter((one.site.path, one.code, one.name) for one in result.fixed)
+    lines = [f"Fixed {count(len(result.fixed), 'finding')}:"] if counts else []
+    shown = ""
+    for (path, code, name), number in sorted(counts.items()):
+        if path != shown:
+            lines.append(f"- {path}:")
+            shown = path
+        lines.append(f"    {number} of {code} ({name})")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _say_what_it_rests_on(
+    near: Nearest, plan: Plan, packs: Registry, kept: str, result: Result, seconds: float
+) -> None:
+    """What decided about the run, on standard error."""
+    settings = near.top
+    output.complain(f"settings: {settings.source or 'none: what is usual'}")
+    for other in sorted({one.source for one in near.used() if one.source != settings.source}):
+        output.complain(f"settings: {other}, for what is below it")
+    output.complain(f"rules: {len(plan.rules)} of {len(packs.rules)} run")
+    output.complain(f"cache: {kept or 'none'}")
+    changed = " changed" if plan.since is not None else ""
+    output.complain(f"checked: {count(result.files, f'{changed} file'.strip())} in {seconds:.1f} s")
 
 
 def _as_report(result: Result, settings: Settings, packs: Registry, problems: list[Problem], quiet: bool) -> Report:
     return Report(
-        findings=result.findings,
+        findings=order.ordered(result.findings, settings.sort or usual_order(settings.output_format)),
         texts=result.texts,
         files=result.files,
         problems=tuple(problems),
@@ -272,12 +342,5 @@ def _rendered(report: Report, options: CheckOptions, settings: Settings, coloure
     name = settings.output_format
     if options.statistics:
         return statistics.render_json(report) if name == "json" else statistics.render(report)
-    if name == "json":
-        return json_reporter.render(report)
-    if name == "sarif":
-        return sarif.render(report)
-    if name == "github":
-        return github.render(report)
-    if name == "concise":
-        return concise.render(report, options.quiet)
-    return text.render(report, coloured, options.quiet)
+    width = 0 if options.output_file else output.width()
+    return formats.render(report, name, coloured, options.quiet, width)

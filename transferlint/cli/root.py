@@ -12,11 +12,12 @@ import threading
 from collections.abc import Callable, Sequence
 
 import click
+from click.core import ParameterSource
 
 from transferlint import escaping
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
-_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "debug")
+_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "config", "init", "schema", "debug")
 
 
 class _Stopped(Exception):
@@ -69,7 +70,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         ctx.exit()
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(cls=_Commands, context_settings={
+    "help_option_names": ["-h", "--help"], "max_content_width": 100, "auto_envvar_prefix": "TRANSFERLINT",
+})  # fmt: skip
 @click.option(
     "--version", "-V", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
     help="Print the version and exit.",
@@ -150,6 +153,10 @@ def _plainly(error: click.ClickException) -> click.ClickException:
         known = [name for one in error.ctx.command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
         near = difflib.get_close_matches(error.option_name, [name for name in known if name.startswith("--")], n=1)
         message = f"no such option {error.option_name}" + (f"; did you mean {near[0]}?" if near else "")
+    if isinstance(error, click.BadParameter) and error.ctx and isinstance(error.param, click.Option):
+        name = error.param.name or ""
+        if error.ctx.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+            message += f" (from {error.ctx.auto_envvar_prefix}_{name.upper()})"
     context = error.ctx if isinstance(error, click.UsageError) else None
     return click.UsageError(escaping.escaped(message), context)
 

@@ -201,9 +201,10 @@ class ModuleIndex:
 
 
 def _stem(whole: str) -> str:
-    """Where a module stands: the path without its ending; of a package, the folder."""
+    """Where a module stands: the path without its ending; of a package, the folder. A notebook keeps its ending, as it
+    cannot be imported."""
     folder, name = os.path.split(whole)
-    stem = os.path.splitext(name)[0]
+    stem = name if name.endswith(".ipynb") else os.path.splitext(name)[0]
     return folder if stem == _INIT else os.path.join(folder, stem)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -12,6 +13,7 @@ from transferlint.rows import Row
 
 _WIDTH = 160  # cells of a source line that are shown
 _LEAD = 40  # cells shown before the mark where a line is clipped
+_DOTS = 6  # cells of what stands for the parts of a line that are not shown
 _MOST_LINKS = 6
 _MOST_LINES = 4
 _TAB = 4
@@ -29,24 +31,39 @@ class _Mark:
     words: str
 
 
-def rows(finding: Finding, lines: Sequence[str]) -> list[Row]:
-    """The excerpt of one finding; `lines` is the text of its file. Evidence in other files is left to the notes."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _View:
+    """The part of a line that is shown: so many cells from this one on."""
+
+    left: int
+    room: int
+
+    @property
+    def end(self) -> int:
+        return self.left + self.room
+
+
+def rows(finding: Finding, lines: Sequence[str], width: int = 0) -> list[Row]:
+    """The excerpt of one finding; `lines` is the text of its file. Evidence in other files is left to the notes. A row
+    has at most `width` cells where that is not 0."""
     marks = list(_marks(finding, lines))
     if not marks:
         return []
     gutter = max(4, max(len(str(mark.line)) for mark in marks) + 1)
+    room = min(_WIDTH, width - gutter - 3) if width else _WIDTH
     found: list[Row] = []
     before = None
     for number in sorted({mark.line for mark in marks}):
-        if before is not None and number == before + 2 and not _clipped(lines[before]):
+        if before is not None and number == before + 2 and len(lines[before]) <= room:
             found.append(_source(gutter, before + 1, _clean(lines[before])[0]))
         elif before is not None and number > before + 1:
             found.append([("dim", " " * (gutter - 3) + "...")])
         here = [mark for mark in marks if mark.line == number]
         shown, cells = _clean(lines[number - 1])
-        left = _left(cells, here) if cells[-1] > _WIDTH else 0
-        found.append(_source(gutter, number, _cut(shown, cells, left)))
-        found.extend(_underline(gutter, mark, cells, left) for mark in here)
+        view = _view(cells, here, room, bool(width))
+        found.append(_source(gutter, number, _cut(shown, cells, view)))
+        for mark in here:
+            found.extend(_underline(gutter, mark, cells, view, width))
         before = number
     return found
 
@@ -101,41 +118,49 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _clipped(line: str) -> bool:
-    return len(line) > _WIDTH
-
-
-def _left(cells: list[int], marks: Sequence[_Mark]) -> int:
-    """The cell from which a line too long to be shown whole is shown."""
-    first = min(_at(cells, mark.start) for mark in marks)
-    return max(0, first - _LEAD)
+def _view(cells: list[int], marks: Sequence[_Mark], room: int, exact: bool) -> _View:
+    """What of a line is shown in so many cells; `exact` counts what stands for the rest among them."""
+    if cells[-1] <= room:
+        return _View(0, room)
+    own = [mark for mark in marks if mark.style == "site"] or marks
+    first = min(_at(cells, mark.start) for mark in own)
+    return _View(max(0, first - min(_LEAD, room // 3)), room - _DOTS if exact else room)
 
 
 def _at(cells: list[int], column: int) -> int:
     return cells[max(0, min(column - 1, len(cells) - 1))]
 
 
-def _cut(shown: str, cells: list[int], left: int) -> str:
-    if cells[-1] <= _WIDTH and not left:
+def _cut(shown: str, cells: list[int], view: _View) -> str:
+    if cells[-1] <= view.room and not view.left:
         return shown.rstrip()
     out, at = [], 0
     for character in shown:
-        if left <= at < left + _WIDTH:
+        if view.left <= at < view.end:
             out.append(character)
         at += _cells(character)
-        if at >= left + _WIDTH:
+        if at >= view.end:
             break
-    return ("..." if left else "") + "".join(out) + ("..." if cells[-1] > left + _WIDTH else "")
+    return ("..." if view.left else "") + "".join(out) + ("..." if cells[-1] > view.end else "")
 
 
 def _source(gutter: int, number: int, shown: str) -> Row:
     return [("dim", f"{number:>{gutter}} |"), ("", f" {shown}" if shown else "")]
 
 
-def _underline(gutter: int, mark: _Mark, cells: list[int], left: int) -> Row:
-    start = _at(cells, mark.start) - left
-    end = (_at(cells, mark.end) if mark.end else cells[-1]) - left
-    shift = 3 if left else 0
-    signs = mark.sign * max(1, min(end, _WIDTH) - start)
-    words = f" {mark.words}" if mark.words else ""
-    return [("dim", " " * gutter + " |"), ("", " " * (start + shift + 1)), (mark.style, signs + words)]
+def _underline(gutter: int, mark: _Mark, cells: list[int], view: _View, width: int) -> Iterable[Row]:
+    """The signs and, behind them or (where there is no room) below, the words."""
+    start = min(max(0, _at(cells, mark.start) - view.left), view.room - 1)
+    end = (_at(cells, mark.end) if mark.end else cells[-1]) - view.left
+    shift = 3 if view.left else 0
+    signs = mark.sign * max(1, min(end, view.room) - start)
+    margin: Row = [("dim", " " * gutter + " |")]
+    before = start + shift + 1
+    if not width or not mark.words or gutter + 2 + before + len(signs) + 1 + len(mark.words) <= width:
+        yield [*margin, ("", " " * before), (mark.style, signs + (f" {mark.words}" if mark.words else ""))]
+        return
+    yield [*margin, ("", " " * before), (mark.style, signs)]
+    room = max(20, width - gutter - 2 - before)
+    before = min(before, max(1, width - gutter - 2 - room))
+    for line in textwrap.wrap(mark.words, room, break_on_hyphens=False):
+        yield [*margin, ("", " " * before), (mark.style, line)]

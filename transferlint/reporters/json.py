@@ -1,5 +1,5 @@
-"""Everything, as one JSON object: `version`, `findings`, `errors`, `summary` and, where asked for, `quiet`. Keys are
-only ever added."""
+"""Everything, as one JSON object: `version`, `findings`, `errors`, `summary` and, where asked for, `quiet`. Within a
+`format_version` keys are only ever added; `report.schema.json` describes them (`transferlint schema report`)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from transferlint import escaping
 from transferlint.model import Finding, Fix, Heat, QuietSite, Site
 from transferlint.reporters.report import Report, fingerprint, fixable, position
 
+VERSION = 1
+
 
 def render(report: Report) -> str:
     """The report as JSON, indented, in ASCII. Lines and columns are 1-based code points, offsets 0-based."""
     options = [fixable(finding, report.unsafe) for finding in report.findings]
     whole: dict[str, Any] = {
+        "format_version": VERSION,
         "version": report.version,
-        "findings": [_finding(finding, report) for finding in report.findings],
+        "findings": [finding_data(finding, report) for finding in report.findings],
         "errors": [{"path": problem.path or None, "message": problem.message} for problem in report.problems],
         "summary": {
             "files": report.files,
@@ -36,7 +39,8 @@ def render(report: Report) -> str:
     return escaping.data(json.dumps(whole, indent=2)) + "\n"
 
 
-def _finding(finding: Finding, report: Report) -> dict[str, Any]:
+def finding_data(finding: Finding, report: Report) -> dict[str, Any]:
+    """One finding as an object."""
     return {
         **_site(finding.site),
         "code": finding.code,
@@ -59,7 +63,8 @@ def _quiet(one: QuietSite) -> dict[str, Any]:
 
 def _site(site: Site) -> dict[str, Any]:
     return {
-        "path": site.path,
+        "path": site.file,
+        **({"cell": site.cell} if site.cell else {}),
         "line": site.line,
         "column": site.column,
         "end_line": site.end_line,

@@ -13,16 +13,18 @@ _MOST = 12  # lines of a preview; with more it is no longer looked at
 _WIDTH = 160
 
 
-def rows(finding: Finding, text: str) -> list[Row]:
-    """What the edits of a fix that is only shown would make: a heading, then each changed line before and after."""
+def rows(finding: Finding, text: str, width: int = 0) -> list[Row]:
+    """What the edits of a fix that is only shown would make: a heading, then each changed line before and after, in
+    `width` cells (0: as wide as any source line is shown)."""
     fix = finding.fix
     if fix is None or fix.safety is not Safety.DISPLAY or not fix.edits or not text:
         return []
     changes = _changes(text, sorted(fix.edits, key=lambda edit: (edit.start, edit.end)))
+    most = min(width - 6, _WIDTH) if width else _WIDTH
     shown: list[Row] = [[("dim", "   = "), ("label", "shown only"), ("", f": {fix.title}")]]
     for old, new in changes:
-        shown += [[("dim", "     "), ("site", f"-{_cut(line)}")] for line in old]
-        shown += [[("dim", "     "), ("option", f"+{_cut(line)}")] for line in new]
+        shown += [[("dim", "     "), ("site", f"-{_cut(line, most)}")] for line in old]
+        shown += [[("dim", "     "), ("option", f"+{_cut(line, most)}")] for line in new]
     return shown if len(shown) <= _MOST else [*shown[:_MOST], [("dim", "     ...")]]
 
 
@@ -68,6 +70,6 @@ def _end(text: str, offset: int) -> int:
     return min(ends) + 1 if ends else len(text)
 
 
-def _cut(line: str) -> str:
+def _cut(line: str, most: int) -> str:
     clean = escaping.escaped(line.expandtabs(4))
-    return clean if len(clean) <= _WIDTH else clean[: _WIDTH - 3] + "..."
+    return clean if len(clean) <= most else clean[: most - 3] + "..."

@@ -16,7 +16,8 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleCard:
-    """A rule as reporters show it: `fix` is "safe", "unsafe" or "" ; `doc` is Markdown."""
+    """A rule as reporters show it: `fix` is "safe", "unsafe" or "" ; `doc` is Markdown, `url` where it stands, ""
+    for nowhere."""
 
     code: str
     name: str
@@ -25,6 +26,7 @@ class RuleCard:
     default: bool
     fix: str
     doc: str
+    url: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,6 +80,18 @@ def fingerprint(finding: Finding) -> str:
     path = finding.site.path.encode("utf-8", "backslashreplace").decode()
     site = dataclasses.replace(finding.site, path=path)
     return dataclasses.replace(finding, site=site).fingerprint()
+
+
+def fingerprints(findings: Iterable[Finding]) -> list[str]:
+    """The fingerprint of each finding, with a number behind those that another one before has too: for readers that
+    tell findings apart by them."""
+    seen: collections.Counter[str] = collections.Counter()
+    found = []
+    for finding in findings:
+        key = fingerprint(finding)
+        seen[key] += 1
+        found.append(key if seen[key] == 1 else f"{key}:{seen[key]}")
+    return found
 
 
 def fixable(finding: Finding, unsafe: bool) -> str:

@@ -7,11 +7,13 @@ import os
 from typing import Any
 from urllib.parse import quote
 
-from transferlint import escaping
+from transferlint import escaping, links
 from transferlint.model import Confidence, Finding, Fix, Safety, Site
-from transferlint.reporters.report import Problem, Report, RuleCard, fingerprint, position
+from transferlint.reporters.report import Problem, Report, RuleCard, fingerprints, position
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+# The one that GitHub tells findings apart by (docs.github.com, "SARIF support for code scanning").
+_LINE_HASH = "primaryLocationLineHash"
 _RANKS = {Confidence.CERTAIN: 100.0, Confidence.LIKELY: 75.0, Confidence.POSSIBLE: 25.0}
 
 
@@ -24,6 +26,7 @@ def render(report: Report) -> str:
             "driver": {
                 "name": "transferlint",
                 "semanticVersion": report.version or "0",
+                "informationUri": links.HOME,
                 "rules": [_rule(card) for card in cards],
             }
         },
@@ -35,7 +38,10 @@ def render(report: Report) -> str:
                 "toolExecutionNotifications": [_notification(problem) for problem in report.problems],
             }
         ],
-        "results": [_result(finding, report, index) for finding in report.findings],
+        "results": [
+            _result(finding, key, report, index)
+            for finding, key in zip(report.findings, fingerprints(report.findings), strict=True)
+        ],
     }
     if not run["originalUriBaseIds"]:
         del run["originalUriBaseIds"]
@@ -59,12 +65,14 @@ def _rule(card: RuleCard) -> dict[str, Any]:
         "defaultConfiguration": {"enabled": card.default, "level": "warning"},
         "properties": {"tags": [tag for tag in ("performance", card.category) if tag]},
     }
+    if card.url:
+        rule["helpUri"] = card.url
     if card.doc:
         rule["help"] = {"text": card.doc, "markdown": card.doc}
     return rule
 
 
-def _result(finding: Finding, report: Report, index: dict[str, int]) -> dict[str, Any]:
+def _result(finding: Finding, key: str, report: Report, index: dict[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": index[finding.code],
@@ -72,7 +80,7 @@ def _result(finding: Finding, report: Report, index: dict[str, int]) -> dict[str
         "rank": _RANKS[finding.confidence],
         "message": {"text": finding.message + (f". Use instead: {finding.help}" if finding.help else "")},
         "locations": [{"physicalLocation": _place(finding.site)}],
-        "partialFingerprints": {"transferlint/v1": fingerprint(finding)},
+        "partialFingerprints": {"transferlint/v1": key, _LINE_HASH: key},
     }
     if finding.context:
         result["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": finding.context, "kind": "function"}]
@@ -126,4 +134,7 @@ def _folder_uri(folder: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    return quote(os.fsencode(path), safe="/")
+    try:
+        return quote(os.fsencode(path), safe="/")
+    except UnicodeEncodeError:  # half of a pair, as Windows allows it in names
+        return quote(path.encode("utf-8", "surrogatepass"), safe="/")

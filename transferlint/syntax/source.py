@@ -26,7 +26,7 @@ import stat
 import warnings
 from typing import TYPE_CHECKING, NoReturn
 
-from transferlint.syntax import collector, nesting
+from transferlint.syntax import collector, nesting, notebooks
 from transferlint.syntax.deep import with_stack
 
 if TYPE_CHECKING:
@@ -89,20 +89,20 @@ class SourceError(Exception):
 class Source:
     """The text of a file, newlines as they are, without its byte order mark (`bom` says whether there was one).
 
-    `encoding` is Python's name of what the file declares, "utf-8" where it declares nothing.
+    `encoding` is Python's name of what the file declares, "utf-8" where it declares nothing. Of a notebook the text is
+    its code (`notebooks.py`), and `notebook` is the whole.
     """
 
     path: str
     text: str
     encoding: str
     bom: bool
+    notebook: str = ""
 
 
 def read(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Source:
     """The source at a path. Raises SourceError where nothing is there that can be read as text."""
     name = os.fspath(path)
-    if name.endswith(".ipynb"):
-        raise SourceError(name, None, "notebooks are not supported yet: convert with `jupyter nbconvert --to script`")
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
@@ -123,6 +123,8 @@ def read(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Source:
 
 def decode(path: str, data: bytes, max_bytes: int = MAX_BYTES) -> Source:
     """The source that the bytes of a file are. Raises SourceError where they are too many or no text."""
+    if path.endswith(notebooks.SUFFIX):
+        return _decode_notebook(path, data, max_bytes)
     if len(data) > max_bytes:
         raise SourceError(path, None, f"larger than {max_bytes:,} bytes: not checked")
     if b"\0" in data:
@@ -141,11 +143,34 @@ def decode(path: str, data: bytes, max_bytes: int = MAX_BYTES) -> Source:
         raise SourceError(path, None, f"is not {encoding}: {_one_line(str(error))}") from None
 
 
+def _decode_notebook(path: str, data: bytes, max_bytes: int) -> Source:
+    """The text of a notebook's cells. Raises SourceError with a line of that text."""
+    if len(data) > notebooks.MAX_BYTES:
+        raise SourceError(path, None, f"larger than {notebooks.MAX_BYTES:,} bytes: not checked")
+    bom = data.startswith(codecs.BOM_UTF8)
+    try:
+        whole = data.decode("utf-8-sig")
+        text = notebooks.to_text(whole)
+    except UnicodeDecodeError as error:
+        raise SourceError(path, _line(data, error.start), "is not UTF-8, as a notebook must be") from None
+    except notebooks.NotebookError as error:
+        where = f"cell {error.cell}, line {error.line}: " if error.cell is not None else ""
+        raise SourceError(path, error.line if error.cell is None else None, where + error.message) from None
+    if len(text) > max_bytes:
+        raise SourceError(path, None, f"has code of more than {max_bytes:,} characters: not checked")
+    return Source(path, text, "utf-8", bom, whole)
+
+
 def encode(source: Source, text: str) -> bytes:
     """The bytes to write for a changed text: in the encoding of the source, with a byte order mark where it had one.
 
-    Raises SourceError where that encoding lacks a character.
+    Raises SourceError where that encoding lacks a character, or a change goes across a notebook's cells.
     """
+    if source.notebook:
+        try:
+            text = notebooks.to_notebook(source.notebook, text)
+        except notebooks.NotebookError as error:
+            raise SourceError(source.path, None, f"cannot be written: {error.message}") from None
     try:
         body = text.encode(source.encoding)
     except UnicodeError as error:

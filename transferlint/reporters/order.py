@@ -1,0 +1,78 @@
+"""In which order findings are told, and which of them are told together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from transferlint.model import AGAIN, Finding
+from transferlint.reporters.report import fixable
+
+
+def ordered(findings: Iterable[Finding], order: str) -> tuple[Finding, ...]:
+    """The findings in an order of `formats.ORDERS`; equals stay as they are, which is by path and line."""
+    key = _KEYS[order]
+    return tuple(findings) if key is None else tuple(sorted(findings, key=key))
+
+
+def _cost(finding: Finding) -> tuple[int, ...]:
+    """What runs most often first; of that, what is seen and not assumed, and what is surest. What could not even be
+    read (TL001) comes before all: nobody knows what it costs."""
+    if finding.code == "TL001":
+        return (0,)
+    heat = finding.heat
+    if heat is None:
+        return (3, 0, 0, -finding.confidence)
+    return (1 if heat.hot else 2, -heat.level, 0 if heat.seen else 1, -finding.confidence)
+
+
+def _rule(finding: Finding) -> tuple[Any, ...]:
+    return (finding.code,)
+
+
+_KEYS: Mapping[str, Callable[[Finding], tuple[Any, ...]] | None] = {"cost": _cost, "place": None, "rule": _rule}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Told:
+    """A finding as it is told once: without the links to the sites that it speaks for, whose lines in its own file are
+    `lines`; `elsewhere` are those in other files as `path:line`; `count` is how many findings this tells."""
+
+    finding: Finding
+    lines: tuple[int, ...]
+    elsewhere: tuple[str, ...]
+    count: int
+
+    @property
+    def also(self) -> str:
+        """The other sites in words, "" for none."""
+        parts = []
+        if self.lines:
+            parts.append(("line " if len(self.lines) == 1 else "lines ") + ", ".join(map(str, self.lines)))
+        return ", ".join([*parts, *self.elsewhere])
+
+
+def told(findings: Iterable[Finding], unsafe: bool) -> list[Told]:
+    """Findings that say the same of the same function, told once, where the first of them stands."""
+    groups: dict[tuple[Any, ...], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(_same(finding, unsafe), []).append(finding)
+    return [_told(group) for group in groups.values()]
+
+
+def _same(finding: Finding, unsafe: bool) -> tuple[Any, ...]:
+    """What makes two findings one to a reader. A fix that is only shown differs by its text, which is shown."""
+    fix = finding.fix
+    shown = fix.edits if fix is not None and not fixable(finding, unsafe) else ()
+    said = (finding.message, finding.help, finding.heat, fixable(finding, unsafe), fix and fix.title, shown)
+    return (finding.code, finding.site.path, finding.context, finding.confidence, said)
+
+
+def _told(group: list[Finding]) -> Told:
+    first = group[0]
+    sites = [site.site for finding in group for site in finding.members()][1:]
+    own = sorted({site.line for site in sites if site.path == first.site.path} - {first.site.line})
+    other = dict.fromkeys(f"{site.path}:{site.line}" for site in sites if site.path != first.site.path)
+    plain = dataclasses.replace(first, evidence=tuple(link for link in first.evidence if link.message != AGAIN))
+    return Told(plain, tuple(own), tuple(other), len(group))
