@@ -159,7 +159,7 @@ class guard(Region):
         super().__init__()
         for name, level in (("h2d", h2d), ("d2h", d2h), ("sync", sync)):
             if level is not None and level not in LEVELS:
-                raise ValueError(f"{name}={level!r}: one of {', '.join(LEVELS)}")
+                raise ValueError(_wrong(name, level))
         self._levels = {Direction.H2D: h2d, Direction.D2H: d2h}
         self._sync = sync
         self._logged: set[object] = set()
@@ -183,6 +183,21 @@ class guard(Region):
             self._logged.add(key)
             logging.getLogger(LOGGER).warning("%s", text)
         return True
+
+
+# `jax.transfer_guard`'s names for what ours hold for (JAX documentation, "Transfer guard").
+_JAX = {
+    "disallow": "forbid_implicit",
+    "disallow_explicit": "forbid",
+    "log_explicit": "log",
+}
+
+
+def _wrong(name: str, level: object) -> str:
+    """What to say of a level that there is none of."""
+    other = _JAX.get(level) if isinstance(level, str) else None
+    meant = f" (JAX's {level!r} is {other!r} here)" if other else ""
+    return f"{name}={level!r}: one of {', '.join(LEVELS)}{meant}"
 
 
 class allow(Region):

@@ -336,3 +336,29 @@ def test_compiled_functions_keep_their_graphs() -> None:
         assert traced(plain) == alone
     with Session(lambda event: None, trace=False):
         assert traced(plain) == alone
+
+
+def test_a_level_of_jaxs_is_told_by_its_name_here() -> None:
+    with pytest.raises(ValueError, match=re.escape("(JAX's 'disallow' is 'forbid_implicit' here)")):
+        guard(d2h="disallow")
+
+
+@in_simulation
+def test_what_one_call_moves_is_measured() -> None:
+    from transferlint import runtime
+
+    x = on_device(4)
+    found = runtime.measure(lambda: (x.sum().item(), x.cpu(), x + 1), calls=5)
+    assert (found.calls, found.h2d, found.d2h, found.d2h_bytes) == (5, 0.0, 2.0, 20.0)
+    assert {record.count for record in found.records if record.crossed} == {5}
+    assert str(found).startswith("a call: h2d 0 (0 bytes), d2h 2 (20 bytes), waits 2\n")
+    with pytest.raises(ValueError, match="at least one call"):
+        runtime.measure(on_device, calls=0)
+
+
+def test_the_run_time_api_has_one_name() -> None:
+    from transferlint import runtime
+
+    shared = set(runtime.__all__) & set(runtime_check.__all__)
+    assert shared >= {"TransferForbidden", "allow", "guard", "step", "watch"}
+    assert all(getattr(runtime, name) is getattr(runtime_check, name) for name in shared)
