@@ -34,7 +34,6 @@ COMPUTES = "(x * 2).sum()\n"
 @pytest.mark.parametrize(
     ("source", "wanted"),
     [
-        ("def norm(parts):\n    for p in parts:\n        p.grad.data.norm()\n", "reads-gradients"),
         (f"def f({TAKES}    {COMPUTES}", "entry-function"),
         (f"class A:\n    def f(self, {TAKES}        {COMPUTES}", "plain-method"),
         (f"class A(nn.Module):\n    def f(self, {TAKES}        {COMPUTES}", "module-method"),

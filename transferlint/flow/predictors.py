@@ -11,7 +11,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from transferlint.syntax import program as p
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -48,12 +47,7 @@ class Predictor:
     applies: Callable[[Asked], bool]
 
 
-def _reads_gradients(asked: Asked) -> bool:
-    return not asked.called and any(isinstance(made, p.Attr) and made.name == "grad" for made in asked.function.code)
-
-
 PREDICTORS: tuple[Predictor, ...] = (
-    Predictor("reads-gradients", "reads gradients", 1.0, _reads_gradients),
     Predictor(
         "entry-function",
         "takes tensors and computes on them",

@@ -1,4 +1,4 @@
-"""Every function of which nothing but its arguments says how often it runs, with the predictor that applies to it.
+"""Every function of which nothing but a predictor says how often it runs: no call that is known to be hot or cold.
 
 What it does
 ------------
@@ -40,6 +40,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     """Each such function, at its first expression."""
     for function in facts.functions:
         row = facts.heat.predicted.get(function.index)
+        base = facts.heat.base(function.index)
+        if base.caller is not None or base.cold or not base.reason:
+            continue  # the calls decide
         reg = next((reg for reg in range(len(function.code)) if function.has_text(reg)), None)
         if row is not None and reg is not None:
             said = {"function": function.function.qualname, "predictor": row.id}
