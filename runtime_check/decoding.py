@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,6 +41,10 @@ def header(path: str | Path, decoded: Sequence[Mapping[str, Any]]) -> Header:
     return _build(path, 1, lambda: Header(**_without_kind(fields)))
 
 
+def _places(given: Iterable[Sequence[Any]]) -> tuple[tuple[int, int], ...]:
+    return tuple((int(line), int(column)) for line, column in given)
+
+
 def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
     """The record of the line `number`. Raises RecordError."""
     makers: dict[str, Callable[[dict[str, Any]], Record]] = {
@@ -53,7 +57,8 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
         "executed": lambda inner: Executed(
             inner["path"],
             tuple(int(line) for line in inner["lines"]),
-            *(tuple((int(a), int(b)) for a, b in inner.get(name, ())) for name in ("decided", "evaluated")),
+            _places(inner.get("decided", ())),
+            _places(inner.get("evaluated", ())),
             bool(inner.get("started", True)),
         ),
     }

@@ -214,7 +214,7 @@ def _monitor(
 
 def _instructions(code: CodeType, spans: Mapping[Span, object]) -> Mapping[int, Span]:
     """The offsets of the instructions that belong to one of these expressions, of several to the innermost."""
-    if not spans:
+    if not spans or sys.version_info < (3, 11):  # `co_positions` is new in 3.11
         return {}
     found: dict[int, Span] = {}
     innermost_first = sorted(spans, key=lambda span: (-span[0], -span[1], span[2], span[3]))

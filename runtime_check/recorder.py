@@ -8,11 +8,11 @@ import dataclasses
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from runtime_check.plan import Plan
-from runtime_check.records import Header, Profile
+from runtime_check.records import Executed, Header, Profile
 
 if TYPE_CHECKING:
     from runtime_check.collect import Collector
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime_check.line_counts import LineCounts
     from runtime_check.profiled import Window
 
-Lines = Callable[[], Mapping[str, Iterable[int]]]
+Lines = Callable[[], Iterable[Executed]]
 
 
 class Refused(Exception):

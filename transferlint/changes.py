@@ -14,8 +14,8 @@ import re
 import subprocess
 from collections.abc import Iterable, Mapping
 
-from transferlint.gitignore import repository
 from transferlint.model import Site
+from transferlint.repository import repository
 from transferlint.settings import SettingsError
 from transferlint.syntax import notebooks
 from transferlint.syntax.source import SourceError, decode

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transferlint.gitignore import repository
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, UserKnowledge
 from transferlint.model import Confidence
+from transferlint.repository import repository
 from transferlint.setting_keys import KEYS, SettingsError, shown, unknown
 
 __all__ = ["DEFAULT_EXCLUDE", "Settings", "SettingsError", "as_table", "from_table", "holds", "inline", "origins"]

@@ -34,7 +34,7 @@ def make(host_allocator: int) -> int:
     before = c_void_p.from_address(host_allocator).value or 0
     table = (c_void_p * (2 + FUNCTIONS))()
     ctypes.memmove(table, before - 2 * WORD, ctypes.sizeof(table))
-    on_host = Allocate(table[2 + ALLOCATE])
+    on_host = Allocate(table[2 + ALLOCATE] or 0)
 
     def allocate(result: int, _: int, size: int) -> int:
         on_host(result, host_allocator, size)
