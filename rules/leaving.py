@@ -30,7 +30,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _SCALES = frozenset({"mul", "mul_", "div", "div_"})
 _HOST = frozenset("item tolist numpy cpu to cuda type map_ apply_ data_ptr new_tensor index_put_".split())
 _SIZES = frozenset("shape ndim dtype device".split())
-_MOST = 40  # registers to follow
+_MOST = 24  # registers to follow
 
 
 def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
@@ -192,9 +192,7 @@ def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
     """The registers that hold a value after one use of it; None for a use that needs a number or an array."""
     made = function.code[user]
     if isinstance(made, p.Store):
-        if any(made.slot in region.target_slots for region in function.function.regions):
-            return None
-        return function.loads(made.slot)
+        return None if made.slot in _targets(function) else function.loads(made.slot)
     if isinstance(made, p.Return | p.Yield | p.Discard):
         return []
     if isinstance(made, p.SetAttr | p.SetItem):
@@ -222,18 +220,30 @@ def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
     return None
 
 
+@once
+def _targets(function: FunctionFacts) -> frozenset[Slot]:
+    """The variables that loops bind."""
+    return frozenset(slot for region in function.function.regions for slot in region.target_slots)
+
+
 def _waits_as_well(function: FunctionFacts, group: Collection[Transfer]) -> bool:
     """True where every turn of the loop of these reads waits for another one, which stays."""
     own = {transfer.register for transfer in group}
-    turns = [function.loops(reg) for reg in own]
-    return any(
-        transfer.kind in (SCALAR_READ, NUMBER, TRUTH)
-        and transfer.register not in own
-        and function.loops(transfer.register) in turns
-        and _there(function.values[transfer.subject if transfer.subject is not None else transfer.register])
-        and function.warmth(transfer.register).hot
-        for transfer in function.transfers
-    )
+    waits = _waits(function)
+    return any(waits.get(tuple(function.loops(reg)), frozenset()) - own for reg in own)
+
+
+@once
+def _waits(function: FunctionFacts) -> dict[tuple[int, ...], frozenset[Reg]]:
+    """The reads of a function for which the host waits in hot code, by the loops around them."""
+    found: dict[tuple[int, ...], set[Reg]] = {}
+    for transfer in function.transfers:
+        reg = transfer.register
+        if transfer.kind not in (SCALAR_READ, NUMBER, TRUTH) or not function.warmth(reg).hot:
+            continue
+        if _there(function.values[transfer.subject if transfer.subject is not None else reg]):
+            found.setdefault(tuple(function.loops(reg)), set()).add(reg)
+    return {loops: frozenset(registers) for loops, registers in found.items()}
 
 
 def _there(value: Value) -> bool:

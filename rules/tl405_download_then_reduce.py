@@ -56,7 +56,7 @@ _NAMED = 4  # parts to name in a message
 
 # What may stand before a part that is taken instead: copies and casts, which leave each element where it is.
 _COPIES = re.compile(
-    r"(\s*\.\s*((detach|cpu|numpy|clone|contiguous|float|double|half|bfloat16|long|int|bool)\(\)"
+    r"(\s*\.\s*((detach|cpu|numpy|tolist|clone|contiguous|float|double|half|bfloat16|long|int|bool)\(\)"
     r"|(to|type|astype)\([^()]*\)))*\s*"
 )
 

@@ -196,7 +196,7 @@ def _split(body: str, tokens: list[Token]) -> list[str]:
     own = [(i, one) for i, one in enumerate(tokens) if one.depth == 0 and one.mate < 0]
     cuts = [one.end for _, one in own if one.text == "," and one.end < len(body)]
     bare = tokens[:-1] if tokens and tokens[-1].text == "," else tokens
-    rest = [one for _, one in own if one in bare]
+    rest = [one for i, one in own if i < len(bare)]
     if not cuts and not any(one.text in ("lambda", ":=") or _ASSIGNS.fullmatch(one.text) for one in rest):
         cuts = _operators(bare) or _chained(bare)
     edges = [0, *cuts, len(body)]

@@ -218,7 +218,7 @@ def test_what_changes_in_between_is_uploaded_again(between: str) -> None:
         ("host.cpu().float().cpu()", "host.cpu().float()"),
         ("x.to(x.device)", "x"),
         ("torch.ones(3, device=device).to(device)", "torch.ones(3, device=device)"),
-        ("(x\n .to(device)\n .to(device))", "(x\n .to(device))"),
+        ("(x\n .to(device)\n .to(device))", "x.to(device)"),
     ],
 )
 def test_a_move_to_the_same_place_is_left_out(old: str, new: str) -> None:

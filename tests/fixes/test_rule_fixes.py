@@ -427,14 +427,18 @@ def test_who_says_whether_to_wait_is_not_told(move: str) -> None:
     [
         ("x.to(device)", "x.to(device, non_blocking=True)"),
         ("x.cuda()", "x.cuda(non_blocking=True)"),
-        ("x.to(device, torch.float16)", "x.to(device, torch.float16, non_blocking=True)"),
-        ("x.to(device, dtype=torch.float16, )", "x.to(device, dtype=torch.float16, non_blocking=True)"),
+        ("x.to(device, )", "x.to(device, non_blocking=True)"),
     ],
 )
 def test_batches_are_uploaded_without_waiting(move: str, fixed: str) -> None:
     text = batches(move)
     assert findings("TL402", text) == [Safety.SAFE]
     assert fix(text, RULES["TL402"], unsafe=False).text == text.replace(move, fixed)
+
+
+@pytest.mark.parametrize("move", ["x.to(device, torch.float16)", "x.to(device, dtype=torch.float16, )"])
+def test_a_cast_makes_pageable_memory_first_and_is_only_shown(move: str) -> None:
+    assert findings("TL402", batches(move)) == [Safety.DISPLAY]
 
 
 def test_only_untouched_tensors_of_plain_loaders_are_safe() -> None:

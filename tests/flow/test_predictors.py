@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.predictors import HOT, PREDICTORS
+from transferlint.flow.predictors import PREDICTORS
 from transferlint.model import Level
 
 MEASURED = json.loads(
@@ -21,7 +21,7 @@ def test_table_and_measurement_agree() -> None:
     assert {row.id: row.rate for row in PREDICTORS} == {name: row["rate"] for name, row in MEASURED.items()}
 
 
-@pytest.mark.parametrize("row", [row for row in PREDICTORS if row.rate >= HOT], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in PREDICTORS if row.decides], ids=lambda row: row.id)
 def test_what_decides_was_measured_in_five_packages(row: Any) -> None:
     assert MEASURED[row.id]["packages"] >= 5
 
@@ -47,4 +47,4 @@ def test_the_row_of_a_function(look: Callable[..., Any], source: str, wanted: st
     assert [row.id for row in heat.predicted.values()] == ([wanted] if wanted else [])
     for index, row in heat.predicted.items():
         assert heat.base(index).level is Level.PER_STEP
-        assert heat.base(index).weak is (row.rate < HOT)
+        assert heat.base(index).weak is not row.decides

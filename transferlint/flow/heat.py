@@ -11,7 +11,7 @@ from transferlint.flow.callees import by_name
 from transferlint.flow.flags import passing_hooks
 from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
-from transferlint.flow.predictors import HOT, Asked, Predictor, prediction
+from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
@@ -72,7 +72,7 @@ class HeatMap:
             for reg, name in by_name(one, methods or {}):
                 self._edge(one.function.index, reg, name, self._lent, self.maybe)
         self._regions: dict[tuple[int, int], _Around] = {}
-        self._training: dict[int, list[Region]] = {}
+        self._training: dict[int, frozenset[int]] = {}  # identities: regions are equal where they look alike
         self._seldom = Seldom(file)
         self._passing = passing_hooks(file)
         self._unused: dict[tuple[int, Reg, bool], bool] = {}
@@ -220,8 +220,8 @@ class HeatMap:
         """True for the innermost loop around a backward pass."""
         known = self._training.get(function.index)
         if known is None:
-            known = self._training[function.index] = loops.training(function)
-        return any(loop is region for loop in known)
+            known = self._training[function.index] = frozenset(map(id, loops.training(function)))
+        return id(region) in known
 
     def _holds_loader_loop(self, function: Function, region: Region) -> bool:
         """True where a loop over a loader stands in the region: what is around it is as rare as an epoch."""
@@ -269,7 +269,7 @@ class HeatMap:
         row = prediction(asked)
         if row is not None:
             self.predicted[index] = row
-            weak = row.rate < HOT
+            weak = not row.decides
             return Warmth(Level.PER_STEP, False, reason=f"`{function.name}` {row.words}", weak=weak, unsure=weak)
         return own
 

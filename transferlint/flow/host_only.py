@@ -9,7 +9,7 @@ from transferlint.flow.values import HOST_VALUE
 from transferlint.knowledge import roles
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
+from transferlint.syntax.program import Reg, Slot
 
 HANDS = "gives it to another process"  # as far as a name tells
 _STEPS = ("step", "reset", "act")
@@ -50,12 +50,19 @@ def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element:
         elif isinstance(made, _HOLDING) or (element and isinstance(made, p.Format)):
             found = _use(function, user, depth, followed, element)
         elif isinstance(made, p.Store) and not followed:
-            loads = (load for load in function.loads(made.slot) if _as_often(function, user, load))
-            found = next(filter(None, (_use(function, load, depth, True, element) for load in loads)), "")
+            uses = _uses(function, made.slot, depth, element)
+            found = next((words for load, words in uses if _as_often(function, user, load)), "")
         if found:
             return found
     each = () if element else _elements(function, reg)
     return next(filter(None, (_use(function, one, depth, False, True) for one in each)), "")
+
+
+@once
+def _uses(function: FunctionFacts, slot: Slot, depth: int, element: bool) -> tuple[tuple[Reg, str], ...]:
+    """The loads of a variable with which the host does what only it can, each with what that is."""
+    loads = ((load, _use(function, load, depth, True, element)) for load in function.loads(slot))
+    return tuple((load, words) for load, words in loads if words)
 
 
 def _as_often(function: FunctionFacts, store: Reg, load: Reg) -> bool:
