@@ -93,7 +93,8 @@ def test_the_rule_pages_are_current() -> None:
 
 def test_every_test_file_is_found() -> None:
     tests = [path for path in files() if path.parts[len(ROOT.parts)] == "tests" and path.suffix == ".py"]
-    inner = [path for path in tests if not {"claims", "fixtures", "fuzz", "programs", "site-packages"} & set(path.parts)]
+    programs = {"claims", "fixtures", "fuzz", "programs", "site-packages"}
+    inner = [path for path in tests if not programs & set(path.parts)]
     strays = [path.name for path in inner if path.name not in {"conftest.py", "__init__.py", *SUPPORT}]
     assert [name for name in strays if not name.startswith("test_")] == []
 
