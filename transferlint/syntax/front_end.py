@@ -10,12 +10,16 @@ from __future__ import annotations
 import array
 import functools
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from transferlint.syntax import portable, suppressions
 from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Program
 from transferlint.syntax.source import Source, SourceError, parse, parse_ast
 from transferlint.syntax.suppressions import Lines, Suppression
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 EITHER, AST, LIBCST = "", "ast", "libcst"
 
@@ -68,10 +72,19 @@ def by_ast(source: Source) -> tuple[Parts, Callable[[], Lines]]:
 
 
 def by_libcst(source: Source) -> tuple[Parts, Callable[[], Lines]]:
-    """The same by LibCST."""
+    """The same by LibCST. Raises SourceError, too, where the tree nests more deeply than the interpreter can recurse:
+    since Python 3.12 no stack and no `sys.setrecursionlimit` lifts its limit for calls by way of C
+    (docs.python.org/3/whatsnew/3.12.html, "sys")."""
+    tree = parse(source)
+    try:
+        return _by_libcst(source, tree)
+    except RecursionError:
+        raise SourceError(source.path, None, "nests too deeply for this version of Python") from None
+
+
+def _by_libcst(source: Source, tree: cst.Module) -> tuple[Parts, Callable[[], Lines]]:
     from transferlint.syntax import lower, spans, statement_lines
 
-    tree = parse(source)
     positions = spans.Spans(tree, source.text)
     program = lower.lower(tree, source.path)
     parentheses = portable.parenthesised(program, positions)
