@@ -90,6 +90,7 @@ CAUSES: tuple[Cause, ...] = (
         "keep the lengths on the host when the batch is made, and upload only what is computed with",
         inside=r"torch/nn/utils/rnn\.py:\d+ ",
         called=r"pack_padded_sequence$",
+        way=Direction.D2H,  # the order that it uploads is new with every batch
     ),
     Cause(
         "a gradient scaler",
@@ -106,10 +107,17 @@ CAUSES: tuple[Cause, ...] = (
         as_it_is=True,
     ),
     Cause(
+        "a metric for a schedule",
+        "`ReduceLROnPlateau` makes a number of what it is given",
+        "step it once an epoch, with a number that was read anyway",
+        inside=r"torch/optim/lr_scheduler\.py:\d+ ReduceLROnPlateau\.",
+        way=Direction.D2H,
+    ),
+    Cause(
         "a learning rate or a step count on the device",
         "it reads a number of its state",
         "build the optimizer with `capturable=True`, or keep `lr` a Python number",
-        inside=r"torch/optim/(?!lbfgs)\w+\.py:\d+ ",
+        inside=r"torch/optim/(?!lbfgs|lr_scheduler)\w+\.py:\d+ ",
         way=Direction.D2H,
     ),
     Cause(

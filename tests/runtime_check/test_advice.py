@@ -27,6 +27,7 @@ FRAMES = (
     ("torch/nn/utils/rnn.py:340 pack_padded_sequence", D2H, "lengths of a packed sequence"),
     ("torch/amp/grad_scaler.py:351 GradScaler._maybe_opt_step.<locals>.<genexpr>", D2H, "a gradient scaler"),
     ("torch/optim/lbfgs.py:330 LBFGS.step", D2H, "an optimizer that decides on the host"),
+    ("torch/optim/lr_scheduler.py:1699 ReduceLROnPlateau.step", D2H, "a metric for a schedule"),
     ("torch/optim/adam.py:120 _get_value", D2H, "a learning rate or a step count on the device"),
     ("torch/nn/utils/clip_grad.py:110 _clip_grads_with_norm_", D2H, "a norm that must be finite"),
     ("torch/_tensor_str.py:150 _Formatter.__init__", D2H, "text of a tensor"),
