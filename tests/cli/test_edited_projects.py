@@ -47,7 +47,7 @@ def check(*arguments: str) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.lists(EDIT, min_size=1, max_size=4))
 def test_a_cache_changes_nothing(edits):
     before = os.getcwd()

@@ -120,7 +120,7 @@ def test_own_sources(path):
 @pytest.mark.parametrize(
     "source",
     [
-        "x = " + "f(a).b[0] + " * 2000 + "1",
+        "x = " + "f(a).b[0] + " * 1000 + "1",
         "x = a" + ".b()[0]" * 600,
         "if a: pass\n" + "elif b: f()\n" * 2000,
         "x = " + "not " * 1500 + "a",
