@@ -30,7 +30,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _SCALES = frozenset({"mul", "mul_", "div", "div_"})
 _HOST = frozenset("item tolist numpy cpu to cuda type map_ apply_ data_ptr new_tensor index_put_".split())
 _SIZES = frozenset("shape ndim dtype device".split())
-_MOST = 24  # registers to follow
+_MOST = 40  # registers to follow
 
 
 def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:

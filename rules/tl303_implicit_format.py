@@ -43,6 +43,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.names import find
+from transferlint.flow.once import once
 from transferlint.flow.transfers import FORMAT, Transfer
 from transferlint.flow.values import TENSOR
 from transferlint.knowledge.api import Effect
@@ -50,7 +51,7 @@ from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
+from transferlint.syntax.program import Reg, Slot
 
 from . import proven
 from .detection import brief, clusters, hot, likely, others, sure, together
@@ -109,15 +110,15 @@ def _solid(function: FunctionFacts, reg: Reg) -> bool:
     if given:
         return "Tensor" in given[0].annotation or function.role.tensors_in
     stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-    return all(_computed(function, i.value) for i in stores) or _shown(function, made)
+    return all(_computed(function, i.value) for i in stores) or made.slot in _shown(function)
 
 
-def _shown(function: FunctionFacts, variable: p.Load) -> bool:
-    """True for a variable on which a method is called that only tensors have: `loss.backward()`."""
-    return any(
-        isinstance(made, p.Attr) and made.name in TENSOR_ONLY and function.code[made.object] == variable
-        for made in function.code
-    )
+@once
+def _shown(function: FunctionFacts) -> frozenset[Slot]:
+    """The variables on which a method is called that only tensors have: `loss.backward()`."""
+    found = (made for made in function.code if isinstance(made, p.Attr) and made.name in TENSOR_ONLY)
+    owners = (function.code[made.object] for made in found)
+    return frozenset(owner.slot for owner in owners if isinstance(owner, p.Load))
 
 
 def _behind_a_read(function: FunctionFacts, reg: Reg) -> bool:

@@ -71,6 +71,7 @@ class HeatMap:
                 self._edge(one.function.index, reg, name, self._lent, self.outgoing)
             for reg, name in by_name(one, methods or {}):
                 self._edge(one.function.index, reg, name, self._lent, self.maybe)
+        self._callees = {callee for _, _, callee in (*self._calls, *self._lent)}
         self._regions: dict[tuple[int, int], _Around] = {}
         self._training: dict[int, frozenset[int]] = {}  # identities: regions are equal where they look alike
         self._seldom = Seldom(file)
@@ -275,7 +276,7 @@ class HeatMap:
 
     def _called(self, index: int) -> bool:
         """True where a call of a function is in sight."""
-        return bool(self._file.calls_of(index)) or any(callee == index for _, _, callee in (*self._calls, *self._lent))
+        return index in self._callees or bool(self._file.calls_of(index))
 
     def _cool(self) -> None:
         """Mark private functions that are called, and only from cold places, until no more are found."""
