@@ -105,8 +105,24 @@ def filled_in(before: str, inner: str, after: str = "") -> str:
     return plain if same else closed
 
 
+_OPERATOR = r"\*\*|//|<<|>>|[-+*/%@&|^~]"
+_LEFT = re.compile(rf"({_OPERATOR}|\bawait)\s*\Z")
+_RIGHT = re.compile(rf"[\s\\]*({_OPERATOR}|[.\[(])")
+_DECORATOR = re.compile(r"[ \t]*(?:\r?\n[ \t]*){2,}@\w")
+_NEAR = 200  # characters of blanks, at most, between an operator and what it works on
+
+
 def in_place(function: FunctionFacts, start: int, end: int, inner: str) -> str:
-    """The text that stands for what is between two offsets of the file, in parentheses where it needs them there."""
+    """The arithmetic that stands for what is between two offsets of the file, in parentheses where the operators beside
+    it would take a part of it alone. What lies between these is not searched: a comment there asks for parentheses."""
     text = function.file.text
-    plain = filled_in(text[:start], inner, text[end:]).removeprefix(text[:start])
-    return inner if len(plain) == len(inner) + len(text) - end else f"({inner})"
+    above = text[max(start - _NEAR, 0) : start]
+    left, right = _LEFT.search(above), _RIGHT.match(text, end, end + _NEAR)
+    if _DECORATOR.match(text, end):
+        right = None
+    line = above.rstrip().rpartition("\n")[2]
+    if "#" in line and "\n" in above[len(above.rstrip()) :]:
+        return f"({inner})"
+    after = {".": ".a", "[": "[0]", "(": "()"}.get(right[1], f" {right[1]} a") if right else ""
+    before = ("await " if left[1] == "await" else f"a {left[1]} ".replace("a ~", "~")) if left else ""
+    return filled_in(before, inner, after)[len(before) :].removesuffix(after)
