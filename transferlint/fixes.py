@@ -42,9 +42,7 @@ class _Round:
     refused: tuple[tuple[Finding, str], ...]
 
 
-def fix_text(
-    path: str, text: str, check: Check, unsafe: bool, limit: int = 50, line_length: int = 0
-) -> FixOutcome:
+def fix_text(path: str, text: str, check: Check, unsafe: bool, limit: int = 50, line_length: int = 0) -> FixOutcome:
     """Apply the allowed fixes of what `check` finds, and of what it finds then, until nothing changes.
 
     `text` is decoded and without a byte order mark, its line ends as in the file; `check` maps such a text to the

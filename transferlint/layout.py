@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from transferlint.layout_style import Style, closed, style_of
 from transferlint.model import Edit, Fix, Safety
-from transferlint.surroundings import Statements, lines_of, parsed, starts_of
+from transferlint.surroundings import Statements, lines_of, parsed, starts_at, starts_of
 from transferlint.unbracketing import joined_call, without_brackets
 from transferlint.wrapping import balanced, tokens_of, wrapped, wrapped_before
 
@@ -156,13 +156,17 @@ def _too_long(line: str, limit: int) -> bool:
 
 
 def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:
-    """The first and last line of the simple statement, or of the head of the statement, that a line belongs to."""
+    """The first and last line of the simple statement, of the head of the statement or of its decorator, that a line
+    belongs to."""
     found = None
     for node in ast.walk(tree):
-        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or 0):
+        if not isinstance(node, ast.stmt) or not starts_at(node) <= line <= (node.end_lineno or 0):
             continue
+        for decorator in getattr(node, "decorator_list", ()):
+            if decorator.lineno <= line <= (decorator.end_lineno or 0):
+                return decorator.lineno, decorator.end_lineno or decorator.lineno
         body = getattr(node, "body", None)
-        last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
+        last = starts_at(body[0]) - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
         if line <= last and (found is None or node.lineno >= found[0]):
             found = node.lineno, last
     return found

@@ -78,9 +78,7 @@ class Reached:
     used: frozenset[str]
 
 
-def reach(
-    targets: Iterable[str], sources: Mapping[str, bytes], modules: Modules, bounds: Bounds = Bounds()
-) -> Reached:
+def reach(targets: Iterable[str], sources: Mapping[str, bytes], modules: Modules, bounds: Bounds = Bounds()) -> Reached:
     """The files among `sources` (paths to bytes) that matter for `targets`, without these."""
     return Reach(sources, modules).of(targets, bounds)
 

@@ -55,21 +55,21 @@ class Statements:
 
     def _within(self, suite: Sequence[ast.stmt], first: int, last: int) -> tuple[int, int, str, str]:
         while True:
-            low = max(bisect.bisect_right(suite, first, key=_start) - 1, 0)
-            high = max(bisect.bisect_right(suite, last, key=_start) - 1, low)
-            while low and _end(suite[low - 1]) >= _start(suite[low]):
+            low = max(bisect.bisect_right(suite, first, key=starts_at) - 1, 0)
+            high = max(bisect.bisect_right(suite, last, key=starts_at) - 1, low)
+            while low and _end(suite[low - 1]) >= starts_at(suite[low]):
                 low -= 1
-            while high + 1 < len(suite) and _start(suite[high + 1]) <= _end(suite[high]):
+            while high + 1 < len(suite) and starts_at(suite[high + 1]) <= _end(suite[high]):
                 high += 1
             inner = self._suite(suite[low], first, last) if low == high else None
             if inner is None:
                 break
             suite = inner
-        start, end = min(first, _start(suite[low])), max(last, _end(suite[high]))
+        start, end = min(first, starts_at(suite[low])), max(last, _end(suite[high]))
         before, behind = self._before(suite[low]), ""
         body = getattr(suite[low], "body", None)
         if low == high and isinstance(body, list) and not isinstance(suite[low], ast.Try) and self._own_line(body[0]):
-            top = _start(body[0])
+            top = starts_at(body[0])
             if last < top:
                 end, behind = top - 1, self._indent(top) + "pass\n"
         return start, end, before, behind
@@ -77,7 +77,7 @@ class Statements:
     def _suite(self, statement: ast.stmt, first: int, last: int) -> Sequence[ast.stmt] | None:
         """The suite of a compound statement that holds these lines, None where they are not within one."""
         for suite in _suites(statement):
-            if _start(suite[0]) <= first and last <= _end(suite[-1]) and self._own_line(suite[0]):
+            if starts_at(suite[0]) <= first and last <= _end(suite[-1]) and self._own_line(suite[0]):
                 return suite
         return None
 
@@ -90,14 +90,15 @@ class Statements:
         return text[: len(text) - len(text.lstrip(" \t\f"))]
 
     def _before(self, statement: ast.stmt) -> str:
-        line = _start(statement)
+        line = starts_at(statement)
         indent = self._indent(line)
         head = "if 1:\n" if indent else ""
         is_elif = isinstance(statement, ast.If) and self.lines[line - 1][len(indent) :].startswith("elif")
         return f"{head}{indent}if 1: pass\n" if is_elif else head
 
 
-def _start(statement: ast.stmt) -> int:
+def starts_at(statement: ast.stmt) -> int:
+    """The 1-based line on which a statement begins, or the first of its decorators."""
     decorators: Sequence[ast.expr] = getattr(statement, "decorator_list", ())
     return min([statement.lineno, *(one.lineno for one in decorators)]) if decorators else statement.lineno
 

@@ -86,8 +86,14 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
     words = [w for side in (left, right) for w in identifiers(function, side)]
     if operator == "==" and when and any(roles.BEGINNING.search(w) for w in words):
         return "only the first time"
-    if operator == "not in" and when and (
-        _is_state(function, left) or _is_state(function, right) or any(roles.FIRST_TIME_WORDS.search(w) for w in words)
+    if (
+        operator == "not in"
+        and when
+        and (
+            _is_state(function, left)
+            or _is_state(function, right)
+            or any(roles.FIRST_TIME_WORDS.search(w) for w in words)
+        )
     ):
         return "only the first time"
     if operator == "==" and when and isinstance(constant, p.Const) and constant.value == 0 and _sized(function, left):

@@ -33,6 +33,7 @@ _Around = tuple[Warmth, "_Outside | None"]
 
 _BODY = -1  # in place of a region
 
+
 class HeatMap:
     """The heat of every place of a file.
 

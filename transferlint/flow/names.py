@@ -194,9 +194,7 @@ def classes(names: Names) -> dict[int, ClassInfo]:
         outer, made = makes[function.index]
         bases = tuple(name for base in made.bases if (name := names.resolved(names.dotted(outer, base))))
         key = program.path
-        methods = {
-            f.name: ident(key, f.index) for f in members.get(function.index, ()) if not _writes_property(f)
-        }
+        methods = {f.name: ident(key, f.index) for f in members.get(function.index, ()) if not _writes_property(f)}
         found[function.index] = ClassInfo(key, function.index, function.name, methods, bases, False, False)
     settled: set[int] = set()
     for info in found.values():

@@ -84,9 +84,7 @@ class Targets:
             return
         cls = _class(self._program, owner, made.object) if isinstance(made, Attr) else -1
         if isinstance(made, Attr) and cls >= 0:
-            yield from (
-                names.own(f.index) for f in self._program.functions if f.parent == cls and f.name == made.name
-            )
+            yield from (names.own(f.index) for f in self._program.functions if f.parent == cls and f.name == made.name)
             return
         name = names.resolved(names.dotted(owner, reg))
         if name:
