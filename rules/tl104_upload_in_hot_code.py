@@ -48,7 +48,7 @@ from transferlint.syntax import program as p
 from .batch_lists import crosses_once
 from .detection import brief, clusters, each, others, together
 from .round_trips import bounces, returns
-from .uploading import filled, made_before, modern, unawaited, written
+from .uploading import filled, made_before, modern, unawaited
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -63,16 +63,28 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
     for function, group in (*clusters(apart[0]), *clusters(apart[1])):
         first = group[0]
-        warmth = function.warmth(first.register)
-        often = warmth.level.words if warmth.hot else "that the device could fill in"
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` uploads host values {often}",
-            "build it once before, in one upload, or fill it on the device (`torch.full`)",
+            f"`{brief(function.text(first.register))}` uploads {_values(function, first)}",
+            _instead(function, first),
             others(function, group),
             _sure(function, first),
             together(function, group, [_fix(function, t) for t in group]),
         )
+
+
+def _values(function: FunctionFacts, transfer: Transfer) -> str:
+    """What is uploaded, and how often."""
+    warmth = function.warmth(transfer.register)
+    if warmth.hot:
+        return f"host values {warmth.level.words}"
+    return "the same list at every call" if _listed(function, transfer) else "host values that the device could fill in"
+
+
+def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    if _constant(function, transfer) and _listed(function, transfer):
+        return "upload it once: as a buffer of the module, or one tensor for each device"
+    return "build it once before, in one upload, or fill it on the device (`torch.full`)"
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -90,9 +102,25 @@ def _hot(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def _constant(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for an upload of what is a number of the source."""
+    """True for an upload of numbers of the source: they could be uploaded once, wherever the tensor is asked for."""
     made = function.code[transfer.register]
-    return filled(function, transfer) is not None and isinstance(made, p.Call) and written(function, made.args[0])
+    if not isinstance(made, p.Call) or not made.args or not _written(function, made.args[0]):
+        return False
+    return _listed(function, transfer) or filled(function, transfer) is not None
+
+
+def _listed(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for an upload of a list that stands in the call."""
+    made = function.code[transfer.register]
+    return isinstance(made, p.Call) and bool(made.args) and isinstance(function.code[made.args[0]], p.Sequence)
+
+
+def _written(function: FunctionFacts, reg: p.Reg) -> bool:
+    """True for a number of the source, and for a list of what is one."""
+    made = function.code[reg]
+    if isinstance(made, p.Sequence):
+        return bool(made.items) and all(_written(function, item) for item in made.items)
+    return isinstance(made, p.Const) or (isinstance(made, p.Unary) and _written(function, made.operand))
 
 
 def _row(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -70,14 +70,6 @@ def _seldom(function: FunctionFacts, reg: Reg) -> bool:
     return around.kind in ("then", "else") and around.test is not None and not around.implied
 
 
-def written(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a number of the source, or a list of one."""
-    made = function.code[reg]
-    if isinstance(made, p.Sequence):
-        return len(made.items) == 1 and isinstance(function.code[made.items[0]], p.Const)
-    return isinstance(made, p.Const)
-
-
 def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """The upload before the outermost loop that leaves it alone; only shown: who writes to the tensor in the loop would
     write to the same one in every turn."""
