@@ -22,6 +22,7 @@ from runtime_check.events import Event, Frame
 from runtime_check.leading import Leader
 from runtime_check.provenance import Provenance, Seen
 from runtime_check.records import OVERFLOW, Link, LinkKind, Missing, Outcome, RawEvent, Record, SiteRecord
+from runtime_check.step_times import StepTimes
 from runtime_check.sums import SiteSum, places_of
 from runtime_check.window import Window
 
@@ -95,6 +96,7 @@ class Collector:
         self._began = self.origin if self._window.first == 0 else 0
         self._ended = 0
         self._holds = self._window.holds(0)
+        self._timed = StepTimes(self.origin)
         if self._provenance is not None:
             self._provenance.reset()
         self._pid = os.getpid()
@@ -156,7 +158,17 @@ class Collector:
             duration = (self._ended or self._clock()) - self._began if self._began else 0
             end = self._step if self._window.end is None else min(self._step, self._window.end)
             full = max(end - max(self._window.first, 1), 0)
-            return Outcome(self._step, full, self._events, duration, duration, status, self._overflow, self._missing)
+            return Outcome(
+                self._step,
+                full,
+                self._events,
+                duration,
+                duration,
+                status,
+                self._overflow,
+                self._missing,
+                self._timed.rows(),
+            )
 
     def changes(self) -> tuple[Record, ...]:
         """The site records, links and single events that are new or other than when this was last asked."""
@@ -210,6 +222,7 @@ class Collector:
         known = self._quick.get(key)
         one = self._sum(event, key) if known is None else known[1]
         one.add(event, blocked, step)
+        self._timed.add(event, blocked)
         self._events += 1
         self._changed[one.id] = None
         self._draw.offer(one.id, event, blocked, step, self.origin)
@@ -280,6 +293,10 @@ class Collector:
     def _apply(self, mark: _Mark) -> None:
         if mark.kind == "step":
             if self._leader.ends(mark.subject):
+                if self._holds:
+                    self._timed.end(self._step, mark.at)
+                else:
+                    self._timed.skip(mark.at)
                 self._step += 1
                 self._holds = self._window.holds(self._step)
                 self._at_boundary(mark.at)

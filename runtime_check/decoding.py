@@ -22,6 +22,7 @@ from runtime_check.records import (
     Record,
     RecordError,
     SiteRecord,
+    StepTime,
 )
 from transferlint.model import Direction, Site
 
@@ -51,7 +52,7 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
         "site": _site_record,
         "link": lambda inner: Link(**{**inner, "kind": LinkKind(inner["kind"])}),
         "raw": lambda inner: RawEvent(**inner),
-        "outcome": lambda inner: Outcome(**{**inner, "missing": tuple(Missing(**one) for one in inner["missing"])}),
+        "outcome": _outcome,
         "profile": lambda inner: Profile(**{**inner, "copies": tuple(BusTime(**one) for one in inner["copies"])}),
         "counted": lambda inner: Counted(inner["path"], tuple((int(a), int(b), int(c)) for a, b, c in inner["lines"])),
         "executed": lambda inner: Executed(
@@ -66,6 +67,11 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
     if make is None:
         raise RecordError(f"{path}:{number}: unknown record {fields.get('record')!r}")
     return _build(path, number, lambda: make(_without_kind(fields)))
+
+
+def _outcome(fields: dict[str, Any]) -> Outcome:
+    missing = tuple(Missing(**one) for one in fields["missing"])
+    return Outcome(**{**fields, "missing": missing, "timed": tuple(StepTime(**one) for one in fields.get("timed", ()))})
 
 
 def _site_record(fields: dict[str, Any]) -> SiteRecord:

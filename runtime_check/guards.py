@@ -1,15 +1,16 @@
 """For programs and tests: see, limit and allow what one thread transfers.
 
-`with watch() as run:` counts, `with guard(d2h="forbid"):` refuses, `with allow("why"):` lets through what a guard
-further out refuses. As in JAX (`jax.transfer_guard`, documentation page "Transfer guard") they hold for the thread or
-task that enters them and the backward passes it runs, the innermost decides, and a transfer is explicit where the
-source names it; unlike there, "forbid" and "log" hold for explicit transfers too, since in PyTorch most unintended
-ones are spelled out (`loss.item()`). Importing this imports no torch; entering does.
+`with watch() as run:` counts, `with guard(d2h="disallow"):` refuses, `with allow("why"):` lets through what a guard
+further out refuses. Names and meaning of the policies are those of JAX (`jax.transfer_guard`, documentation page
+"Transfer guard"): they hold for the thread or task that enters them and the backward passes it runs, the innermost
+decides, and a transfer is explicit where the source names it (`.item()`, `.to()`, `.cpu()`). Importing this imports no
+torch; entering does.
 """
 
 from __future__ import annotations
 
 import copy
+import difflib
 import functools
 import inspect
 import logging
@@ -21,12 +22,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from runtime_check import naming
 from runtime_check.events import Event
 from runtime_check.session import RECORDER
-from transferlint.model import Direction
 
 if TYPE_CHECKING:
     from runtime_check.hooks.observer import Asked, Scope
 
-LEVELS = ("allow", "log", "log_implicit", "forbid", "forbid_implicit")
+POLICIES = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 LOGGER = "runtime_check"
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -147,57 +147,72 @@ class _Entered:
 
 
 class guard(Region):
-    """A region in which transfers are allowed, logged or forbidden.
+    """A region in which transfers are allowed, logged or refused: `guard("disallow")`, `guard(d2h="log")`.
 
-    `h2d` and `d2h` take one of LEVELS ("forbid_implicit" lets pass what the source names: `.item()`, `.to()`); `sync`
-    is for everything that makes the host wait, transfers included where their own direction is not given. What is left
-    out (None) is decided further out. "log" writes a warning to the logger "runtime_check", once for each line.
-    Forbidden ones raise TransferForbidden before anything is moved. Raises ValueError for another level.
+    | policy | what the source does not name (`if t:`) | what it names (`t.item()`) |
+    | --- | --- | --- |
+    | "allow" | passes | passes |
+    | "log" | is logged | passes |
+    | "disallow" | raises | passes |
+    | "log_explicit" | is logged | is logged |
+    | "disallow_explicit" | raises | raises |
+
+    `policy` is for all of it; `h2d` and `d2h` are for one direction each, and `sync` for everything that makes the host
+    wait, transfers included where nothing is said of their direction. What is left out (None) is decided further out.
+    Logged is a warning to the logger "runtime_check", once for each line. What raises is TransferForbidden, before
+    anything is moved. Raises ValueError for another policy.
     """
 
-    def __init__(self, *, h2d: str | None = None, d2h: str | None = None, sync: str | None = None) -> None:
+    def __init__(
+        self,
+        policy: str | None = None,
+        *,
+        h2d: str | None = None,
+        d2h: str | None = None,
+        sync: str | None = None,
+    ) -> None:
         super().__init__()
-        for name, level in (("h2d", h2d), ("d2h", d2h), ("sync", sync)):
-            if level is not None and level not in LEVELS:
+        for name, level in (("policy", policy), ("h2d", h2d), ("d2h", d2h), ("sync", sync)):
+            if level is not None and level not in POLICIES:
                 raise ValueError(_wrong(name, level))
-        self._levels = {Direction.H2D: h2d, Direction.D2H: d2h}
-        self._sync = sync
+        self._policy = policy
+        self._policies = {"h2d": h2d, "d2h": d2h, "sync": sync}
         self._logged: set[object] = set()
 
     def before(self, asked: Asked) -> bool:
-        level = self._levels.get(asked.direction)
-        name = asked.direction.value
-        if level is None and asked.sync:
-            level, name = self._sync, "sync"
-        if level is None:
+        policy, name = self._decides(asked)
+        if not policy:
             return False
-        if level == "allow" or (level.endswith("_implicit") and naming.explicit(asked.operation, asked.place.frames)):
+        if policy == "allow" or (
+            not policy.endswith("_explicit") and naming.explicit(asked.operation, asked.place.frames)
+        ):
             return True
         text = naming.sentence(asked.direction, asked.operation, asked.bytes, asked.place)
-        if level.startswith("forbid"):
+        if policy.startswith("disallow"):
             path, line = naming.where(asked.place)
-            how = 'to let it pass: with runtime_check.allow("why"):'
-            raise TransferForbidden(f"{text}, forbidden by guard({name}={level!r}); {how}", path, line)
+            said = f"{name}={policy!r}" if name else repr(policy)
+            how = 'to let it pass: with transferlint.runtime.allow("why"):'
+            raise TransferForbidden(f"{text}, refused by guard({said}); {how}", path, line)
         key = (asked.operation, asked.place.frames[: asked.place.user + 1])
         if key not in self._logged:
             self._logged.add(key)
             logging.getLogger(LOGGER).warning("%s", text)
         return True
 
+    def _decides(self, asked: Asked) -> tuple[str, str]:
+        """The policy for an operation and the name of the argument that it was given by; "" where there is none."""
+        for name in (asked.direction.value, *(("sync",) if asked.sync else ())):
+            if policy := self._policies.get(name):
+                return policy, name
+        crosses = asked.direction.value in self._policies or asked.sync
+        return (self._policy or "", "") if crosses else ("", "")
 
-# `jax.transfer_guard`'s names for what ours hold for (JAX documentation, "Transfer guard").
-_JAX = {
-    "disallow": "forbid_implicit",
-    "disallow_explicit": "forbid",
-    "log_explicit": "log",
-}
 
-
-def _wrong(name: str, level: object) -> str:
-    """What to say of a level that there is none of."""
-    other = _JAX.get(level) if isinstance(level, str) else None
-    meant = f" (JAX's {level!r} is {other!r} here)" if other else ""
-    return f"{name}={level!r}: one of {', '.join(LEVELS)}{meant}"
+def _wrong(name: str, policy: object) -> str:
+    """What to say of a policy that there is none of."""
+    near = difflib.get_close_matches(policy, POLICIES, 1) if isinstance(policy, str) else []
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"{name}={policy!r}: one of {', '.join(map(repr, POLICIES))}{meant}"
 
 
 class allow(Region):

@@ -118,6 +118,7 @@ class Process:
             words = " ".join(str(error).split())
             self.refuse(f"recording could not start: {type(error).__name__}: {words}; please report")
             return
+        started.ends_at_once()
         self._stop, self._simulated = started.stop, started.simulated
         os._exit = self._exit_at_once
         self._status = Status(level=started.level, torch=True)

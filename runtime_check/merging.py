@@ -164,6 +164,7 @@ def _outcome(runs: Sequence[Run]) -> Outcome | None:
         status=failed or (None if None in launched else 0),
         overflow=sum(one.overflow for one in known),
         missing=(*(missing for one in known for missing in one.missing), *_ended(runs)),
+        timed=known[0].timed,  # of the first rank: steps of several are not the same steps
     )
 
 

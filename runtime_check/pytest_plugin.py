@@ -3,12 +3,15 @@
     @pytest.mark.transfers(d2h=0)            # this test may not read from the device
     def test_step(transfers): ...            # `transfers` counts while the test runs: see `runtime_check.watch`
 
-The whole process is watched while a marked test runs, its fixtures left out. `--transfers-report FILE` watches every
-test and writes what was seen as JSON.
+The whole process is watched while a marked test runs, its fixtures left out. `--transfers=simulate` does that on a
+simulated accelerator where there is no other, `--transfers=guard` stops a test in the line that does what its mark
+allows not once, `--transfers=off` looks at nothing; `transfers = ...` in pytest's settings is the same.
+`--transfers-report FILE` watches every test and writes what was seen as JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 from collections.abc import Generator, Mapping
@@ -18,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from runtime_check.guards import guard
     from runtime_check.watching import watch
 
 VERSION = 1
 LIMITS = ("h2d", "d2h", "sync")
+MODES = ("simulate", "guard", "off")
 _MARK = "transfers"
 _LINES = 20  # in the summary, tests; and for a test that fails, lines
 _WATCH: pytest.StashKey[watch] = pytest.StashKey()
@@ -29,6 +34,13 @@ _WATCH: pytest.StashKey[watch] = pytest.StashKey()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("transfers", "host-device transfers")
+    parser.addini("transfers", "what --transfers says where it is not given", default="")
+    group.addoption(
+        "--transfers",
+        metavar="MODE",
+        help="simulate: count on a simulated accelerator where torch finds no other; guard: what a mark limits to 0 "
+        "raises in its line; simulate,guard: both; off: count nothing, whatever marks say",
+    )
     group.addoption(
         "--transfers-report",
         metavar="FILE",
@@ -36,7 +48,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """The simulation begins before anything imports names from torch."""
+    _start(early_config, early_config.known_args_namespace.transfers)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _start(config, config.getoption("--transfers"))
     config.addinivalue_line(
         "markers", "transfers(h2d=None, d2h=None, sync=None): fail where the test transfers or waits more often"
     )
@@ -50,6 +69,14 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--transfers-report {report}: {(error.strerror or str(error)).lower()}") from None
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if "simulate" not in _modes(config):
+        return None
+    from runtime_check import simulate
+
+    return "transfers: counted on " + ("a simulated accelerator" if simulate.running() else "the accelerator there is")
+
+
 @pytest.fixture
 def transfers(request: pytest.FixtureRequest) -> watch:
     """Counts the transfers of the test: `transfers.d2h`, `.h2d`, `.sync`, `.records()`; see `runtime_check.watch`."""
@@ -58,11 +85,12 @@ def transfers(request: pytest.FixtureRequest) -> watch:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    limits = _limits(item)
-    if limits is None and _WATCH not in item.stash and not item.config.getoption("--transfers-report"):
+    modes, limits = _modes(item.config), _limits(item)
+    unasked = limits is None and _WATCH not in item.stash and not item.config.getoption("--transfers-report")
+    if unasked or "off" in modes:
         return (yield)
     run = _watch(item)
-    with run:
+    with run, _guarded(limits or {}) if "guard" in modes else contextlib.nullcontext():
         result = yield
     exceeded = {name: (most, getattr(run, name)) for name, most in (limits or {}).items() if getattr(run, name) > most}
     if exceeded:
@@ -97,11 +125,44 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if quiet:
         terminalreporter.write_line(f"{quiet} watched test{'s' * (quiet != 1)} transferred nothing")
     if not _has_device():
-        terminalreporter.write_line("torch has no accelerator here: nothing can be transferred")
+        terminalreporter.write_line(
+            "torch has no accelerator here: nothing can be transferred; --transfers=simulate counts on a simulated one"
+        )
     report = config.getoption("--transfers-report")
     if report:
         Path(report).write_text(_json(seen), encoding="utf-8")
         terminalreporter.write_line(f"written to {report}")
+
+
+def _start(config: pytest.Config, given: str | None) -> None:
+    """Start the simulation where it is asked for and torch finds no accelerator. Raises pytest.UsageError."""
+    if "simulate" not in _modes(config, given):
+        return
+    if not _has_torch():
+        raise pytest.UsageError("--transfers=simulate: torch is not installed here")
+    from runtime_check import simulate
+
+    if simulate.running() is None and not _has_device():
+        try:
+            simulate.start()
+        except simulate.Refused as error:
+            raise pytest.UsageError(f"--transfers=simulate: {error}") from None
+
+
+def _modes(config: pytest.Config, given: str | None = None) -> frozenset[str]:
+    """What `--transfers` says, else the setting. Raises pytest.UsageError for what is none of MODES."""
+    text = given or config.getoption("--transfers", None) or config.getini("transfers")
+    modes = frozenset(word.strip() for word in str(text).split(",") if word.strip())
+    if modes - set(MODES) or ("off" in modes and len(modes) > 1):
+        raise pytest.UsageError(f"--transfers={text}: simulate, guard, simulate,guard or off")
+    return modes
+
+
+def _guarded(limits: Mapping[str, int]) -> guard:
+    """A guard against what may not happen once."""
+    from runtime_check.guards import guard
+
+    return guard(**{name: "disallow_explicit" for name, most in limits.items() if not most})
 
 
 def _limits(item: pytest.Item) -> Mapping[str, int] | None:

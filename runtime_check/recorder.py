@@ -35,6 +35,13 @@ class Started:
     stop: Callable[[int], None]
     simulated: bool = False
 
+    def ends_at_once(self) -> None:
+        """Say that the process will end by `launch.end`."""
+        from runtime_check import simulate
+
+        if self.simulated:
+            simulate.start().ends_at_once()
+
 
 def start(asked: Plan, executed: Lines, counts: LineCounts | None = None, parent: int = 0) -> Started:
     """Start to record this process, in which torch has been imported. `counts` are its counts of lines, where they are
@@ -120,7 +127,6 @@ def _simulated() -> tuple[CostModel, str]:
         simulation = simulate.start()
     except simulate.Refused as error:
         raise Refused(str(error)) from None
-    simulation.ends_at_once()  # by `launch.end`
     return cost.default(), simulation.device_name
 
 

@@ -170,6 +170,20 @@ class Missing:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class StepTime:
+    """One step: its number from 0, its wall time and how long the host was blocked in it, in nanoseconds, its transfers
+    by direction, the waits that moved nothing, and bytes."""
+
+    number: int
+    wall: int
+    blocked: int
+    h2d: int
+    d2h: int
+    waits: int
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
     """How the run went, so far or at its end.
 
@@ -177,7 +191,7 @@ class Outcome:
     `events` counts what was seen; `duration` is the wall time in nanoseconds, of the recorded steps where only some
     were, and `processes` that of all processes together (the same for one). `status` is the exit status, as
     `subprocess` gives it; None where the program still runs or was killed. `overflow` counts the events that were
-    summed without a site, and the links that found no room.
+    summed without a site, and the links that found no room. `timed` are the first step, a median one and the slowest.
     """
 
     steps: int = 0
@@ -188,6 +202,7 @@ class Outcome:
     status: int | None = None
     overflow: int = 0
     missing: tuple[Missing, ...] = ()
+    timed: tuple[StepTime, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ class _Child:
         except Exception as error:  # the program goes on without us, and the run says so
             recorder.say_missing(self._asked, self._parent, " ".join(str(error).split()) or type(error).__name__)
             return
+        started.ends_at_once()
         self._stop, self._simulated = started.stop, started.simulated
         replace(process.BaseProcess, "_bootstrap", self._with_code)
         atexit.register(self._finish)

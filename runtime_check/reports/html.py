@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime_check.records import Link, LinkKind, RawEvent, SiteRecord
 from runtime_check.reports import shown as parts
+from runtime_check.reports import steps
 from runtime_check.reports.perfetto import kind
 from runtime_check.reports.shown import Shown
 from runtime_check.reports.source import HEADINGS, File, Note, listing, own_line, own_path
@@ -81,6 +82,9 @@ def _values(shown: Shown, anchors: Mapping[str, str]) -> dict[str, Any]:
         "kinds": [(name.replace(" ", "-"), name, number) for name, number in kinds.items()]
         + [("as-it-is", "as it is", len(shown.explained))],
         "rows": _rows(shown, anchors),
+        "timed": steps.rows(shown),
+        "timed_title": steps.title(shown),
+        "timed_headings": steps.HEADINGS,
         "trips": _trips(shown, anchors),
         "timeline": _timeline(shown),
         "files": _files(shown, anchors),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runtime_check import phrases
-from runtime_check.reports import lines
+from runtime_check.reports import lines, steps
 from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
 from runtime_check.reports.units import count
@@ -45,6 +45,7 @@ def _rows(shown: Shown) -> Iterator[Row]:
         yield from _missed(shown, missed)
     yield from _briefly(shown)
     yield from lines.table(shown, lines.functions(shown))
+    yield from steps.table(shown)
     for note in shown.judgement.notes:
         yield [("dim", "   = "), ("label", "note"), ("", f": {note}")]
     yield from _failures(shown)

@@ -14,7 +14,7 @@ from runtime_check import sketch
 from runtime_check.collect import Collector, Window
 from runtime_check.draw import Draw
 from runtime_check.events import Event, Frame
-from runtime_check.records import OVERFLOW
+from runtime_check.records import OVERFLOW, StepTime
 from transferlint.model import Direction, Site
 
 LINE = Frame("/program/train.py", 7, "main", 5, 7, 16)
@@ -185,6 +185,38 @@ def test_only_the_window_is_recorded() -> None:
     assert (record.first_step, record.last_step) == (2, 3)
     outcome = collector.outcome(0)
     assert (outcome.steps, outcome.full_steps, outcome.duration, outcome.status) == (6, 2, 20, 0)
+
+
+def test_the_first_the_median_and_the_slowest_step_are_told_with_what_crossed_in_them() -> None:
+    now = [0]
+    collector = Collector(clock=lambda: now[0])
+    for step, took in enumerate((50, 10, 30, 20, 11, 12)):
+        for _ in range(step):
+            collector(event())
+        if step == 2:
+            collector(event(direction=Direction.H2D, bytes=100))
+            collector(event(direction=Direction.NONE, bytes=0))
+            collector(event(direction=Direction.NONE, bytes=0, sync=False))  # a move that crosses nothing
+        now[0] += took
+        collector.step()
+    collector(event())  # of no step
+    assert collector.outcome().timed == (
+        StepTime(0, 50, 0, 0, 0, 0, 0),
+        StepTime(5, 12, 5_000, 0, 5, 0, 20),
+        StepTime(2, 30, 4_000, 1, 2, 1, 108),
+    )
+
+
+def test_steps_are_timed_in_bounded_memory_and_in_the_window_alone() -> None:
+    now = [0]
+    collector = Collector(clock=lambda: now[0], window=Window(1, 20_001))
+    for step in range(30_000):
+        now[0] += step
+        collector.step()
+    first, median, slowest = collector.outcome().timed
+    assert (first.number, slowest.number, slowest.wall) == (1, 20_000, 20_000)
+    assert abs(median.wall - 10_000) < 20
+    assert len(collector._timed._kept) < 4096
 
 
 def test_one_of_several_optimizers_leads() -> None:

@@ -32,13 +32,13 @@ def test_a_forbidden_transfer_raises_before_it_happens_and_names_its_line() -> N
 
     x, target = on_device(3), torch.zeros(3)
     line = sys._getframe().f_lineno + 2
-    with guard(d2h="forbid"), pytest.raises(TransferForbidden) as caught:
+    with guard(d2h="disallow_explicit"), pytest.raises(TransferForbidden) as caught:
         target.copy_(x)
     assert target.tolist() == [0.0, 0.0, 0.0]
     message = str(caught.value)
     assert f"test_guard.py:{line}: device-to-host transfer of 12 bytes: target.copy_(x)" in message
-    assert 'guard(d2h=\'forbid\')' in message
-    assert 'runtime_check.allow("why")' in message
+    assert "guard(d2h='disallow_explicit')" in message
+    assert 'runtime.allow("why")' in message
     assert "\n" not in message
     assert (caught.value.path, caught.value.line) == (__file__, line)
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
@@ -49,11 +49,11 @@ def test_directions_are_told_apart() -> None:
     import torch
 
     x = on_device(3)
-    with guard(h2d="forbid"):
+    with guard(h2d="disallow_explicit"):
         x.sum().item()
         with pytest.raises(TransferForbidden, match="host-to-device transfer of 12 bytes"):
             torch.ones(3).to("cuda")
-    with guard(d2h="forbid"):
+    with guard(d2h="disallow_explicit"):
         torch.ones(3).to("cuda")
         for read in (x.sum().item, x.cpu, x.tolist, lambda: bool(x.sum() > 0), lambda: str(x)):
             with pytest.raises(TransferForbidden):
@@ -70,12 +70,12 @@ def test_sync_is_for_every_wait_that_its_direction_does_not_decide() -> None:
         torch.cuda.synchronize()  # looked up when it is called: the name is replaced meanwhile
 
     waits = (synchronize, x.nonzero, x.sum().item, lambda: torch.ones(2).to("cuda"))
-    with guard(sync="forbid"):
+    with guard(sync="disallow_explicit"):
         for wait in waits:
-            with pytest.raises(TransferForbidden, match="sync='forbid'"):
+            with pytest.raises(TransferForbidden, match="sync='disallow_explicit'"):
                 wait()
         torch.ones(2).pin_memory().to("cuda", non_blocking=True)
-    with guard(sync="forbid", d2h="allow"):
+    with guard(sync="disallow_explicit", d2h="allow"):
         x.sum().item()
         with pytest.raises(TransferForbidden, match="wait for the device"):
             x.nonzero()
@@ -86,7 +86,7 @@ def test_implicit_levels_let_pass_what_the_source_names() -> None:
     import torch
 
     x = on_device(3)
-    with guard(d2h="forbid_implicit", h2d="forbid_implicit", sync="forbid_implicit"):
+    with guard(d2h="disallow", h2d="disallow", sync="disallow"):
         x.sum().item()
         x.cpu()
         x.to("cpu")
@@ -111,11 +111,11 @@ def test_log_writes_one_warning_for_each_line() -> None:
     handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
     logging.getLogger("runtime_check").addHandler(handler)
     x = on_device(3)
-    with guard(d2h="log"):
+    with guard(d2h="log_explicit"):
         for _ in range(3):
             x.sum().item()
         x.cpu()
-    with guard(d2h="log_implicit"):
+    with guard(d2h="log"):
         x.sum().item()
         float(x[0])
     assert len(messages) == 3
@@ -126,13 +126,13 @@ def test_log_writes_one_warning_for_each_line() -> None:
 @in_simulation
 def test_the_innermost_region_decides() -> None:
     x = on_device(3)
-    with guard(d2h="forbid"):
+    with guard(d2h="disallow_explicit"):
         with allow("the loss is printed once"):
             x.sum().item()
-            with guard(d2h="forbid"), pytest.raises(TransferForbidden):
+            with guard(d2h="disallow_explicit"), pytest.raises(TransferForbidden):
                 x.sum().item()
             x.sum().item()
-        with guard(h2d="forbid"), pytest.raises(TransferForbidden):
+        with guard(h2d="disallow_explicit"), pytest.raises(TransferForbidden):
             x.sum().item()
         with guard(d2h="allow"):
             x.sum().item()
@@ -152,7 +152,7 @@ def test_a_region_holds_for_its_thread_alone() -> None:
         except BaseException as error:
             raised.append(error)
 
-    with guard(d2h="forbid"), watch() as run:
+    with guard(d2h="disallow_explicit"), watch() as run:
         thread = threading.Thread(target=read)
         thread.start()
         thread.join()
@@ -174,7 +174,7 @@ def test_a_region_holds_for_its_task_and_the_tasks_that_start_in_it() -> None:
         return x.sum().item()
 
     async def guarded() -> None:
-        with guard(d2h="forbid"):
+        with guard(d2h="disallow_explicit"):
             await asyncio.sleep(0.01)
             with pytest.raises(TransferForbidden):
                 await read()
@@ -195,7 +195,7 @@ def test_a_region_holds_for_backward_passes_in_autograds_threads() -> None:
     import torch
 
     total = (torch.ones(3, requires_grad=True).to("cuda") * 2).sum()
-    with watch() as run, guard(d2h="forbid"):
+    with watch() as run, guard(d2h="disallow_explicit"):
         with pytest.raises(TransferForbidden, match=r"total\.backward\(retain_graph=True\)"):
             total.backward(retain_graph=True)
         with allow("the leaf is on the host"):
@@ -207,12 +207,12 @@ def test_a_region_holds_for_backward_passes_in_autograds_threads() -> None:
 def test_regions_are_decorators_too() -> None:
     x = on_device(3)
 
-    @guard(d2h="forbid")
+    @guard(d2h="disallow_explicit")
     def read(depth: int = 0) -> float:
         """Reads."""
         return read(depth - 1) if depth else x.sum().item()
 
-    @guard(d2h="forbid")
+    @guard(d2h="disallow_explicit")
     async def later() -> float:
         await asyncio.sleep(0)
         return x.sum().item()
@@ -228,7 +228,7 @@ def test_regions_are_decorators_too() -> None:
         yield 1
 
     with pytest.raises(TypeError, match="is a generator: use `with`"):
-        guard(d2h="forbid")(generator)
+        guard(d2h="disallow_explicit")(generator)
 
 
 @in_simulation
@@ -236,11 +236,11 @@ def test_a_region_that_was_left_by_an_exception_is_left() -> None:
     from runtime_check.session import RECORDER
 
     x = on_device(3)
-    with pytest.raises(ZeroDivisionError), guard(d2h="forbid"):
+    with pytest.raises(ZeroDivisionError), guard(d2h="disallow_explicit"):
         raise ZeroDivisionError
 
     def reads() -> Any:
-        with guard(d2h="forbid"):
+        with guard(d2h="disallow_explicit"):
             yield
 
     suspended = reads()
@@ -274,14 +274,14 @@ def test_watch_counts_by_direction_bytes_and_line() -> None:
 def test_regions_do_nothing_where_there_is_no_accelerator() -> None:
     import torch
 
-    with guard(h2d="forbid", d2h="forbid", sync="forbid"), watch() as run:
+    with guard(h2d="disallow_explicit", d2h="disallow_explicit", sync="disallow_explicit"), watch() as run:
         torch.ones(3).sum().item()
         torch.ones(3).to("cpu")
     assert (run.h2d, run.d2h, run.sync) == (0, 0, 0)
 
 
 def test_wrong_arguments_are_refused_in_words() -> None:
-    with pytest.raises(ValueError, match="d2h='never': one of allow, log"):
+    with pytest.raises(ValueError, match="d2h='never': one of 'allow', 'log'"):
         guard(d2h="never")
     with pytest.raises(ValueError, match="allow\\(\\) needs a reason"):
         allow(" ")
@@ -292,7 +292,7 @@ def test_wrong_arguments_are_refused_in_words() -> None:
 
 
 def test_importing_imports_no_torch() -> None:
-    code = "import sys, runtime_check as r; r.guard(d2h='forbid'), r.watch(); print('torch' in sys.modules)"
+    code = "import sys, runtime_check as r; r.guard(d2h='disallow_explicit'), r.watch(); print('torch' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
 
@@ -308,7 +308,7 @@ def test_compiled_functions_keep_their_graphs() -> None:
         return (x.to("cpu").sin() + y.sum()).to(torch.float32)
 
     def with_regions(x: Any) -> Any:
-        with guard(d2h="forbid"), allow("why"):
+        with guard(d2h="disallow_explicit"), allow("why"):
             return plain(x)
 
     def traced(function: Any) -> list[str]:
@@ -332,15 +332,38 @@ def test_compiled_functions_keep_their_graphs() -> None:
     assert "tensor" in alone
     assert first == alone
     assert traced(with_regions) == alone
-    with guard(d2h="forbid"):
+    with guard(d2h="disallow_explicit"):
         assert traced(plain) == alone
     with Session(lambda event: None, trace=False):
         assert traced(plain) == alone
 
 
-def test_a_level_of_jaxs_is_told_by_its_name_here() -> None:
-    with pytest.raises(ValueError, match=re.escape("(JAX's 'disallow' is 'forbid_implicit' here)")):
-        guard(d2h="disallow")
+def test_a_wrong_policy_is_told_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=re.escape("d2h='dissallow': one of 'allow', 'log', 'disallow',")) as caught:
+        guard(d2h="dissallow")
+    assert "(did you mean 'disallow'?)" in str(caught.value)
+    with pytest.raises(ValueError, match="policy=3: one of"):
+        guard(3)  # type: ignore[arg-type]
+
+
+@in_simulation
+def test_one_policy_is_for_both_directions_and_waits_and_yields_to_that_of_a_direction() -> None:
+    import torch
+
+    x = on_device(3)
+    with guard("disallow"):
+        x.cpu()
+        for line in ("x + bool(x.sum())", "x[0].__setitem__((), torch.tensor(1.0))", "x.nonzero()"):
+            with pytest.raises(TransferForbidden, match=re.escape("refused by guard('disallow')")):
+                eval(line, {"x": x, "torch": torch})
+    with guard("disallow_explicit", h2d="allow"):
+        torch.ones(2).to("cuda")
+        with pytest.raises(TransferForbidden):
+            x.cpu()
+        with guard("allow"):
+            x.cpu()
+    with guard("disallow_explicit", d2h="log"):
+        x.cpu()
 
 
 @in_simulation

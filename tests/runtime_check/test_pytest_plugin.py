@@ -159,3 +159,44 @@ def test_the_plugin_is_an_entry_point() -> None:
     assert '[project.entry-points.pytest11]\ntransferlint = "runtime_check.pytest_plugin"' in (
         ROOT / "pyproject.toml"
     ).read_text(encoding="utf-8")
+
+
+def test_the_simulation_starts_by_an_option_before_any_conftest(tmp_path: Path) -> None:
+    conftest = """
+        from torch.cuda import is_available
+        HAD = is_available()
+        def pytest_report_header():
+            return f"conftest saw {HAD}"
+    """
+    done = run(tmp_path, "--transfers=simulate", conftest=conftest)
+    if "--transfers=simulate: " in done.stderr:
+        pytest.skip("the simulated device does not start here")
+    assert "conftest saw True" in done.stdout
+    assert "transfers: counted on a" in done.stdout
+    failed = set(re.findall(r"^FAILED test_it\.py::(\w+)", done.stdout, re.MULTILINE))
+    assert failed == {"test_reads", "test_waits", "test_marked_wrongly", "test_fails_by_itself"}, done.stdout
+
+
+def test_the_setting_is_the_option_and_a_guard_stops_in_the_line(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntransfers = simulate,guard\n")
+    done = run(tmp_path, "-k", "reads or computes", conftest="")
+    if "--transfers=simulate: " in done.stderr:
+        pytest.skip("the simulated device does not start here")
+    line = TESTS.splitlines().index("            x.sum().item()") + 1
+    assert re.search(r">\s+x\.sum\(\)\.item\(\)\n", done.stdout)
+    assert re.search(rf"TransferForbidden: \S*test_it\.py:{line}: device-to-host transfer of 4 bytes", done.stdout)
+    assert "1 failed, 2 passed" in done.stdout
+
+
+def test_off_looks_at_nothing(tmp_path: Path) -> None:
+    done = run(tmp_path, "--transfers=off", "-k", "reads or marked_wrongly", conftest=CONFTEST)
+    if "cannot start" in done.stdout + done.stderr:
+        pytest.skip("the simulated device does not start here")
+    assert "1 failed, 2 passed" in done.stdout, done.stdout  # a wrong mark is wrong
+    assert " transfers =" not in done.stdout
+
+
+def test_a_wrong_mode_is_one_line(tmp_path: Path) -> None:
+    done = run(tmp_path, "--transfers=simulated")
+    assert done.returncode == 4
+    assert done.stderr.strip() == "ERROR: --transfers=simulated: simulate, guard, simulate,guard or off"

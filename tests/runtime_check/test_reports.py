@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from runtime_check.records import Blocked, Executed, Header, Link, LinkKind, Outcome, RawEvent, Run, SiteRecord
+from runtime_check.records import (
+    Blocked,
+    Executed,
+    Header,
+    Link,
+    LinkKind,
+    Outcome,
+    RawEvent,
+    Run,
+    SiteRecord,
+    StepTime,
+)
 from runtime_check.reports import html as html_report
 from runtime_check.reports import json as json_report
 from runtime_check.reports import perfetto, shown, source, terminal, units
@@ -39,6 +50,13 @@ HEADER = Header(
 )
 
 
+STEPS = (
+    StepTime(0, 500_000_000, 60_000, 2, 1, 0, 4096),
+    StepTime(41, 10_000_000, 60_000, 1, 2, 0, 8196),
+    StepTime(7, 20_000_000, 0, 0, 0, 1, 0),
+)
+
+
 def site(path: str, line: int, start: int, end: int) -> Site:
     return Site(path, line, start, line, end)
 
@@ -62,7 +80,7 @@ def run(tmp_path: Path) -> Run:
         ),
         (Link(LinkKind.DEVICE_HOST_DEVICE, 1, 2, 100, 409_600, False),),
         raw=(RawEvent(0, 0, 1_000_000, 10_000, 4, 1), RawEvent(1, 2, 500_000_000, 20_000, 4096, 60)),
-        outcome=Outcome(100, 99, 300, 1_000_000_000, 1_000_000_000, 0),
+        outcome=Outcome(100, 99, 300, 1_000_000_000, 1_000_000_000, 0, timed=STEPS),
     )
 
 
@@ -132,6 +150,23 @@ def test_what_asks_for_little_is_told_briefly_and_with_what_is_cheaper(run: Run,
     assert "   = cheaper: if it is a batch: `pin_memory=True` of its loader" in text
     page = html_report.render(shown.of(batches, judgement, str(tmp_path)))
     assert "pin_memory=True" in page
+
+
+def test_steps_are_three_rows(page: Shown) -> None:
+    assert (
+        """
+100 steps (the first with all before it; took: by the clock here, blocked: modelled)
+step            took  blocked    share  h2d  d2h  wait     bytes
+first (1)     500 ms  60.0 µs  < 0.1 %    2    1     0  4.00 KiB
+median (42)  10.0 ms  60.0 µs    0.6 %    1    2     0  8.00 KiB
+slowest (8)  20.0 ms        0      0 %    0    0     1       0 B
+""".strip()
+        in terminal.render(page)
+    )
+    words = " ".join(" ".join(Tags(html_report.render(page)).words).split())
+    assert "Steps 100 steps (the first" in words
+    assert "median (42) 10.0 ms 60.0 µs 0.6 % 1 2 0 8.00 KiB" in words
+    assert json.loads(json_report.render(page))["outcome"]["timed"][2]["waits"] == 1
 
 
 def test_quiet_is_what_failed(page: Shown) -> None:

@@ -174,7 +174,7 @@ def test_starting_and_stopping_in_threads_at_once() -> None:
     def often() -> None:
         try:
             for index in range(10):
-                with told(trace=index % 2 == 0) as seen, guard(h2d="forbid"):
+                with told(trace=index % 2 == 0) as seen, guard(h2d="disallow_explicit"):
                     x.cpu()
                 assert seen.events
         except BaseException as error:

@@ -443,7 +443,7 @@ def test_a_guard_refuses_before_the_copy() -> None:
         torch.cuda.synchronize()  # looked up when it is called: the name is replaced meanwhile
 
     def run() -> None:
-        with guard(h2d="forbid", d2h="forbid", sync="forbid"):
+        with guard(h2d="disallow_explicit", d2h="disallow_explicit", sync="disallow_explicit"):
             for refused in (x.cpu, x.sum().item, lambda: torch.ones(2).to("cuda"), synchronize):
                 with pytest.raises(TransferForbidden):
                     refused()
