@@ -8,14 +8,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from runtime_check.findings import FindingsError, FoundFinding, read_findings, read_quiet
+from transferlint import entries
 from transferlint.model import QuietSite
 
 _COMMAND = "import sys; sys.path[:1] == [''] and sys.path.pop(0); from transferlint.cli import main; sys.exit(main())"
-_ASKED = ("--output-format", "json", "--quiet-sites", "--exit-zero")
+_ASKED = ("--output-format", "json", "--quiet-sites", "--exit-zero", "--force-exclude")
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "transferlint.toml")
 
 
@@ -26,13 +27,15 @@ class CheckError(Exception):
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
     """The answer of `check --output-format json`, as text, and what it says: the findings, how many files were checked,
-    what could not be, and what it says nothing of on purpose."""
+    what could not be, and what it says nothing of on purpose. `asked` are the files, relative to the root, that the
+    program can import; empty where all were checked."""
 
     text: str
     findings: tuple[FoundFinding, ...]
     files: int = 0
     problems: tuple[str, ...] = ()
     quiet: tuple[QuietSite, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 def project_root(script: Path) -> Path:
@@ -49,10 +52,29 @@ def project_root(script: Path) -> Path:
     return folder
 
 
-def check(root: Path, scripts: Sequence[Path]) -> Checked:
-    """Check the Python files below `root`, and the scripts wherever they lie. Raises CheckError."""
+def check(root: Path, scripts: Sequence[Path], start: str = "") -> Checked:
+    """Check the Python files below `root`, and the scripts wherever they lie; of those below only what a program can
+    import, where it starts with the file or module `start` and this can be told. Raises CheckError."""
+    reached = entries.reachable(str(root), start) if start else None
     named = [str(script.resolve()) for script in scripts if not script.resolve().is_relative_to(root)]
-    command = [sys.executable, "-c", _COMMAND, "check", *_ASKED, "--", ".", *named]
+    if reached is None:
+        return _asked(root, [".", *named])
+    return dataclasses.replace(_asked(root, [*reached, *named]), asked=(*reached, *named))
+
+
+def further(checked: Checked, root: Path, paths: Iterable[str]) -> Checked:
+    """The same where all of `paths` (absolute) that are of the program's own below `root` were checked, else all of it
+    with them: a program may import by other ways than were seen. Raises CheckError."""
+    if not checked.asked:
+        return checked
+    inside = {os.path.relpath(path, root) for path in paths if Path(path).is_relative_to(root) and path.endswith(".py")}
+    more = sorted(one for one in inside - {*checked.asked} if entries.counts(one) and (root / one).is_file())
+    asked = (*checked.asked, *more)
+    return dataclasses.replace(_asked(root, asked), asked=asked) if more else checked
+
+
+def _asked(root: Path, paths: Sequence[str]) -> Checked:
+    command = [sys.executable, "-c", _COMMAND, "check", *_ASKED, "--", *paths]
     try:
         made = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as error:

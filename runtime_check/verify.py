@@ -19,6 +19,7 @@ from runtime_check.plan import Plan
 from runtime_check.records import Outcome, RecordError, Run
 from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
+from runtime_check.reports.source import own_path
 from runtime_check.reports.units import count
 from runtime_check.verdicts import Judgement
 from transferlint import atomic, escaping
@@ -139,7 +140,7 @@ def _number(environment: Mapping[str, str], name: str, default: int) -> int:
 def _checked(options: Options, root: Path, script: Path) -> Checked:
     if options.findings:
         return checking.read(Path(options.findings), root)
-    return checking.check(root, [] if options.module else [script])
+    return checking.check(root, [] if options.module else [script], options.program[0])
 
 
 def _beginning(asked: Plan, checked: Checked) -> str:
@@ -165,6 +166,10 @@ def _conclude(options: Options, budget: Budget, asked: Plan, checked: Checked, c
     run, outcome = read.whole, read.whole.outcome or Outcome()
     if code and not outcome.status:  # it could not say so itself
         run = dataclasses.replace(run, outcome=dataclasses.replace(outcome, status=code))
+    now = checking.further(checked, Path(asked.root), {own_path(record) for record in run.sites if record.crossed})
+    if now is not checked:
+        checked = now
+        _written(Path(asked.folder) / _FINDINGS, checked.text)
     problems = (*read.problems, *checked.problems)
     judgement = verdicts.judge(checked.findings, run, root=asked.root, quiet=checked.quiet)
     failures: list[str] = []

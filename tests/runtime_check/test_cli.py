@@ -244,6 +244,23 @@ def test_what_check_is_quiet_about_on_purpose_is_not_missed(folder: Path) -> Non
     assert f"as it is    program.py:{line}:" in made.err
 
 
+def test_what_the_program_can_import_is_checked_and_what_it_imported_in_other_ways(
+    folder: Path, simulated: None
+) -> None:
+    never = "import torch\ndef never(loader):\n    for x in loader.cuda():\n        print(x.item())\n"
+    for name in ("imported", "unrelated", "loaded"):
+        (folder / f"{name}.py").write_text(never)
+    (folder / "loaded.py").write_text(f"{never}never(torch.ones(20))\n")
+    (folder / "start.py").write_text("import torch, imported\nload = __builtins__.__import__\nload('load' + 'ed')\n")
+    made = run("verify", "start.py")
+    assert "1 finding in 2 files of . to verify" in made.err
+    assert "unrelated.py" not in made.err
+    assert "1 finding in 1 file that the run" not in made.err
+    assert re.search(r"confirmed +loaded\.py:4", made.err), made.err
+    checked = json.loads((folder / "transferlint-run" / "findings.json").read_text())
+    assert checked["summary"]["files"] == 3
+
+
 def test_budgets_and_a_baseline_fail_a_run_that_was_well(folder: Path, verified: tuple[Path, Ran]) -> None:
     made = json.loads((verified[0] / "base.json").read_text())
     assert (made["per_step"], len(made["findings"])) == ({"d2h": 1.0, "h2d": 1.0, "sync": 2.0}, 1)
