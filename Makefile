@@ -62,6 +62,7 @@ lint: $(VENV)/.dev
 
 test: $(VENV)/.dev $(VENV)/.torch
 	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m compileall -q transferlint rules runtime_check  # where PYTHONDONTWRITEBYTECODE is set, once for all
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest -n auto -q
 
