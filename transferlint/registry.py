@@ -56,10 +56,7 @@ class Registry:
 def load(points: Iterable[EntryPoint] | None = None, paths: Sequence[str] = ()) -> Registry:
     """Import and check every pack, and then the rule files at `paths` (files and folders); `points` replaces the
     installed entry points. Never raises for a broken pack or file."""
-    if points is None:
-        from importlib.metadata import entry_points
-
-        points = entry_points(group=GROUP)
+    points = entry_points() if points is None else points
     sources: list[tuple[str, Callable[[], tuple[Rule, ...]]]] = []
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         sources.append((f"rule pack {point.name} ({point.value})", functools.partial(_pack, point)))
@@ -83,6 +80,13 @@ def load(points: Iterable[EntryPoint] | None = None, paths: Sequence[str] = ()) 
         rules.update((rule.code, rule) for rule in pack)
         names.update(rule.name for rule in pack)
     return Registry(tuple(rules[code] for code in sorted(rules)), tuple(refused))
+
+
+def entry_points() -> Iterable[EntryPoint]:
+    """The entry points of the installed packs."""
+    from importlib import metadata  # which takes long, and reads the metadata of every installed package
+
+    return metadata.entry_points(group=GROUP)
 
 
 def _pack(point: EntryPoint) -> tuple[Rule, ...]:

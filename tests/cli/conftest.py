@@ -4,10 +4,9 @@ nothing that the analysis knows."""
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -104,7 +103,14 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     pack.RULES = RULES  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "word_rules", pack)
     point = SimpleNamespace(name="words", value="word_rules")
-    monkeypatch.setattr(registry, "load", functools.partial(registry.load, points=[point]))
+    load = registry.load
+
+    def loaded(
+        _: object = None, paths: Sequence[str] = (), points: Sequence[SimpleNamespace] = (point,)
+    ) -> registry.Registry:
+        return load(points, paths)
+
+    monkeypatch.setattr(registry, "load", loaded)
 
     def command(*arguments: str) -> Ran:
         capsys.readouterr()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from transferlint import registry, steps
-from transferlint.cache import places, pruning
+from transferlint.cache import packs, places, pruning
 from transferlint.discovery import Target
 from transferlint.engine import check_paths, plan_for
 from transferlint.settings import Settings
@@ -189,3 +190,31 @@ def test_a_new_cache_is_the_user_s_alone(tmp_path):
     steps.prepare_bytes("a.py", SOURCE.encode(), plan)
     assert entries(where)
     assert base.stat().st_mode & 0o777 == 0o700
+
+
+def test_installed_packs_are_asked_for_once_while_no_folder_of_packages_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "site-packages"
+    asked: list[bool] = []
+    packages.mkdir()
+    long_ago = time.time_ns() - 10**11
+    os.utime(packages, ns=(long_ago, long_ago))
+    # What changed lately is asked for again: a second change in the same tick would not show.
+    monkeypatch.setattr(packs, "settled", lambda state, now: state[0] < now - 2 * 10**9)
+    monkeypatch.setattr(sys, "path", [str(packages), str(tmp_path / "missing")])
+
+    def ask() -> list[packs.Pack]:
+        asked.append(True)
+        return [packs.Pack("builtin", "transferlint_rules")]
+
+    where = str(tmp_path / "cache" / "v1")
+    for _ in range(3):
+        assert packs.installed(where, ask) == (packs.Pack("builtin", "transferlint_rules"),)
+    assert len(asked) == 1
+    (packages / "new.dist-info").mkdir()
+    packs.installed(where, ask)
+    packs.installed(where, ask)
+    assert len(asked) == 3
+    assert packs.installed("", ask)
+    assert len(asked) == 4

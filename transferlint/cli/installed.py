@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "transferlint.commands"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from transferlint import baseline, engine, registry
+from transferlint.cache import packs as installed_packs
 from transferlint.cache import places, pruning
 from transferlint.cli import FAILED, FOUND, keeping, output, version
 from transferlint.cli.cards import card
@@ -104,8 +105,8 @@ def _run_once(options: CheckOptions, environment: Mapping[str, str], given: Sequ
     if options.show_files:
         return _show_files(options, near)
     settings = near.top
-    packs = registry.load(paths=settings.rules)
     kept = _cache(options, environment)
+    packs = registry.load(installed_packs.installed(kept, registry.entry_points), settings.rules)
     try:
         if not packs.rules:
             raise SettingsError(" ".join(packs.refused) or "no rule pack is installed: reinstall transferlint")

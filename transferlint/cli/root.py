@@ -55,7 +55,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest command in the message."""
-        if args and not args[0].startswith("-") and args[0] not in (*_COMMANDS, *installed.names()):
+        named = bool(args) and not args[0].startswith("-") and args[0] not in _COMMANDS
+        if named and args[0] not in installed.names():
             known = self.list_commands(ctx)
             near = difflib.get_close_matches(args[0], known, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""

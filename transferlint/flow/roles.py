@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import re
 from typing import TYPE_CHECKING
-
-import pathspec
 
 from transferlint.flow.options import AnalysisOptions
 from transferlint.knowledge import roles as knowledge
@@ -17,6 +16,8 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
+    import pathspec
+
     from transferlint.flow.placement import FilePlacement
 
 
@@ -62,7 +63,7 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(cold="its result is kept after the first call")
     if _is_test(file.program.path, options.test_paths):
         return Role(cold=TESTING)
-    if _matches(knowledge.OFFLINE_PATHS, file.program.path):
+    if lies_in(file.program.path, knowledge.OFFLINE_PATHS):
         return Role(cold="export, conversion or preparation of data")
     if _for_host(file, function):
         return Role(host_side=True)
@@ -141,14 +142,14 @@ def _serves(file: FilePlacement, name: str, bases: tuple[str, ...]) -> bool:
 
 def serving(path: str) -> bool:
     """True for a file in a folder of what serves requests."""
-    return _spec(knowledge.SERVING_PATHS).match_file(path)
+    return lies_in(path, knowledge.SERVING_PATHS)
 
 
 def _for_host(file: FilePlacement, function: Function) -> bool:
     """True for code that its function's, class's or file's name gives to the host: `fill_indices_cpu`."""
     if function.kind != "function":
         return False
-    if knowledge.HOST_FUNCTIONS.match(function.name) or _spec(knowledge.HOST_PATHS).match_file(file.program.path):
+    if knowledge.HOST_FUNCTIONS.match(function.name) or lies_in(file.program.path, knowledge.HOST_PATHS):
         return True
     info = file.class_of(function)
     return info is not None and bool(knowledge.HOST_CLASSES.match(info.name))
@@ -171,7 +172,26 @@ def _on_device(function: Function) -> bool:
 
 
 def _is_test(path: str, globs: tuple[str, ...] | None) -> bool:
-    return _matches(knowledge.TEST_PATHS if globs is None else globs, path)
+    if globs is None:
+        return lies_in(path, knowledge.TEST_PATHS)
+    return _matches(globs, path)
+
+
+@functools.lru_cache(maxsize=64)
+def lies_in(path: str, globs: tuple[str, ...]) -> bool:
+    """True for a path that one of the built-in globs matches, as pathspec matches it, which takes long to import."""
+    return _pattern(globs).search(path.replace(os.sep, "/")) is not None
+
+
+@functools.lru_cache(maxsize=8)
+def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """`**/a/**`, `**/a_*.py` and `**/a/**/b_*.py` as one pattern of paths with slashes."""
+    parts = []
+    for glob in globs:
+        inner = glob.removeprefix("**/").removesuffix("**")
+        text = re.escape(inner).replace(r"/\*\*/", "/(?:.*/)?").replace(r"\*", "[^/]*")
+        parts.append(text if glob.endswith("/**") else f"{text}(?:$|/)")
+    return re.compile(f"(?:^|/)(?:{'|'.join(parts)})")
 
 
 @functools.lru_cache(maxsize=64)
@@ -181,4 +201,6 @@ def _matches(globs: tuple[str, ...], path: str) -> bool:
 
 @functools.lru_cache(maxsize=8)
 def _spec(globs: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
+    import pathspec  # which takes long, for the few settings that have globs of their own
+
     return pathspec.GitIgnoreSpec.from_lines(globs)
