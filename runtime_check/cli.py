@@ -143,11 +143,11 @@ def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:
 
 @click.command("report", short_help="Show what a run left, once more or in another form.")
 @click.argument("run", type=click.Path(exists=True), default=FOLDER, metavar="[RUN]")
-@click.option("--format", "-f", "form", type=click.Choice(_FORMATS), default="text", help="Form of the report.",
-              show_default=True)  # fmt: skip
+@click.option("--output-format", "--format", "-f", type=click.Choice(_FORMATS), default="text",
+              help="Form of the report.", show_default=True)  # fmt: skip
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write it there, not to stdout.")
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
-def REPORT(run: str, form: str, output_file: str | None, color: bool | None) -> int:
+def REPORT(run: str, output_format: str, output_file: str | None, color: bool | None) -> int:
     """Show the run whose records are in RUN, a folder that `verify` wrote or one file of it. A program that was killed
     has left what was recorded until then.
 
@@ -155,7 +155,7 @@ def REPORT(run: str, form: str, output_file: str | None, color: bool | None) -> 
     """
     from runtime_check.verify import report
 
-    return report(run, form, output_file, color)
+    return report(run, output_format, output_file, color)
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     "--version", "-V", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
     help="Print the version and exit.",
 )  # fmt: skip
-def _root() -> None:
+def GROUP() -> None:
     """Find the host-device transfers and synchronisations that PyTorch programs make by accident."""
 
 
@@ -89,7 +89,7 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     debugging = list(arguments[:1]) == ["debug"]
     given = tuple(arguments)
-    main = functools.partial(_root.main, list(given), "transferlint", standalone_mode=False, obj=given)
+    main = functools.partial(GROUP.main, list(given), "transferlint", standalone_mode=False, obj=given)
     return _guarded(main, debugging)
 
 
