@@ -7,14 +7,16 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs equal fuzz truth truth-report predictors clean
+.PHONY: help demo test lint docs site dist equal fuzz truth truth-report predictors clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
 	@echo "make test   install with tools and torch, then lint, types, import contracts and tests"
 	@echo "make fuzz   generated programs through check, fix and the simulated accelerator: SECONDS=60 [SEED=1]"
 	@echo "make lint   ruff, mypy --strict and the import contracts alone"
-	@echo "make docs   write docs/rules/ from the rule files"
+	@echo "make docs   write docs/rules/ from the rule files, and the pictures of docs/"
+	@echo "make site   build the documentation strictly, into build/site/"
+	@echo "make dist   build what is uploaded, check it, and try it in an empty environment: [TAG=v0.1.0]"
 	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
 	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
 	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"
@@ -74,6 +76,26 @@ fuzz: $(VENV)/.dev $(VENV)/.torch
 docs: $(VENV)/.base
 	@echo "==> docs/rules/, from the rule files"
 	@$(BIN)/python docs/generate.py
+	@echo "==> docs/pictures/, from what is printed"
+	@$(BIN)/python docs/pictures.py
+
+site: $(VENV)/.dev
+	@echo "==> build/site/"
+	@$(BIN)/zensical build --clean --strict
+
+# The wheel is installed as users do it, with what it asks for and nothing else, and checks a file with a mistake.
+dist: $(VENV)/.dev
+	@if [ -n "$(TAG)" ]; then $(BIN)/python docs/release.py check "$(TAG)"; fi
+	@rm -rf dist build/empty
+	@$(BIN)/python -m build --quiet
+	@$(BIN)/python -m twine check --strict dist/*
+	@echo "==> the wheel in an empty environment"
+	@$(PYTHON) -m venv build/empty
+	@build/empty/bin/python -m pip --disable-pip-version-check install --quiet dist/*.whl
+	@build/empty/bin/python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is not None)'
+	@cd build && empty/bin/transferlint check ../examples/train.py --isolated --no-cache --output-format concise > empty/said; \
+	    [ $$? -eq 1 ] && grep --quiet ' TL101 ' empty/said
+	@ls -l dist
 
 # Each package is installed into an environment of its own below TRUTH_ENV (several GB with torch), by Python 3.12.
 truth: $(VENV)/.base
