@@ -1,18 +1,29 @@
-"""Write docs/rules/ from the rule files: one page a rule, and a table of all. `--check` writes nothing and says what is
-not current (exit code 1).
+"""Write docs/rules/ and the list of rules in zensical.toml from the rule files: one page a rule, and a table of all.
+`--check` writes nothing and says what is not current (exit code 1).
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import json
+import re
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from transferlint import registry
+from transferlint import pipeline, registry, selection
 from transferlint.model import Safety
-from transferlint.rule import Rule
+from transferlint.rule import Example, Rule
+from transferlint.rule_tests import without_marks
 
-FOLDER = Path(__file__).parent / "rules"
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "rules"
+SITE = DOCS.parent / "zensical.toml"
+RESULTS = DOCS.parent / "benchmarks" / "results"
+BEGIN, END = "  # rules, written by docs/generate.py\n", "  # end of rules\n"
 NOTE = "<!-- Written by docs/generate.py from the rule's file; edit that. -->"
 FIXES = {None: "none", Safety.SAFE: "safe", Safety.UNSAFE: "unsafe", Safety.DISPLAY: "shown only"}
 CATEGORIES = {
@@ -23,15 +34,147 @@ CATEGORIES = {
     "wasteful": "Transfers made wastefully",
     "mistake": "Mistakes of place",
 }
+# Pages of torch's documentation that are not about one function, by how their addresses end.
+TITLES = {
+    "notes/cuda.html#asynchronous-execution": "CUDA semantics: asynchronous execution",
+    "notes/cuda.html#use-pinned-memory-buffers": "CUDA semantics: use pinned memory buffers",
+    "notes/cuda.html#device-agnostic-code": "CUDA semantics: device-agnostic code",
+    "data.html#memory-pinning": "torch.utils.data: memory pinning",
+    "data.html#multi-process-data-loading": "torch.utils.data: multi-process data loading",
+    "tensors.html": "torch.Tensor",
+    "tensor_attributes.html": "Tensor attributes: torch.device",
+    "distributed.html": "torch.distributed",
+    "pinmem_nonblock.html": "A guide on good usage of non_blocking and pin_memory()",
+    "tuning_guide.html": "Performance tuning guide",
+}
+_HEADING = re.compile(r"^(\S.*)\n-+$", re.MULTILINE)
+_CODE = re.compile(r"(`[^`]*`)")
 
 
-def page(rule: Rule) -> str:
-    """The page of one rule: its identity, then its documentation, whose underlined headings are Markdown's too."""
-    facts = (
-        f"{CATEGORIES[rule.category]} · {'on' if rule.default else 'off'} by default · "
-        f"fix: {FIXES[rule.fix_safety]} · since {rule.since}"
+def page(rule: Rule, rules: tuple[Rule, ...]) -> str:
+    """The page of one rule: its identity, what its docstring says, an example that is run as a test, what was counted
+    of it, and where to read on."""
+    pieces = _HEADING.split(rule.doc.strip())
+    lead, texts = pieces[0].strip(), dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    facts = f"{CATEGORIES[rule.category]} · {'on' if rule.default else 'off'} by default · "
+    facts += f"fix: {FIXES[rule.fix_safety]} · since {rule.since}"
+    parts = [NOTE, f"# {rule.code} {rule.name}", facts, _linked(lead, rule)]
+    for heading, text in texts.items():
+        if heading == "See also":
+            parts += _counted(rule.code)
+        parts += [f"## {heading}", *(_see_also(text, rules) if heading == "See also" else _prose(text, rule))]
+        if heading == "Use instead":
+            parts += _example(rule, rules)
+    return "\n\n".join(parts) + "\n"
+
+
+def _prose(text: str, rule: Rule) -> Iterator[str]:
+    """Paragraphs, lists and code of a docstring, with other rules linked, and code fenced."""
+    for code, group in _blocks(text.strip("\n")):
+        yield f"```python\n{textwrap.dedent(group).rstrip()}\n```" if code else _linked(group.rstrip(), rule)
+
+
+def _blocks(text: str) -> Iterator[tuple[bool, str]]:
+    """A text in pieces, each with whether it is code: paragraphs that are indented and follow a blank line."""
+    now: list[str] = []
+    code = False
+    for paragraph in re.split(r"\n\s*\n", text):
+        indented = paragraph.startswith("    ")
+        if now and indented != code:
+            yield code, "\n\n".join(now)
+            now = []
+        code = indented
+        now.append(paragraph)
+    yield code, "\n\n".join(now)
+
+
+def _linked(text: str, rule: Rule) -> str:
+    """Prose, with the rules that it names linked to their pages."""
+    pieces = _CODE.split(text)
+    for at in range(0, len(pieces), 2):
+        pieces[at] = re.sub(rf"\b(?!{rule.code})(TL\d{{3}})\b", r"[\1](\1.md)", pieces[at])
+    return "".join(pieces)
+
+
+def _example(rule: Rule, rules: tuple[Rule, ...]) -> Iterator[str]:
+    """The first example of a rule: before, what is said of it, after, and what the fix writes where that differs."""
+    if not rule.examples:
+        return
+    example = rule.examples[0]
+    yield "## Before and after"
+    yield f"```python\n{without_marks(example.bad).rstrip()}\n```"
+    yield f"```text\n{_said(rule, example, rules)}\n```"
+    if example.fixed and example.fixed != example.good:
+        option = "--fix --unsafe-fixes" if example.unsafe else "--fix"
+        yield f"`transferlint check {option}` makes of it:"
+        yield f"```python\n{example.fixed.rstrip()}\n```"
+        yield "Written so from the start, nothing is reported:"
+    else:
+        yield "And so nothing is reported:" if not example.fixed else "With the fix, nothing is reported:"
+    yield f"```python\n{example.good.rstrip()}\n```"
+
+
+def _said(rule: Rule, example: Example, rules: tuple[Rule, ...]) -> str:
+    """What `check` prints of an example, in one line a finding."""
+    beside = (rule,) if rule.judge is None else selection.choose(rules, None, (rule.code,), ())
+    plan = pipeline.Plan(beside)
+    found = pipeline.check_bytes("example.py", without_marks(example.bad).encode(), plan).findings
+    sites = ((one.site.line, one.site.column, one) for one in found if one.code == rule.code)
+    return "\n".join(f"example.py:{line}:{column} {one.code} {one.message}" for line, column, one in sites)
+
+
+@functools.cache
+def _results(name: str) -> dict[str, Any]:
+    """A file of benchmarks/results, {} where it was not written."""
+    path = RESULTS / name
+    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return read
+
+
+def _counted(code: str) -> Iterator[str]:
+    """What crosses in a step of the rule's program before and after the fix, and what that costs where it was measured."""
+    row = _results("crossings.json").get("rules", {}).get(code)
+    if row is None:
+        return
+    yield "## What it costs"
+    about = row["about"].rstrip(".")
+    about = about[0].lower() + about[1:]
+    yield (
+        f"In [a small training program](https://github.com/OWNER/transferlint/blob/main/benchmarks/pairs/{code}.py) "
+        f"in which {about}, counted per step on the simulated accelerator (`python -m benchmarks.crossings`):"
     )
-    return f"{NOTE}\n\n# {rule.code} {rule.name}\n\n{facts}\n\n{rule.doc.strip()}\n"
+    lines = ["| | uploads | downloads | waits of the host |", "| --- | ---: | ---: | ---: |"]
+    for name in ("before", "after"):
+        lines.append(f"| {name} | " + " | ".join(f"{row[name][kind]:.3g}" for kind in ("h2d", "d2h", "waits")) + " |")
+    yield "\n".join(lines)
+    times = {one["code"]: one for one in _results("fixes.json").get("rules", [])}
+    if code in times:
+        step = times[code]["step_ns"]
+        device = _results("fixes.json").get("device", "a GPU")
+        gain = f"{step['ratio']:.2f} ({step['low']:.2f} to {step['high']:.2f})"
+        yield f"Time per step on {device}, before over after: {gain} (`python -m benchmarks.fixes`)."
+    else:
+        yield "What that takes depends on the device and on what is queued; `transferlint verify` says it of your program."
+
+
+def _see_also(text: str, rules: tuple[Rule, ...]) -> Iterator[str]:
+    names = {rule.code: rule.name for rule in rules}
+    lines = []
+    for line in text.strip().splitlines():
+        item = line.removeprefix("- ")
+        if item.startswith("https://"):
+            lines.append(f"- [{_title(item)}]({item})")
+        else:
+            code, _, words = item.partition(" ")
+            lines.append(f"- [{code} {names[code]}]({code}.md): {words}")
+    yield "\n".join(lines)
+
+
+def _title(address: str) -> str:
+    generated = re.search(r"/generated/([\w.]+)\.html(?:#([\w.]+))?$", address)
+    if generated:
+        return f"`{generated[2] or generated[1]}`"
+    return next(title for end, title in TITLES.items() if address.endswith(end))
 
 
 def table(rules: tuple[Rule, ...]) -> str:
@@ -51,8 +194,21 @@ def table(rules: tuple[Rule, ...]) -> str:
     return "\n".join(parts)
 
 
-def pages() -> dict[str, str]:
-    """What docs/rules/ is to hold: file names and texts. Only the built-in pack is documented here.
+def navigation(rules: tuple[Rule, ...], text: str) -> str:
+    """The settings of the site, with the rules in their place."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    lines = ['  { "Rules" = [\n    "rules/README.md",\n']
+    for category, title in CATEGORIES.items():
+        chosen = [rule for rule in rules if rule.category == category]
+        lines.append(f'    {{ "{title}" = [\n')
+        lines += [f'      {{ "{rule.code} {rule.name}" = "rules/{rule.code}.md" }},\n' for rule in chosen]
+        lines.append("    ] },\n")
+    return before + BEGIN + "".join(lines) + "  ] },\n" + END + after
+
+
+def pages() -> dict[Path, str]:
+    """What is to be written: files and texts. Only the built-in pack is documented here.
 
     Ends the program where a pack was refused, so that no page is removed for want of its rule.
     """
@@ -60,7 +216,8 @@ def pages() -> dict[str, str]:
     if loaded.refused:
         raise SystemExit("\n".join(loaded.refused))
     own = tuple(rule for rule in loaded.rules if rule.code.startswith("TL"))
-    return {"README.md": table(own), **{f"{rule.code}.md": page(rule) for rule in own}}
+    written = {FOLDER / "README.md": table(own), SITE: navigation(own, SITE.read_text(encoding="utf-8"))}
+    return written | {FOLDER / f"{rule.code}.md": page(rule, loaded.rules) for rule in own}
 
 
 def main() -> int:
@@ -70,14 +227,15 @@ def main() -> int:
     check = parser.parse_args().check
     wanted = pages()
     FOLDER.mkdir(exist_ok=True)
-    present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
-    stale = sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
-    for name in stale:
-        print(f"docs/rules/{name}: {'not current' if check else 'written' if name in wanted else 'removed'}")
-        if not check and name in wanted:
-            (FOLDER / name).write_text(wanted[name], encoding="utf-8", newline="\n")
+    present = {path: path.read_text(encoding="utf-8") for path in (*FOLDER.glob("*.md"), SITE)}
+    stale = sorted(path for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path))
+    for path in stale:
+        name = path.relative_to(DOCS.parent).as_posix()
+        print(f"{name}: {'not current' if check else 'written' if path in wanted else 'removed'}")
+        if not check and path in wanted:
+            path.write_text(wanted[path], encoding="utf-8", newline="\n")
         elif not check:
-            (FOLDER / name).unlink()
+            path.unlink()
     return int(check and bool(stale))
 
 

@@ -28,6 +28,11 @@ Fix safety
 ----------
 Safe: takes the codes out of the comment, or the comment away with its reason. Unsafe where the file was checked without
 its project (`--context file`), in which the comment may have something to silence.
+
+See also
+--------
+- TL003 for one without a reason
+- TL004 for baselines
 """
 
 from __future__ import annotations

@@ -24,6 +24,10 @@ The rule is off by default: `extend-select = ["TL003"]`. A `# noqa` without code
 Fix safety
 ----------
 No automatic fix: only a person knows the reason. `--add-ignore --reason "..."` writes one.
+
+See also
+--------
+- TL002 for one that silences nothing
 """
 
 from __future__ import annotations

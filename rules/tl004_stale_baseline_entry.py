@@ -25,6 +25,10 @@ An entry is judged only where this run would have found what it knows: its file 
 Fix safety
 ----------
 No automatic fix: writing the baseline anew also takes in what is new.
+
+See also
+--------
+- TL002 for comments
 """
 
 from __future__ import annotations

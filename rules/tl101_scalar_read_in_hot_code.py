@@ -37,6 +37,15 @@ for `x.tolist()` that is returned or kept as it is); one copy of the whole tenso
 `torch.stack(values)` for `torch.tensor(values)` of a list of tensors without dimensions; `torch._assert_async` for a
 number that is only compared to raise, whose message is lost; and `x.shape[1]` in place of the longest of lengths that
 are parts of it: a mask is as wide as the padding then, also where no length is whole.
+
+See also
+--------
+- TL106 for several reads side by side
+- TL107 for a loop over the elements
+- TL302 for reads that the source does not show
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

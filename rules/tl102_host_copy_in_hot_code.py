@@ -40,6 +40,14 @@ imports `torch.distributed.rpc`, `multiprocessing`, `pickle` and the like, or ha
 Elsewhere the edit is only shown, where a tensor on the device serves as well: it is kept or handed on, and who uses the
 value further on has to take it there, or all that is done with it are computations, which the device makes as well. So
 is one copy before a loop that takes the elements of a tensor, whose memory they share.
+
+See also
+--------
+- TL405 for a copy of which one number is used
+- TL201 for a copy that goes back
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cpu.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

@@ -39,6 +39,13 @@ device.
 
 Only shown too: an attribute that the constructor alone sets becomes a buffer, which the module's `.to` moves. It
 converts its type with it (`half()`), and the buffer is found by `buffers()`; it is not saved.
+
+See also
+--------
+- TL204 for the same move twice in one turn
+- TL401 for what could be made on the device
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 """
 
 from __future__ import annotations

@@ -33,6 +33,14 @@ fractions and what is below zero where the dtype is not written out (`dtype=x.dt
 `torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
 writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
 memory has a price, and there is none without an accelerator.
+
+See also
+--------
+- TL401 for what is made on the host and moved
+- TL305 for lists as indices
+- https://docs.pytorch.org/docs/stable/generated/torch.full.html
+- https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

@@ -29,6 +29,12 @@ input is, and that nothing takes away, is there already: it is not reported.
 Fix safety
 ----------
 No automatic fix.
+
+See also
+--------
+- TL103 for tensors
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer
 """
 
 from __future__ import annotations

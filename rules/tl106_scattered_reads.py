@@ -29,6 +29,14 @@ Fix safety
 ----------
 Only shown: `torch.stack` takes tensors of one shape and one device, and gives all numbers one type, so that integers
 among floats become floats (large ones lose digits); and names for the numbers are for somebody to find.
+
+See also
+--------
+- TL101 for a single read
+- TL107 for a loop over the elements
+- https://docs.pytorch.org/docs/stable/generated/torch.stack.html
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.tolist.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 """
 
 from __future__ import annotations

@@ -36,6 +36,13 @@ Only shown: the whole is copied before the loop, `x_on_host = x.cpu()`, and its 
 must not change the tensor under another name, what it computes with an element it computes on the host, and where other
 values of the device meet the elements, or other reads stay, it waits as before. Whether the loop is better vectorised
 is for a person to say.
+
+See also
+--------
+- TL101 for a single read
+- TL302 for `range(t)` and `x[:t]`
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.tolist.html
+- https://docs.pytorch.org/docs/stable/generated/torch.where.html
 """
 
 from __future__ import annotations

@@ -32,6 +32,15 @@ A sum or list that is read once after the loop, and one copy before it, are as f
 
 Elsewhere the edit is only shown, where a tensor serves as well, and `torch.stack(values)` for `torch.tensor(values)` of
 a list of tensors without dimensions.
+
+See also
+--------
+- TL202 for the way round from the host
+- TL203 for a decision on the way
+- TL102 for the copy alone
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
+- https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

@@ -28,6 +28,12 @@ Fix safety
 Unsafe: where one upload of a variable went into what is read, and nothing wrote to it since, the host computes it of
 its own data, with its own rounding. The upload stays; where nothing else needs it, it is for a person to remove. Other
 round trips have no automatic fix.
+
+See also
+--------
+- TL201 for the way round from the device
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

@@ -27,6 +27,13 @@ Fix safety
 Only shown: an element that decides comes from one copy of the whole, made before the loop, which must not change it; a
 tensor is not shortened to the longest of its lengths. Other branches have no automatic fix: a branch-free form
 is another program, and to ask less often whether a loop is to be left is to turn more often.
+
+See also
+--------
+- TL301 for a condition that is a tensor itself
+- TL101 for the read alone
+- https://docs.pytorch.org/docs/stable/generated/torch.where.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 """
 
 from __future__ import annotations

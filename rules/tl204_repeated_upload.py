@@ -30,6 +30,12 @@ Fix safety
 The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that a
 tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; unsafe
 otherwise, since the two copies become one.
+
+See also
+--------
+- TL103 for the same move in every turn
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers
 """
 
 from __future__ import annotations

@@ -43,6 +43,14 @@ people learn of a NaN; a branch or way out for an empty mask left out, where the
 to zero in place of a step left out (its gradients are zero then, the optimizer steps all the same, and what was printed
 is not); a tensor not shortened to the longest of its lengths; and `a is b` for `a is b or torch.equal(a, b)`. That a
 loop is left by what the device computes has no fix: to ask less often is to turn more often.
+
+See also
+--------
+- TL203 for a decision on a value that was read
+- TL302 for numbers
+- https://docs.pytorch.org/docs/stable/generated/torch.where.html
+- https://docs.pytorch.org/docs/stable/generated/torch.nan_to_num.html
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

@@ -37,6 +37,14 @@ Elsewhere the edit is only shown: one copy, made before the loop, of a tensor wh
 for `float(t)`, where a tensor serves as well as the number; and for the longest of several lengths either the size that
 they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes `x`), where the padding does no harm because the
 lengths, or a mask, say what counts.
+
+See also
+--------
+- TL301 for conditions
+- TL107 for a loop over the elements
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.masked_fill.html
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

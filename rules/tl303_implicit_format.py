@@ -34,6 +34,12 @@ A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.i
 the logger is the one that `logging.getLogger` gave this file, and the arguments have no effect and cannot raise: names,
 and what any tensor can be asked. Otherwise there is no automatic fix: after how many steps to print is for a person to
 say.
+
+See also
+--------
+- TL101 for the read that remains
+- https://docs.pytorch.org/docs/stable/generated/torch.set_printoptions.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 """
 
 from __future__ import annotations

@@ -33,6 +33,14 @@ So are `torch.where` in place of `x[mask] += t`, which binds another tensor, and
 nothing says that they have the shape of what they select from; the mean of a selection that is taken where it is not
 empty (it is NaN then); `masked_scatter_` for rows; and all rows in place of `torch.unique` of them, where its inverse
 puts the results back.
+
+See also
+--------
+- TL301 for the question whether a mask is empty
+- https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
+- https://docs.pytorch.org/docs/stable/generated/torch.where.html
+- https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

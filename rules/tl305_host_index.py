@@ -36,6 +36,14 @@ values there and `x` is proven to be a tensor. Numbers in a list that follow eac
 the stack is laid out otherwise in memory. Unsafe too, where a function of torch makes an index further up, of which
 nothing but indices is made: on the device another generator draws it. An index that comes from elsewhere has no
 automatic fix.
+
+See also
+--------
+- TL304 for masks
+- TL104 for lists that are uploaded by name
+- https://docs.pytorch.org/docs/stable/tensors.html
+- https://docs.pytorch.org/docs/stable/generated/torch.index_select.html
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

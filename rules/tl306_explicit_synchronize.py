@@ -37,6 +37,13 @@ seen, where the function waits elsewhere too, and where it is not known that it 
 has what the host may need: a wait in a function that reads a clock, the time between events, the memory in use, or that
 begins copies which nobody waits for; `empty_cache`, which gives memory back that others may need; collectives that
 wait.
+
+See also
+--------
+- TL503 for the wait that must stay
+- https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize.html
+- https://docs.pytorch.org/docs/stable/generated/torch.cuda.streams.Event.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 """
 
 from __future__ import annotations

@@ -41,6 +41,13 @@ second move of the result to the same place goes too. Only shown where the argum
 as well as data, beside the like of which nothing can be made, for a number or a list that takes more text and is
 uploaded all the same, and where a statement would take several lines more. No fix where the result could not be the
 same: pinned memory, `out=`, a generator.
+
+See also
+--------
+- TL104 for `device=` with a list
+- TL406 for what is made larger before it is moved
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
 
 from __future__ import annotations

@@ -36,6 +36,14 @@ them but move them: the stream keeps the order. Unsafe for others: the host coul
 copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts: what is
 copied then is not pinned. A batch that is stacked by hand has no automatic
 fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
+
+See also
+--------
+- TL403 for `non_blocking` without pinned memory
+- TL404 for the loader
+- https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers
+- https://docs.pytorch.org/docs/stable/data.html#memory-pinning
 """
 
 from __future__ import annotations

@@ -34,6 +34,14 @@ Fix safety
 ----------
 Unsafe: pinned memory is taken from the machine, and a loader that pins starts a thread for it. The loader is given
 `pin_memory=True`. `.pin_memory()` of a tensor is only shown: it copies too, and raises where there is no device.
+
+See also
+--------
+- TL402 for pinned memory without `non_blocking`
+- TL404 for the loader
+- https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers
+- https://docs.pytorch.org/docs/stable/data.html#memory-pinning
 """
 
 from __future__ import annotations

@@ -32,6 +32,13 @@ Fix safety
 ----------
 Unsafe: pinned memory is taken from the machine, a thread is started for it, and a data set that yields device tensors
 raises. TL402 then finds the moves that still wait.
+
+See also
+--------
+- TL402 for the move that goes with it
+- TL403 for `non_blocking` without it
+- https://docs.pytorch.org/docs/stable/data.html#memory-pinning
+- https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 """
 
 from __future__ import annotations

@@ -29,6 +29,12 @@ Safe where nothing but the size is asked of the copy of what is proven to be a t
 all else: the device adds in another order than numpy and the host do, so that sums and means may differ in the last
 digits, and numpy's scalars become arrays without dimensions. Only shown beside another whole copy, for which the host
 waits anyway.
+
+See also
+--------
+- TL102 for a copy that is used whole
+- https://docs.pytorch.org/docs/stable/generated/torch.max.html
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cpu.html
 """
 
 from __future__ import annotations

@@ -30,6 +30,13 @@ Safe for one conversion to a wider type and for `repeat` and `tile`, of what is 
 is proven to name a place: the device makes the same numbers. Unsafe with `non_blocking`, and from fractions to whole
 numbers, where what is too large becomes something else; for `expand`, which then shares its memory among rows; and for
 `one_hot`, which reports a class that is out of range in another way on the device.
+
+See also
+--------
+- TL401 for what could be made on the device
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.expand.html
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html
 """
 
 from __future__ import annotations

@@ -27,6 +27,12 @@ Fix safety
 The needless call is taken out. Safe where what is proven to be a tensor is moved, in one expression, to the very place
 at which it has just been put. Unsafe across statements and for places that may have changed, and where the first of two
 moves to different places is taken out: without it an error about that place is not raised.
+
+See also
+--------
+- TL204 for a move that is made twice
+- TL501 for one that does nothing
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 """
 
 from __future__ import annotations

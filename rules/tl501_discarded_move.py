@@ -27,6 +27,12 @@ Fix safety
 ----------
 Unsafe: assigning the result makes the program do what it says, and not what it did. A move of what has no name
 (`x.detach().cpu()`) is removed; nobody has what it gives, but the host waits no more at this place.
+
+See also
+--------
+- TL502 for what fails then
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to
 """
 
 from __future__ import annotations

@@ -29,6 +29,12 @@ be on the device, like the arguments of a function.
 Fix safety
 ----------
 No automatic fix: which of the two is in the wrong place is for a person to say.
+
+See also
+--------
+- TL501 for a move that did nothing
+- TL305 for indices, which may stand on the host
+- https://docs.pytorch.org/docs/stable/tensor_attributes.html
 """
 
 from __future__ import annotations

@@ -34,6 +34,12 @@ which waits in spite of the hint.
 Fix safety
 ----------
 Unsafe: `non_blocking=True` is taken out, and the host waits. An event keeps the overlap, where a person puts it.
+
+See also
+--------
+- TL306 for waits that nothing needs
+- https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+- https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 """
 
 from __future__ import annotations

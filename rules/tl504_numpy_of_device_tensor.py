@@ -29,6 +29,13 @@ Fix safety
 ----------
 Unsafe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before; but a handler may wait
 for the error, and what only has a method called `numpy` may have none called `cpu`.
+
+See also
+--------
+- TL102 for the copy that is needed then
+- TL201 for a copy that goes back
+- https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
+- https://docs.pytorch.org/docs/stable/tensor_attributes.html
 """
 
 from __future__ import annotations

@@ -36,6 +36,12 @@ reported. Nor is data that is moved to where other data of the sample is.
 Fix safety
 ----------
 No automatic fix: the move belongs where the batches are taken, which is other code.
+
+See also
+--------
+- TL404 for what a loader should do instead
+- https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
+- https://docs.pytorch.org/docs/stable/data.html#memory-pinning
 """
 
 from __future__ import annotations

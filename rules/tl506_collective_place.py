@@ -37,6 +37,12 @@ Host tensors in a group of their own (`group=gloo`), and gathered parts that are
 Fix safety
 ----------
 No automatic fix: which device, and which process keeps the result, is for a person to say.
+
+See also
+--------
+- TL102 for copies to the host
+- TL101 for reads of what is reduced
+- https://docs.pytorch.org/docs/stable/distributed.html
 """
 
 from __future__ import annotations
