@@ -3,10 +3,10 @@
 (`python -m venv DIR; DIR/bin/pip install torchfix semgrep ruff jax`).
 
 The programs are `tests/runtime_check/programs/`, in which a comment says of each line what crosses there; they were
-written for this project, to test what its run-time half records, before some of its rules and after others. A tool is
-given the programs without these comments. Counted are, for each tool, the lines on which it says something about
-transfers: of the lines that make the host wait three times or more in a run, of those that upload so often, and of those
-on which nothing crosses. No GPU takes part. Writes `benchmarks/results/comparison.json`, which docs/comparison.md quotes.
+written for this project, to test what its run-time half records. A tool is given the programs without these comments.
+Counted are, for each tool, the lines on which it says something about transfers: of the lines that make the host wait
+three times or more in a run, of those that upload so often, and of those on which nothing crosses. No GPU takes part.
+Writes `benchmarks/results/comparison.json`, which docs/comparison.md quotes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def truth() -> dict[str, set[Line]]:
 def said(command: list[str], folder: Path) -> tuple[str, float]:
     """What a command prints, and the processor time that it took, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "NO_COLOR": "1"})  # fmt: skip
+    environment = {**os.environ, "NO_COLOR": "1"}
+    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if not made.stdout.strip():
         raise SystemExit(f"{' '.join(command)}: {made.stderr.strip()[-300:] or 'it said nothing'}")

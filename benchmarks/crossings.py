@@ -1,8 +1,8 @@
 """What crosses in a step before and after each rule's fix: `python -m benchmarks.crossings [--only TL101 ...]`.
 
-The programs are those of `benchmarks/pairs/`, which `benchmarks.fixes` times on a GPU. Counts are exact on the simulated
-device too, so these are taken there: transfers, and how often the host waits, per step. Nothing here is a time. Writes
-`benchmarks/results/crossings.json`, which the pages of the rules quote.
+The programs are those of `benchmarks/pairs/`, which `benchmarks.fixes` times on a GPU. Counts are exact on the
+simulated device too, so these are taken there: transfers, and how often the host waits, per step. Nothing here is a
+time. Writes `benchmarks/results/crossings.json`, which the pages of the rules quote.
 """
 
 from __future__ import annotations

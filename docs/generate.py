@@ -1,5 +1,6 @@
-"""Write docs/rules/ and the list of rules in zensical.toml from the rule files: one page a rule, and a table of all.
-`--check` writes nothing and says what is not current (exit code 1).
+"""Write what follows from the code: docs/rules/ from the rule files, one page a rule and a table of all; the list of
+them in zensical.toml; and the table of keys in docs/settings.md. `--check` writes nothing and says what is not current
+(exit code 1).
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ from transferlint import pipeline, registry, selection
 from transferlint.model import Safety
 from transferlint.rule import Example, Rule
 from transferlint.rule_tests import without_marks
+from transferlint.setting_keys import KEYS
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "rules"
 SITE = DOCS.parent / "zensical.toml"
 RESULTS = DOCS.parent / "benchmarks" / "results"
-BEGIN, END = "  # rules, written by docs/generate.py\n", "  # end of rules\n"
+SETTINGS = DOCS / "settings.md"
+MARKS = {
+    SITE: ("  # rules, written by docs/generate.py\n", "  # end of rules\n"),
+    SETTINGS: ("<!-- keys, written by docs/generate.py -->\n", "<!-- end of keys -->\n"),
+}
 NOTE = "<!-- Written by docs/generate.py from the rule's file; edit that. -->"
 FIXES = {None: "none", Safety.SAFE: "safe", Safety.UNSAFE: "unsafe", Safety.DISPLAY: "shown only"}
 CATEGORIES = {
@@ -108,9 +114,9 @@ def _example(rule: Rule, rules: tuple[Rule, ...]) -> Iterator[str]:
         option = "--fix --unsafe-fixes" if example.unsafe else "--fix"
         yield f"`transferlint check {option}` makes of it:"
         yield f"```python\n{example.fixed.rstrip()}\n```"
-        yield "Written so from the start, nothing is reported:"
+        yield "Nothing is reported of:"
     else:
-        yield "And so nothing is reported:" if not example.fixed else "With the fix, nothing is reported:"
+        yield "Nothing is reported of:" if not example.fixed else "The fix makes of it, and nothing is reported of:"
     yield f"```python\n{example.good.rstrip()}\n```"
 
 
@@ -132,7 +138,7 @@ def _results(name: str) -> dict[str, Any]:
 
 
 def _counted(code: str) -> Iterator[str]:
-    """What crosses in a step of the rule's program before and after the fix, and what that costs where it was measured."""
+    """What crosses in a step of the rule's program before and after its fix, and what that costs where it is known."""
     row = _results("crossings.json").get("rules", {}).get(code)
     if row is None:
         return
@@ -154,7 +160,7 @@ def _counted(code: str) -> Iterator[str]:
         gain = f"{step['ratio']:.2f} ({step['low']:.2f} to {step['high']:.2f})"
         yield f"Time per step on {device}, before over after: {gain} (`python -m benchmarks.fixes`)."
     else:
-        yield "What that takes depends on the device and on what is queued; `transferlint verify` says it of your program."
+        yield "How long that takes depends on the device and on what is queued: `transferlint verify` says it."
 
 
 def _see_also(text: str, rules: tuple[Rule, ...]) -> Iterator[str]:
@@ -194,17 +200,28 @@ def table(rules: tuple[Rule, ...]) -> str:
     return "\n".join(parts)
 
 
-def navigation(rules: tuple[Rule, ...], text: str) -> str:
-    """The settings of the site, with the rules in their place."""
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
+def within(path: Path, text: str) -> str:
+    """A file that is written by hand, with a text between its marks."""
+    begin, end = MARKS[path]
+    before, rest = path.read_text(encoding="utf-8").split(begin)
+    return before + begin + text + end + rest.split(end)[1]
+
+
+def navigation(rules: tuple[Rule, ...]) -> str:
+    """The rules in the navigation of the site."""
     lines = ['  { "Rules" = [\n    "rules/README.md",\n']
     for category, title in CATEGORIES.items():
         chosen = [rule for rule in rules if rule.category == category]
         lines.append(f'    {{ "{title}" = [\n')
         lines += [f'      {{ "{rule.code} {rule.name}" = "rules/{rule.code}.md" }},\n' for rule in chosen]
         lines.append("    ] },\n")
-    return before + BEGIN + "".join(lines) + "  ] },\n" + END + after
+    return "".join(lines) + "  ] },\n"
+
+
+def keys() -> str:
+    """The keys of the settings, as `transferlint config --explain` tells them."""
+    rows = [f"| `{name}` | {key.doc.replace('|', chr(92) + '|')} |" for name, key in KEYS.items()]
+    return "\n".join(["\n| key | what it is for |", "| --- | --- |", *rows]) + "\n\n"
 
 
 def pages() -> dict[Path, str]:
@@ -216,7 +233,8 @@ def pages() -> dict[Path, str]:
     if loaded.refused:
         raise SystemExit("\n".join(loaded.refused))
     own = tuple(rule for rule in loaded.rules if rule.code.startswith("TL"))
-    written = {FOLDER / "README.md": table(own), SITE: navigation(own, SITE.read_text(encoding="utf-8"))}
+    written = {FOLDER / "README.md": table(own)}
+    written |= {SITE: within(SITE, navigation(own)), SETTINGS: within(SETTINGS, keys())}
     return written | {FOLDER / f"{rule.code}.md": page(rule, loaded.rules) for rule in own}
 
 
@@ -227,7 +245,7 @@ def main() -> int:
     check = parser.parse_args().check
     wanted = pages()
     FOLDER.mkdir(exist_ok=True)
-    present = {path: path.read_text(encoding="utf-8") for path in (*FOLDER.glob("*.md"), SITE)}
+    present = {path: path.read_text(encoding="utf-8") for path in (*FOLDER.glob("*.md"), *MARKS)}
     stale = sorted(path for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path))
     for path in stale:
         name = path.relative_to(DOCS.parent).as_posix()

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
 BUG = """\
@@ -149,3 +151,9 @@ def _with_inputs(part: Any, inputs: dict[str, Any]) -> Any:
         part = part.replace(whole, str(about["default"]))
     assert "$[[" not in part
     return part
+
+
+def complaints(schema: str, path: Path) -> str:
+    """What the schema says against a file; "" where nothing."""
+    made = CliRunner().invoke(check_jsonschema, ["--builtin-schema", f"vendor.{schema}", str(path)])
+    return "" if made.exit_code == 0 else made.output

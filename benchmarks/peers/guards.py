@@ -1,5 +1,5 @@
-"""What a guard lets through: the same five statements under JAX's and under transferlint's. Run by `benchmarks.comparison`
-as `guards.py jax` or `guards.py torch`, each with an interpreter that has it; prints JSON."""
+"""What a guard lets through: the same five statements under JAX's and under transferlint's. `benchmarks.comparison`
+runs it as `guards.py jax` or `guards.py torch`, each with an interpreter that has it; prints JSON."""
 
 from __future__ import annotations
 

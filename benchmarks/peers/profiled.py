@@ -17,9 +17,9 @@ READS = {"aten::item", "aten::_local_scalar_dense"}
 def main(path: str) -> None:
     """Run a program on the CPU under the profiler, with stacks."""
     verbose = torch._C._profiler._ExperimentalConfig(verbose=True)
-    with profile(activities=[ProfilerActivity.CPU], with_stack=True, experimental_config=verbose) as profiled:
-        with contextlib.redirect_stdout(io.StringIO()):
-            runpy.run_path(path, run_name="__main__")
+    profiler = profile(activities=[ProfilerActivity.CPU], with_stack=True, experimental_config=verbose)
+    with contextlib.redirect_stdout(io.StringIO()), profiler as profiled:
+        runpy.run_path(path, run_name="__main__")
     reads = [event for event in profiled.events() if event.name in READS]
     frames = {frame for event in reads for frame in event.stack if path in frame}
     rows = {row.key for row in profiled.key_averages() if row.key.startswith("aten::")}

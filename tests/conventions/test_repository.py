@@ -17,6 +17,7 @@ FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
 SUPPORT = {
     "acting.py",
     "driving.py",
+    "pages.py",
     "generating.py",
     "feeding.py",
     "interrupts.py",

@@ -10,9 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from acting import ROOT, component
-from check_jsonschema import main as check_jsonschema
-from click.testing import CliRunner
+from acting import ROOT, complaints, component
 
 FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
 FILES = [
@@ -22,12 +20,6 @@ FILES = [
     ("github-issue-config", ROOT / ".github" / "ISSUE_TEMPLATE" / "config.yml"),
     ("dependabot", ROOT / ".github" / "dependabot.yml"),
 ]
-
-
-def complaints(schema: str, path: Path) -> str:
-    """What the schema says against a file; "" where nothing."""
-    made = CliRunner().invoke(check_jsonschema, ["--builtin-schema", f"vendor.{schema}", str(path)])
-    return "" if made.exit_code == 0 else made.output
 
 
 @pytest.mark.parametrize(("schema", "path"), FILES, ids=lambda value: getattr(value, "name", value))
