@@ -6,6 +6,7 @@ them in zensical.toml; and the table of keys in docs/settings.md. `--check` writ
 from __future__ import annotations
 
 import argparse
+import ast
 import functools
 import json
 import re
@@ -77,7 +78,17 @@ def page(rule: Rule, rules: tuple[Rule, ...]) -> str:
 def _prose(text: str, rule: Rule) -> Iterator[str]:
     """Paragraphs, lists and code of a docstring, with other rules linked, and code fenced."""
     for code, group in _blocks(text.strip("\n")):
-        yield f"```python\n{textwrap.dedent(group).rstrip()}\n```" if code else _linked(group.rstrip(), rule)
+        yield _fenced(textwrap.dedent(group).rstrip()) if code else _linked(group.rstrip(), rule)
+
+
+def _fenced(code: str) -> str:
+    """A fragment as a block of its language; what is no Python is a command, or shows just that."""
+    try:
+        ast.parse(code)
+        language = "python"
+    except SyntaxError:
+        language = "sh" if code.startswith("transferlint ") else "text"
+    return f"```{language}\n{code}\n```"
 
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:

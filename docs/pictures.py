@@ -28,7 +28,6 @@ WIDTH = 100
 # Name of the picture, and the command, from the root of the repository.
 COMMANDS = {
     "check": "transferlint check --isolated examples/sequences.py",
-    "explain": "transferlint explain examples/train.py:61",
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
