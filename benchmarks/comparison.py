@@ -87,6 +87,13 @@ def transferlint(folder: Path, _: Path) -> tuple[set[Line], float]:
     return found, seconds
 
 
+def explained(folder: Path) -> set[Line]:
+    """The lines of which transferlint says why it is silent."""
+    command = [sys.executable, "-m", "transferlint", "check", "--isolated", "--no-cache", "--exit-zero", "-f", "json"]
+    quiet = json.loads(said([*command, "--quiet-sites", "."], folder)[0])["quiet"]
+    return {(one["path"], one["line"]) for one in quiet}
+
+
 def torchfix(folder: Path, peers: Path) -> tuple[set[Line], float]:
     """All rules of TorchFix."""
     text, seconds = said([str(peers / "bin" / "torchfix"), "--select=ALL", "."], folder)
@@ -141,6 +148,8 @@ def measure(peers: Path) -> dict[str, Any]:
                 "nothing": len(found - lines["crossing"]),
                 "cpu_s": round(seconds, 1),
             }
+            if tool is transferlint:
+                tools[name]["explained"] = len((explained(folder) & lines["waits"]) - found)
     return {
         "date": datetime.date.today().isoformat(),
         "python": sys.version.split()[0],

@@ -76,7 +76,7 @@ def test_the_docstring_has_the_fixed_headings_in_order(rule: Rule) -> None:
     lines = doc.splitlines()
     headings = [above for above, line in itertools.pairwise(lines) if line and set(line) == {"-"}]
     assert [heading for heading in headings if heading in HEADINGS] == list(HEADINGS)
-    assert set(headings) <= {*HEADINGS, "Cost"}
+    assert set(headings) <= {*HEADINGS, "See also"}
     for heading, line in itertools.pairwise(lines):
         assert not (heading in HEADINGS and len(line) != len(heading)), f"{heading} is underlined unevenly"
 

@@ -39,3 +39,12 @@ def test_the_changelog_is_kept_by_versions() -> None:
     assert next(iter(sections)) == RELEASE["UNRELEASED"]
     for version, (heading, _) in sections.items():
         assert version == RELEASE["UNRELEASED"] or re.fullmatch(r"- \d{4}-\d{2}-\d{2}( \[YANKED\])?", heading)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/ci.md", "templates/transferlint.yml"])
+def test_the_version_that_is_shown_is_this_one(name: str) -> None:
+    found = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found
+    text = (ROOT / name).read_text(encoding="utf-8")
+    shown = set(re.findall(r"(?:transferlint(?:@v|==|/v|\.git#v)|rev: v)(\d+\.\d+\.\d+\w*)", text))
+    assert shown <= {found[1]}
