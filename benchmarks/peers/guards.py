@@ -48,12 +48,10 @@ def of_jax() -> dict[str, Any]:
 
 def of_torch() -> dict[str, Any]:
     """`transferlint.runtime.guard` on the simulated accelerator."""
-    from runtime_check import simulate
+    from transferlint.runtime import guard, simulate
 
-    simulation = simulate.start()
+    simulation = simulate()
     import torch
-
-    from transferlint.runtime import guard
 
     x, table = torch.ones(3, device="cuda"), torch.ones(3)
     y = x.sum()
@@ -64,11 +62,8 @@ def of_torch() -> dict[str, Any]:
         "x + table": lambda: x[table.bool()],  # a host tensor that torch uploads unasked: mixed operands raise
         "move(table)": lambda: table.to("cuda"),
     }
-    levels = {"forbid_implicit": "forbid_implicit", "forbid": "forbid"}
-    told = {}
-    for level in levels:
-        name = f'runtime.guard(h2d="{level}", d2h="{level}")'
-        told[name] = outcomes(tries, lambda level=level: guard(h2d=level, d2h=level))  # type: ignore[misc]
+    told = {f'runtime.guard("{policy}")': outcomes(tries, lambda policy=policy: guard(policy))  # type: ignore[misc]
+            for policy in ("disallow", "disallow_explicit")}  # fmt: skip
     print(json.dumps({"version": torch.__version__, "device": "simulated", "guards": told}))
     sys.stdout.flush()
     simulation.leave(0)
