@@ -148,10 +148,3 @@ def test_the_table_of_inputs_is_complete() -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
     assert [name for name in action["inputs"] if f"| `{name}` |" not in text] == []
-
-
-def test_the_rule_that_is_shown_passes_its_own_tests(tmp_path: Path) -> None:
-    page = next(page for page in PAGES if page.name == "writing-rules.md")
-    (block,) = [block for block in of("python", [page]) if "RULE = Rule(" in block.text]
-    (tmp_path / "abc101_print_in_hot_code.py").write_text(block.text)
-    assert "1 rule" in run("transferlint test-rules .", tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shutil
@@ -106,7 +107,7 @@ def test_what_is_linked_in_the_repository_exists() -> None:
 
 
 def test_pictures_are_small_and_current() -> None:
-    pictures = [path for path in (DOCS / "pictures").iterdir()]
+    pictures = list((DOCS / "pictures").iterdir())
     used = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     assert [path.name for path in pictures if f"pictures/{path.name}" not in used] == []
     assert [path.name for path in pictures if path.stat().st_size > LARGEST] == []
@@ -117,8 +118,6 @@ def test_pictures_are_small_and_current() -> None:
 
 def test_the_comparison_quotes_what_was_measured() -> None:
     module = runpy.run_path(str(ROOT / "benchmarks" / "comparison.py"))
-    import json
-
     result = json.loads((ROOT / "benchmarks" / "results" / "comparison.json").read_text(encoding="utf-8"))
     page = (DOCS / "comparison.md").read_text(encoding="utf-8")
     for table in module["tables"](result):
@@ -127,6 +126,9 @@ def test_the_comparison_quotes_what_was_measured() -> None:
     assert f"{profiler['operators']} operators of torch, and {profiler['reads']} reads" in page
     assert f"`{profiler['frames'][0]}`" in page
     assert f"{result['programs']} small programs" in page
+    own = result["tools"]["transferlint"]
+    assert f"Of the {result['lines']['waits'] - own['waits']} lines" in page
+    assert f"it says of {own['explained']} why it is silent" in page
 
 
 def test_functions_of_torch_that_rules_link_exist() -> None:
