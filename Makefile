@@ -108,5 +108,5 @@ predictors: $(VENV)/.base
 	@$(BIN)/python benchmarks/truth/predictors.py
 
 clean:
-	rm -rf $(VENV) $(CACHES) build *.egg-info
+	rm -rf $(VENV) $(CACHES) build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

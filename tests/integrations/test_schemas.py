@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -60,3 +61,15 @@ def test_the_image_is_built_of_what_the_package_needs() -> None:
     wanted = named | {"pyproject.toml", table["project"]["readme"], *table["project"]["license-files"]}
     let = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert {line[1:] for line in let if line.startswith("!")} == wanted
+
+
+def test_what_the_workflows_run_is_there() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    met = 0
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        text = path.read_text(encoding="utf-8")
+        assert set(re.findall(r"make ([a-z-]+)", text)) <= targets
+        for script in re.findall(r"(?:bash|python3) (\S+)", text):
+            assert (ROOT / script).is_file(), f"{path.name}: {script}"
+            met += 1
+    assert met >= 2
