@@ -9,6 +9,7 @@ and the settings want them.
 from __future__ import annotations
 
 import ast
+import json
 import os
 import shlex
 import subprocess
@@ -26,7 +27,11 @@ from pages import PAGES, ROOT, Block, agrees, blocks, commands, of, run
 from transferlint import settings
 from transferlint.cli.root import GROUP
 
-LANGUAGES = {"python", "console", "text", "sh", "toml", "yaml"}
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+LANGUAGES = {"python", "console", "text", "sh", "toml", "yaml", "json", "lua", "elisp"}
 RUN = "runtime.md"  # whose Python without a title is a program; on other pages it is part of one
 COUNTS = """
 import pytest
@@ -111,14 +116,18 @@ def test_options_that_are_shown_exist(block: Block) -> None:
 @pytest.mark.parametrize("block", places(of("toml")))
 def test_settings_that_are_shown_are_accepted(block: Block, tmp_path: Path) -> None:
     text = block.text.replace('extend = "../transferlint.toml"', "")
-    if "[tool.transferlint" in text:
-        path = tmp_path / "pyproject.toml"
-    elif "[project" in text or "[tool." in text:
-        return  # of other tools
-    else:
-        path = tmp_path / "transferlint.toml"
+    name = block.title or ("pyproject.toml" if "[tool.transferlint" in text else "")
+    if name not in ("pyproject.toml", "transferlint.toml"):
+        tomllib.loads(text)  # of other tools
+        return
+    path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     assert settings.read(str(path)) is not None
+
+
+def test_json_is_json() -> None:
+    for block in of("json"):
+        json.loads(block.text)
 
 
 @pytest.mark.parametrize("block", places(of("yaml")))
