@@ -19,7 +19,7 @@ def job() -> dict[str, Any]:
     return made
 
 
-def run(job: dict[str, Any], folder: Path) -> int:
+def run(job: dict[str, Any], folder: Path, script: list[str]) -> int:
     """Run a job in a folder; the exit code of `before_script` and `script`. `after_script` runs in any case."""
     programs = folder.parent / "bin"
     programs.mkdir(exist_ok=True)
@@ -37,7 +37,7 @@ def run(job: dict[str, Any], folder: Path) -> int:
         environment = {**os.environ, **variables}
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False).returncode
 
-    code = shell([*job["before_script"], *job["script"]])
+    code = shell([*job["before_script"], *script])
     assert shell(job["after_script"]) == 0
     return code
 
@@ -46,7 +46,7 @@ def test_findings_are_a_report_and_fail_the_job(job: dict[str, Any], tmp_path: P
     work = tmp_path / "work"
     work.mkdir()
     (work / "train.py").write_text(BUG)
-    assert run(job, work) == 1
+    assert run(job, work, job["script"]) == 1
     report = json.loads((work / job["artifacts"]["reports"]["codequality"]).read_text())
     assert [(one["check_name"].split()[0], one["location"]["path"]) for one in report] == [("TL101", "train.py")]
     assert (tmp_path / "pip.log").read_text().split()[-1] == "transferlint"
@@ -56,6 +56,7 @@ def test_findings_are_a_report_and_fail_the_job(job: dict[str, Any], tmp_path: P
     for path in (kept, *kept.rglob("*")):  # GitLab unpacks with umask 0
         path.chmod(path.stat().st_mode | 0o022)
     before = {path.relative_to(kept): path.read_bytes() for path in kept.rglob("*.*") if path.is_file()}
-    (work / "train.py").write_text("import torch\n")
-    assert run(job, work) == 0
+    used = 'test -z "$(find "$TRANSFERLINT_CACHE_DIR" -perm -002)" && ls -A "$TRANSFERLINT_CACHE_DIR" > ../used'
+    assert run(job, work, [used]) == 0
+    assert set((tmp_path / "used").read_text().split()) == {path.name for path in kept.iterdir()}
     assert {name for name in before if (kept / name).exists()} == before.keys()
