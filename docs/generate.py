@@ -164,10 +164,10 @@ def _counted(code: str) -> Iterator[str]:
     for name in ("before", "after"):
         lines.append(f"| {name} | " + " | ".join(f"{row[name][kind]:.3g}" for kind in ("h2d", "d2h", "waits")) + " |")
     yield "\n".join(lines)
-    times = {one["code"]: one for one in _results("fixes.json").get("rules", [])}
+    measured = _results("fixes.json")
+    times = {one["code"]: one["step_ns"] for one in measured.get("rules", []) if not measured["dry"]}
     if code in times:
-        step = times[code]["step_ns"]
-        device = _results("fixes.json").get("device", "a GPU")
+        step, device = times[code], measured["about"]["device"]
         gain = f"{step['ratio']:.2f} ({step['low']:.2f} to {step['high']:.2f})"
         yield f"Time per step on {device}, before over after: {gain} (`python -m benchmarks.fixes`)."
     else:

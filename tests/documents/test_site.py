@@ -141,3 +141,19 @@ def test_functions_of_torch_that_rules_link_exist() -> None:
         value: Any = torch
         for part in name.split(".")[1:]:
             value = getattr(value, part)
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_a_rule_says_what_its_fix_was_measured_to_gain(dry: bool) -> None:
+    """Results of `benchmarks.fixes` from a GPU are on the page; those of a dry run are none."""
+    counted = runpy.run_path(str(DOCS / "generate.py"))["_counted"]
+    counts = {name: {"h2d": 0, "d2h": 1, "waits": 1} for name in ("before", "after")}
+    step = {"ratio": 1.251, "low": 1.2, "high": 1.3}
+    results = {
+        "crossings.json": {"rules": {"TL101": {"about": "A sum.", **counts}}},
+        "fixes.json": {"about": {"device": "X"}, "dry": dry, "rules": [{"code": "TL101", "step_ns": step}]},
+    }
+    counted.__globals__["_results"] = results.__getitem__
+    said = "\n".join(counted("TL101"))
+    assert ("Time per step on X, before over after: 1.25 (1.20 to 1.30)" in said) is not dry
+    assert list(counted("TL999")) == []
