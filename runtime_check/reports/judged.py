@@ -65,8 +65,8 @@ class Page:
         return highlight.stripped(lines[site.line - 1]) if 1 <= site.line <= len(lines) else ()
 
     def others(self, one: Verdict | Missed) -> list[tuple[str, int]]:
-        """The lines of the program's own, beside its first, that a verdict or a miss is about: all where it crossed, and
-        the other ends of its round trips."""
+        """The lines of the program's own, beside its first, that a verdict or a miss is about: all where it crossed,
+        and the other ends of its round trips."""
         site = one.finding.site if isinstance(one, Verdict) else one.site
         links = one.links if isinstance(one, Verdict) else ()
         ends = {end for link in links for end in (link.first, link.second)} & self._records.keys()

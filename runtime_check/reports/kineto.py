@@ -1,5 +1,5 @@
-"""The window that torch.profiler saw, from the trace that it left beside the records: host operators by thread, and what
-ran on the device by stream (Kineto's Chrome trace: `libkineto/src/output_json.cpp`)."""
+"""The window that torch.profiler saw, from the trace that it left beside the records: host operators by thread, and
+what ran on the device by stream (Kineto's Chrome trace: `libkineto/src/output_json.cpp`)."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _seen(run: Run) -> int:
 
 
 def _pids(own: Sequence[int]) -> tuple[list[int], Iterator[int]]:
-    """A number for each process, its own where no other has it (ranks may run on several machines), and further ones."""
+    """A number for each process, its own where no other has it (ranks may run on several machines), and more."""
     more = itertools.count(max(own, default=0) + 1)
     found: list[int] = []
     for pid in own:

@@ -55,7 +55,7 @@ def timeline(shown: Shown) -> Timeline | None:
     kept = _thinned(events)
     bars = [_bar(shown, event, records[event.site], zero, last) for event in kept]
     before = sum(event.at < zero for event in events)
-    setup = f"{count(before, 'event')} in the {duration(zero)} before the first step" if zero > 0 else ""
+    setup = f"{count(before, 'event') if before else 'no event'} in the {duration(zero)} before the first step"
     seen = sum(record.count for record in shown.run.sites if kind(record) in _LANES)
     said = f"{len(kept):,} of {seen:,} events" + (", drawn at random" if len(kept) < seen else "")
     return Timeline(
@@ -64,7 +64,7 @@ def timeline(shown: Shown) -> Timeline | None:
         tuple((f"{100 * part / _PARTS:g}", duration(last * part / _PARTS) if part else "0") for part in range(5)),
         min(-zero, 0),
         last,
-        setup,
+        setup if zero > 0 else "",
         said,
     )
 
