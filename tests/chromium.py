@@ -60,8 +60,16 @@ class Page:
 
     def open(self, path: Path) -> None:
         """Load a file, and wait until it is there."""
-        self.call("Page.navigate", url=path.resolve().as_uri())
-        while self.js("location.protocol !== 'file:' || document.readyState !== 'complete'"):
+        self._go("Page.navigate", url=path.resolve().as_uri())
+
+    def again(self) -> None:
+        """Load it once more."""
+        self._go("Page.reload")
+
+    def _go(self, method: str, **params: Any) -> None:
+        self.js("window.left = true")
+        self.call(method, **params)
+        while not self.js("!window.left && location.protocol === 'file:' && document.readyState === 'complete'"):
             pass
 
     def size(self, width: int, height: int) -> None:

@@ -28,7 +28,7 @@ _TRIPS = {
 }
 _CONTENT = {None: "not seen", True: "changed on the way", False: "unchanged"}
 _MOST_TRIPS = 60
-_MOST_LINES = 4000  # of source, in the files that kept the host longest
+_MOST_LINES = 3000  # of source, in the files that kept the host longest
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

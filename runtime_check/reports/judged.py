@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from runtime_check import phrases
 from runtime_check.reports import highlight
@@ -15,7 +15,7 @@ from runtime_check.reports.units import count
 from runtime_check.verdicts import Missed, Verdict, VerdictKind
 from transferlint.model import Site
 
-_MOST = 400  # rows of the table
+_MOST = (300, 200, 100)  # rows of the table: verdicts, misses, what is as it is
 _MOST_UNREACHED = 200
 _MOST_PLACES = 6  # further sites of one verdict that are listed
 
@@ -85,8 +85,9 @@ class Page:
 def rows(page: Page) -> tuple[list[Row], int]:
     """The table, and how many rows it would have beyond that."""
     shown = page.shown
-    asked = [*_reached(shown), *shown.misses, *shown.explained]
-    return [_row(page, one) for one in asked[:_MOST]], max(len(asked) - _MOST, 0)
+    groups: tuple[Sequence[Verdict | Missed], ...] = (_reached(shown), shown.misses, shown.explained)
+    kept = [one for group, most in zip(groups, _MOST, strict=True) for one in group[:most]]
+    return [_row(page, one) for one in kept], sum(map(len, groups)) - len(kept)
 
 
 def unreached(page: Page) -> tuple[list[Row], int]:

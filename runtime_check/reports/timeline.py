@@ -12,7 +12,7 @@ from runtime_check.reports.source import own_line
 from runtime_check.reports.units import count, duration, size
 
 _LANES = ("h2d", "d2h", "sync")
-_MOST = 1500  # bars
+_MOST = 1000  # bars
 _PARTS = 4  # between ticks
 
 
@@ -50,7 +50,9 @@ def timeline(shown: Shown) -> Timeline | None:
         return None
     events.sort(key=lambda event: event.at)
     zero = start(events, records, shown)
-    length = shown.run.outcome.duration if shown.run.outcome is not None else 0
+    outcome = shown.run.outcome
+    alone = outcome is not None and outcome.duration == outcome.processes  # else each has an end of its own
+    length = outcome.duration if outcome is not None and alone else 0
     last = max(length - zero, 1, *(event.at + event.blocked - zero for event in events))
     kept = _thinned(events)
     bars = [_bar(shown, event, records[event.site], zero, last) for event in kept]
@@ -62,7 +64,7 @@ def timeline(shown: Shown) -> Timeline | None:
         tuple((name, tuple(bar for bar in bars if bar.lane == name)) for name in _LANES),
         tuple(_steps(shown, zero, last)),
         tuple((f"{100 * part / _PARTS:g}", duration(last * part / _PARTS) if part else "0") for part in range(5)),
-        min(-zero, 0),
+        min(events[0].at, 0) - zero,
         last,
         setup if zero > 0 else "",
         said,

@@ -69,7 +69,7 @@
       const by = { j: 1, k: -1, ...(onRow ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
       if (event.key === "Enter" && onRow) rows[at].querySelector("a[href]")?.click();
       if (!by) return;
-      const seen = rows.filter((row) => row.offsetParent !== null || row === rows[at]);
+      const seen = rows.filter((row) => (!row.hidden && !row.closest("details:not([open])")) || row === rows[at]);
       const next = seen[at < 0 ? 0 : Math.min(Math.max(seen.indexOf(rows[at]) + by, 0), seen.length - 1)];
       if (!next) return;
       for (const row of rows) row.tabIndex = row === next ? 0 : -1;
