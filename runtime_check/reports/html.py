@@ -117,7 +117,8 @@ def _paths(shown: Shown) -> tuple[list[str], int]:
         blocked[path] = blocked.get(path, 0) + record.blocked.total
         lines.setdefault(path, set()).add(own_line(record))
     ordered = sorted(lines.keys() & set(shown.texts), key=lambda path: (-blocked.get(path, 0), path))
-    room, found = _MOST_LINES, []
+    room = _MOST_LINES
+    found: list[str] = []
     for path in ordered:
         room -= length(len(shown.texts[path]), len(lines[path]))
         if found and room < 0:

@@ -116,7 +116,8 @@ def notes(page: Page) -> dict[str, dict[int, list[Note]]]:
 
 def _said(page: Page) -> Iterator[tuple[str, int, Note]]:
     shown = page.shown
-    for one in (*_reached(shown), *shown.misses, *shown.explained):
+    told: list[Verdict | Missed] = [*_reached(shown), *shown.misses, *shown.explained]
+    for one in told:
         site, label, code, text = _spoken(one)
         kind = label.replace(" ", "-")
         yield site.path, site.line, Note(kind, label, f"{code} {text}".strip())

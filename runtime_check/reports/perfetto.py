@@ -19,6 +19,7 @@ from runtime_check.merging import started
 from runtime_check.records import LinkKind, RawEvent, Run, SiteRecord
 from runtime_check.reports import kineto
 from runtime_check.reports.tracks import APART, Slice, Track, lanes, pairs
+from runtime_check.reports.units import count as counted
 from runtime_check.reports.units import size
 from transferlint import escaping
 from transferlint.model import Direction
@@ -184,7 +185,7 @@ def _flows(run: Run, transfers: dict[int, list[Slice]]) -> tuple[list[Flow], lis
             unsure += 1
             continue
         flows += [(_FLOWS[what], *pair) for pair in pairs(transfers.get(first, ()), transfers.get(second, ()))]
-    said = f"flows of {unsure} links: some of the events of a site came by the link, and it is not known which"
+    said = f"flows of {counted(unsure, 'link')}: of a site some events came by the link, and it is not known which"
     return flows, [said] if unsure else []
 
 

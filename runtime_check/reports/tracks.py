@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import heapq
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -49,10 +49,7 @@ def lanes(slices: Iterable[Slice]) -> list[list[Slice]]:
 
 def pairs(first: Sequence[Slice], second: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
     """Each slice of `second` with the last of `first` that began before it."""
-    marked = [(one.start, 0, one) for one in second] + [(one.start, 1, one) for one in first]
-    found, before = [], None
-    for _, group in itertools.groupby(sorted(marked, key=lambda one: one[0]), key=lambda one: one[0]):
-        now = sorted(group, key=lambda one: one[1])
-        found += [(before, one) for _, which, one in now if which == 0 and before is not None]
-        before = next((one for _, which, one in reversed(now) if which == 1), before)
-    return found
+    ordered = sorted(first, key=lambda one: one.start)
+    starts = [one.start for one in ordered]
+    before = [(bisect.bisect_left(starts, one.start), one) for one in second]
+    return [(ordered[number - 1], one) for number, one in before if number]

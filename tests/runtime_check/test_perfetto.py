@@ -156,7 +156,7 @@ def test_a_flow_is_drawn_only_where_all_of_a_site_came_by_it() -> None:
     some = dataclasses.replace(run.links[0], count=training.STEPS - 1)
     trace = read(perfetto.render([dataclasses.replace(run, links=(some,))]))
     assert trace.flows == []
-    assert "flows of 1 links" in trace.other["left_out"][0]
+    assert "flows of 1 link:" in trace.other["left_out"][0]
     both = (dataclasses.replace(some, changed=True), dataclasses.replace(some, count=1))
     assert len(read(perfetto.render([dataclasses.replace(run, links=both)])).flows) == training.STEPS
     same = dataclasses.replace(some, kind=LinkKind.REPEAT, first=1, second=1)
