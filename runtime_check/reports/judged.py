@@ -12,7 +12,7 @@ from runtime_check.reports.highlight import Line
 from runtime_check.reports.shown import Shown
 from runtime_check.reports.source import Note, own_line, own_path
 from runtime_check.reports.units import count
-from runtime_check.verdicts import Missed, Verdict, VerdictKind
+from runtime_check.verdicts import Missed, Verdict, VerdictKind, other_ends
 from transferlint.model import Site
 
 _MOST = (300, 200, 100)  # rows of the table: verdicts, misses, what is as it is
@@ -67,10 +67,12 @@ class Page:
     def others(self, one: Verdict | Missed) -> list[tuple[str, int]]:
         """The lines of the program's own, beside its first, that a verdict or a miss is about: all where it crossed,
         and the other ends of its round trips."""
+        records = list(one.records)
+        if isinstance(one, Verdict):
+            ends = {end for link in one.links for end in (link.first, link.second)}
+            records += [self._records[end] for end in ends & self._records.keys()]
+            records += other_ends(one.finding, self.shown.run) if one.records else ()
         site = one.finding.site if isinstance(one, Verdict) else one.site
-        links = one.links if isinstance(one, Verdict) else ()
-        ends = {end for link in links for end in (link.first, link.second)} & self._records.keys()
-        records = (*one.records, *(self._records[end] for end in sorted(ends)))
         places = {(own_path(record), own_line(record)) for record in records}
         return sorted(places - {(site.path, site.line)})
 

@@ -19,7 +19,8 @@ from runtime_check.records import Executed, RawEvent, Run
 from runtime_check.reports import highlight
 from runtime_check.reports.html import render
 from runtime_check.reports.timeline import Timeline, timeline
-from transferlint.model import Direction
+from runtime_check.verdicts import judge
+from transferlint.model import Direction, Evidence
 
 _VOID = {"meta", "br", "input", "link", "hr", "img"}
 
@@ -94,6 +95,20 @@ def test_every_site_of_a_verdict_carries_it(tmp_path: Path) -> None:
     assert said[7][0].startswith("confirmed TL201 20 times")
     assert said[8] == ["confirmed TL201 with train.py:7:5"]
     assert said[9][0].startswith("refuted TL102")
+
+
+def test_the_other_end_of_a_round_trip_carries_the_verdict_where_only_the_source_tells_of_it(tmp_path: Path) -> None:
+    """As at level guard, which follows no data."""
+    shown = training.page(tmp_path)
+    run = dataclasses.replace(shown.run, links=(), header=dataclasses.replace(shown.run.header, level="guard"))
+    path = str(tmp_path / "train.py")
+    back = dataclasses.replace(
+        training.found("TL201", path, 7, "`x.cpu()` copies what is uploaded again"),
+        evidence=(Evidence(training.site(path, 8), "back on the device here"),),
+    )
+    judgement = judge((back,), run, [Executed(path, (7, 8))], str(tmp_path))
+    said = notes(tree(render(dataclasses.replace(shown, run=run, judgement=judgement))))
+    assert said[8] == ["confirmed TL201 with train.py:7:5"]
 
 
 def test_rows_list_what_is_told_with_them_and_link_to_the_source(tmp_path: Path) -> None:
