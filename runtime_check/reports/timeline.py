@@ -60,6 +60,7 @@ def timeline(shown: Shown) -> Timeline | None:
     setup = f"{count(before, 'event') if before else 'no event'} in the {duration(zero)} before the first step"
     seen = sum(record.count for record in shown.run.sites if kind(record) in _LANES)
     said = f"{len(kept):,} of {seen:,} events" + (", drawn at random" if len(kept) < seen else "")
+    said += "; steps are those of the first rank" if shown.run.header.ranks > 1 else ""
     return Timeline(
         tuple((name, tuple(bar for bar in bars if bar.lane == name)) for name in _LANES),
         tuple(_steps(shown, zero, last)),
