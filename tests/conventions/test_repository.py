@@ -15,6 +15,8 @@ TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json", ""}
 # Paths of one machine and words about how this was made say nothing to whoever reads the code.
 FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
 SUPPORT = {
+    "chromium.py",
+    "training.py",
     "driving.py",
     "generating.py",
     "feeding.py",
