@@ -168,6 +168,7 @@ class Collector:
                 self._overflow,
                 self._missing,
                 self._timed.rows(),
+                self._timed.marks(),
             )
 
     def changes(self) -> tuple[Record, ...]:

@@ -70,8 +70,12 @@ def record(path: str | Path, number: int, fields: Mapping[str, Any]) -> Record:
 
 
 def _outcome(fields: dict[str, Any]) -> Outcome:
-    missing = tuple(Missing(**one) for one in fields["missing"])
-    return Outcome(**{**fields, "missing": missing, "timed": tuple(StepTime(**one) for one in fields.get("timed", ()))})
+    changed = {
+        "missing": tuple(Missing(**one) for one in fields["missing"]),
+        "timed": tuple(StepTime(**one) for one in fields.get("timed", ())),
+        "marks": tuple((int(a), int(b), int(c)) for a, b, c in fields.get("marks", ())),
+    }
+    return Outcome(**{**fields, **changed})
 
 
 def _site_record(fields: dict[str, Any]) -> SiteRecord:

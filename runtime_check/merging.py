@@ -132,7 +132,7 @@ def _raw(runs: Sequence[Run], numbers: Sequence[dict[int, int]]) -> tuple[RawEve
     """All single events, in order of time, timed from the start of the first process."""
     events = []
     for run, places in zip(runs, numbers, strict=True):
-        later = _started(run) - _started(runs[0])
+        later = started(run) - started(runs[0])
         for event in run.raw:
             if event.site in places:
                 events.append(dataclasses.replace(event, site=places[event.site], at=event.at + later))
@@ -140,7 +140,7 @@ def _raw(runs: Sequence[Run], numbers: Sequence[dict[int, int]]) -> tuple[RawEve
     return tuple(dataclasses.replace(event, slot=slot) for slot, event in enumerate(events))
 
 
-def _started(run: Run) -> int:
+def started(run: Run) -> int:
     """When the process began, in nanoseconds since 1970; 0 where the header does not say it."""
     try:
         began = datetime.datetime.fromisoformat(run.header.started)
@@ -165,6 +165,7 @@ def _outcome(runs: Sequence[Run]) -> Outcome | None:
         overflow=sum(one.overflow for one in known),
         missing=(*(missing for one in known for missing in one.missing), *_ended(runs)),
         timed=known[0].timed,  # of the first rank: steps of several are not the same steps
+        marks=runs[0].outcome.marks if runs[0].outcome is not None else (),
     )
 
 

@@ -192,6 +192,8 @@ class Outcome:
     were, and `processes` that of all processes together (the same for one). `status` is the exit status, as
     `subprocess` gives it; None where the program still runs or was killed. `overflow` counts the events that were
     summed without a site, and the links that found no room. `timed` are the first step, a median one and the slowest.
+    `marks` are steps as (number, start, wall time), the start in nanoseconds after the header's clock: of many, some
+    that lie evenly. The first starts where recording does.
     """
 
     steps: int = 0
@@ -203,6 +205,7 @@ class Outcome:
     overflow: int = 0
     missing: tuple[Missing, ...] = ()
     timed: tuple[StepTime, ...] = ()
+    marks: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

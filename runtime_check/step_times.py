@@ -7,6 +7,7 @@ from runtime_check.records import StepTime
 from transferlint.model import Direction
 
 _MOST = 4096  # steps of which all is kept; then of every other one, and so on
+_MARKS = 256  # steps of which it is told when they ran
 
 
 class StepTimes:
@@ -17,11 +18,12 @@ class StepTimes:
     """
 
     def __init__(self, began: int) -> None:
-        self._began = began
+        self._origin = self._began = began
         self._first: StepTime | None = None
+        self._marked: list[tuple[int, int, int]] = []
         self._slowest: StepTime | None = None
         self._kept: list[StepTime] = []
-        self._every = 1
+        self._every = self._mark_every = 1
         self._clear()
 
     def add(self, event: Event, blocked: int) -> None:
@@ -39,6 +41,7 @@ class StepTimes:
 
     def end(self, number: int, at: int) -> None:
         """The step `number` ended."""
+        self._mark(number, at)
         wall, self._began = at - self._began, at
         step = StepTime(number, wall, self._blocked, self._h2d, self._d2h, self._waits, self._bytes)
         self._clear()
@@ -53,6 +56,13 @@ class StepTimes:
             self._kept = self._kept[::2]
             self._every *= 2
 
+    def _mark(self, number: int, at: int) -> None:
+        if number % self._mark_every == 0:
+            self._marked.append((number, self._began - self._origin, at - self._began))
+        if len(self._marked) >= _MARKS:
+            self._mark_every *= 2
+            self._marked = [one for one in self._marked if one[0] % self._mark_every == 0]
+
     def skip(self, at: int) -> None:
         """What ran until now is not of a step that counts."""
         self._began = at
@@ -64,6 +74,10 @@ class StepTimes:
             return () if self._first is None else (self._first,)
         ordered = sorted(self._kept, key=lambda step: step.wall)
         return self._first, ordered[(len(ordered) - 1) // 2], self._slowest
+
+    def marks(self) -> tuple[tuple[int, int, int], ...]:
+        """Steps as (number, nanoseconds from `began` to its start, wall time): of many, some that lie evenly."""
+        return tuple(self._marked)
 
     def _clear(self) -> None:
         self._h2d = self._d2h = self._waits = self._bytes = self._blocked = 0

@@ -26,6 +26,7 @@ __all__ = [
     "Verdict",
     "VerdictKind",
     "judge",
+    "other_ends",
     "read_findings",
 ]
 
@@ -103,7 +104,7 @@ def judge(
     verdicts.sort(key=_rank)
     claimed = {record.id for verdict in verdicts for record in verdict.records}
     claimed |= {end for verdict in verdicts for link in verdict.links for end in (link.first, link.second)}
-    claimed |= {record.id for finding in findings for record in _other_ends(finding, run)}
+    claimed |= {record.id for finding in findings for record in other_ends(finding, run)}
     total = sum(record.blocked.total for record in run.sites)
     return Judgement(
         tuple(verdicts),
@@ -133,7 +134,7 @@ def _verdict(
     if not records:
         return _without_records(finding, claim, run, ran)
     links = _links(records, claim.links | claim.hints, run)
-    others = _other_ends(finding, run)
+    others = other_ends(finding, run)
     kind, remark = _how(claim, records, links, others, run)
     text = phrases.crossed(records, scale) + (f"; {remark}" if remark else "")
     return Verdict(
@@ -234,7 +235,7 @@ def _links(records: Sequence[SiteRecord], kinds: frozenset[LinkKind], run: Run) 
     return tuple(link for link in run.links if link.kind in kinds and ids & {link.first, link.second})
 
 
-def _other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:
+def other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:
     """The records at the other end of the round trip that a finding claims."""
     claim, real = claim_of(finding), RealPaths()
     ends = ends_of(finding, claim) if claim else ()

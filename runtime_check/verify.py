@@ -82,14 +82,13 @@ def verify(options: Options, environment: Mapping[str, str] = os.environ) -> int
 
 def report(run: str, form: str, output: str | None, color: bool | None) -> int:
     """Show a run that is in a folder, or one file of it."""
+    if color is None:
+        color = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     try:
-        shown = _recorded(Path(run))
+        text = _trace(Path(run)) if form == "perfetto" else _rendered(_recorded(Path(run)), form, bool(color))
     except (RecordError, CheckError) as error:
         _say(f"transferlint: {error}")
         return REFUSED
-    if color is None:
-        color = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    text = _rendered(shown, form, bool(color))
     if output is None:
         click.echo(text, nl=False, color=color)
         return 0
@@ -229,6 +228,13 @@ def _recorded(place: Path) -> Shown:
     return parts.of(read.whole, judgement, os.getcwd(), problems=read.problems, version=_version())
 
 
+def _trace(place: Path) -> str:
+    """The run as a trace for Perfetto, of each process by itself."""
+    from runtime_check.reports import perfetto
+
+    return perfetto.render(recording.read_folder(place).runs, place if place.is_dir() else place.parent)
+
+
 def _rendered(shown: Shown, form: str, color: bool) -> str:
     if form == "json":
         from runtime_check.reports import json
@@ -238,10 +244,6 @@ def _rendered(shown: Shown, form: str, color: bool) -> str:
         from runtime_check.reports import html
 
         return html.render(shown)
-    if form == "perfetto":
-        from runtime_check.reports import perfetto
-
-        return perfetto.render(shown.run)
     from runtime_check.reports import terminal
 
     return terminal.render(shown, color)

@@ -16,6 +16,8 @@ TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json", ""}
 FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
 SUPPORT = {
     "acting.py",
+    "chromium.py",
+    "training.py",
     "driving.py",
     "pages.py",
     "generating.py",

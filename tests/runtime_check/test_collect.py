@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 import threading
@@ -205,6 +206,8 @@ def test_the_first_the_median_and_the_slowest_step_are_told_with_what_crossed_in
         StepTime(5, 12, 5_000, 0, 5, 0, 20),
         StepTime(2, 30, 4_000, 1, 2, 1, 108),
     )
+    assert [number for number, _, _ in collector.outcome().marks] == [*range(collector.outcome().steps)]
+    assert collector.outcome().marks[:2] == ((0, 0, 50), (1, 50, collector.outcome().marks[2][1] - 50))
 
 
 def test_steps_are_timed_in_bounded_memory_and_in_the_window_alone() -> None:
@@ -217,6 +220,10 @@ def test_steps_are_timed_in_bounded_memory_and_in_the_window_alone() -> None:
     assert (first.number, slowest.number, slowest.wall) == (1, 20_000, 20_000)
     assert abs(median.wall - 10_000) < 20
     assert len(collector._timed._kept) < 4096
+    marks = collector.outcome().marks
+    assert 128 <= len(marks) < 256
+    assert {later[0] - one[0] for one, later in itertools.pairwise(marks[1:])} == {128}
+    assert all(start == number * (number - 1) // 2 and wall == number for number, start, wall in marks)
 
 
 def test_one_of_several_optimizers_leads() -> None:

@@ -1,9 +1,12 @@
-"""HTML reports as one file: the page they share (`page.html`: head, colours, filter) and its parts (`parts.html`:
-source with a margin; the filter `words` sets code in a message). A report's own template extends the page. Everything
-is escaped, and nothing is fetched."""
+"""HTML reports as one file: the page they share (`page.html`: head, colours, keys; `page.js`: filter, keys, theme) and
+its parts (`parts.html`: source with a margin, filter; the filter `words` sets code in a message). A report's own
+template extends the page. Everything is escaped, nothing is fetched, and nothing runs but the templates' own scripts:
+the page's Content-Security-Policy names each script and style sheet by its hash (w3.org/TR/CSP3, hash-source)."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +16,8 @@ from transferlint import escaping
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+_POLICY = "default-src 'none'"  # as `page.html` has it, which allows nothing at all
 
 
 def render(template: str, folder: Path, values: Mapping[str, Any]) -> str:
@@ -31,7 +36,22 @@ def render(template: str, folder: Path, values: Mapping[str, Any]) -> str:
         finalize=_plain,
     )
     environment.filters["words"] = _words
-    return environment.get_template(template).render(values)
+    return _secured(environment.get_template(template).render(values))
+
+
+def _secured(page: str) -> str:
+    """The page with its own scripts and style sheets allowed; what comes from a program is escaped, and makes none."""
+    allowed = [_POLICY]
+    for kind in ("script", "style"):
+        found = re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        if found:
+            allowed.append(f"{kind}-src {' '.join(map(_hash, found))}")
+    return page.replace(f'content="{_POLICY}', f'content="{"; ".join(allowed)}', 1)
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _plain(value: Any) -> Any:
