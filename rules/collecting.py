@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, SCALAR, TENSOR
+from transferlint.flow.transfers import ARRAY, DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
+from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .bindings import around
 from .chains import called, captured, method, receiver, user
+from .detection import likely
 from .importing import torch_name
 from .keeping import detached, fresh, kept
 from .number_kinds import counts, fraction, reduced, single
@@ -40,11 +41,15 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if transfer.kind == DOWNLOAD:
         return _joined(function, transfer)
-    fix = _added(function, transfer) or _listed(function, transfer)
+    fix = _kept_up(function, transfer)
     copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
     if fix is not None and (copied or _waits_anyway(function, transfer)):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     return fix
+
+
+def _kept_up(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    return _added(function, transfer) or _listed(function, transfer)
 
 
 def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -53,21 +58,37 @@ def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
     turn, before = function.loops(transfer.register), around(function, transfer.register)
     for one in function.transfers:
         own = function.loops(one.register)
-        if one.kind not in (DOWNLOAD, SCALAR_READ) or one.before.places == HOST or own[-len(turn) :] != turn:
+        if not _waits(function, one) or own[-len(turn) :] != turn:
             continue
         deeper = len(own) > len(turn)
-        if not deeper and one.kind == SCALAR_READ and one.before.is_a(TENSOR):
-            continue  # has a fix of its own
+        if not deeper and _has_own(function, one):
+            continue
         if all(number in before or number in own for number in _regions(function, one.register)):
             return True
     return False
 
 
+def _has_own(function: FunctionFacts, one: Transfer) -> bool:
+    """True for a read of a number that is found as well, and has an edit that is more than shown."""
+    if one.kind != SCALAR_READ or not one.before.is_a(TENSOR) or not likely(function, one):
+        return False
+    fix = _kept_up(function, one)
+    return fix is not None and fix.safety is not Safety.DISPLAY
+
+
+def _waits(function: FunctionFacts, one: Transfer) -> bool:
+    if one.kind in (DOWNLOAD, SCALAR_READ):
+        return one.before.places != HOST
+    told = one.kind in (TRUTH, ARRAY) and one.before.is_a(TENSOR) and bool(one.before.places & ON_DEVICE)
+    return told and likely(function, one)
+
+
 def _regions(function: FunctionFacts, reg: Reg) -> Iterator[int]:
-    """The regions around a register, from the innermost, but for the whole."""
+    """The regions around a register in which it may not run, from the innermost."""
     at = function.region(reg)
     while at > 0:
-        yield at
+        if function.function.regions[at].kind not in ("with", "try"):
+            yield at
         at = function.function.regions[at].parent
 
 
@@ -207,7 +228,8 @@ def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     lines = after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
     if lines is None:
         return None
-    return Fix("collect on the device, read once after the loop", Safety.UNSAFE, (*imports, edit, *lines))
+    safety = Safety.DISPLAY if flat else Safety.UNSAFE
+    return Fix("collect on the device, read once after the loop", safety, (*imports, edit, *lines))
 
 
 def bare(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Edit, bool] | None:

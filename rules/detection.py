@@ -161,13 +161,13 @@ def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ..
 def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | None]) -> Fix | None:
     """One fix of several transfers, given each one's own, which is right without the others: the edits of the safest
     that do not touch one another, nor bind the same new variable. The title says what remains to be done, by a less
-    safe fix or by hand. None where none has one."""
+    safe fix or by hand; an unsafe one that leaves something is only shown. None where none has one."""
     best = max((fix.safety for fix in fixes if fix is not None), default=None)
     edits: set[Edit] = set()
     placed: list[tuple[int, int, str]] = []
     fixed: list[Transfer] = []
     bound: list[Edit] = []
-    title = ""
+    title, lines = "", 0
     for transfer, fix in zip(group, fixes, strict=True):
         if fix is None or fix.safety != best:
             continue
@@ -180,16 +180,17 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
         for edit in set(fix.edits) - edits:
             bisect.insort(placed, (edit.start, edit.end, edit.text))
         title = title or fix.title
+        lines += fix.lines
         edits.update(fix.edits)
         fixed.append(transfer)
     if best is None:
         return None
     kept = set(map(id, fixed))
     left = [transfer for transfer in group if id(transfer) not in kept]
-    if best is Safety.UNSAFE and any(side_by_side(function, one, two) for one in left for two in fixed):
+    if best is Safety.UNSAFE and left:
         best = Safety.DISPLAY  # half a change
     title += _at(function, [] if id(group[0]) in kept else fixed[:1]) + _remaining(function, left)
-    return Fix(title, best, in_order(edits))
+    return Fix(title, best, in_order(edits), lines)
 
 
 def side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
@@ -206,8 +207,7 @@ def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix
     """A fix of one transfer of a group, with the rest in its title."""
     rest = [transfer for transfer in group if transfer is not one]
     where = _at(function, [] if one is group[0] else [one])
-    half = fix.safety is Safety.UNSAFE and any(side_by_side(function, one, other) for other in rest)
-    safety = Safety.DISPLAY if half else fix.safety
+    safety = Safety.DISPLAY if rest and fix.safety is Safety.UNSAFE else fix.safety
     return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest), safety=safety)
 
 

@@ -98,7 +98,7 @@ def _of_two(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[s
     tensors = [r for r in made.args if function.values[r].is_a(TENSOR) and function.values[r].places & ON_DEVICE]
     if not tensors or not torch:
         return "", Safety.DISPLAY
-    texts = [function.file.text[slice(*function.outer_span(r))] for r in made.args]
+    texts = [_argument(function, r) for r in made.args]
     values = [function.values[r] for r in made.args]
     if all(v.is_a(TENSOR) for v in values):
         both = all(v.flags & SCALAR and v.places & ON_DEVICE for v in values)
@@ -110,6 +110,12 @@ def _of_two(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[s
     sure &= _computed_with(function, reg) and not any(called(function, r) in _NAMES for r in made.args)
     ordered = (texts[made.args.index(tensors[0])], f"{bound}={texts[made.args.index(number)]}")
     return f"{torch}.clamp({', '.join(ordered)})", Safety.UNSAFE if sure else Safety.DISPLAY
+
+
+def _argument(function: FunctionFacts, reg: Reg) -> str:
+    """The text of an argument, without brackets around the whole that a call does not need."""
+    bare = isinstance(function.code[reg], p.Binary | p.Unary | p.Call | p.Attr | p.Subscript | p.Load)
+    return function.text(reg) if bare else function.outer_text(reg)
 
 
 def _computed_with(function: FunctionFacts, reg: Reg, depth: int = 4) -> bool:

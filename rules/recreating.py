@@ -23,7 +23,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, HOST_VALUE, TENSOR
-from transferlint.model import Edit, Fix, Safety
+from transferlint.model import LINES, Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -65,7 +65,22 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if any(_uploads(function, transfer, made) for made in transfer.before.why[:1]):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
-    return dataclasses.replace(fix, edits=(*fix.edits, *moved_again(function, transfer.register)))
+    lines, safety = fix.lines, fix.safety
+    if any(_of_data(function, fix, made) for made in transfer.before.why[:1]):
+        old = any(called(function, made).rpartition(".")[2] in LEGACY for made in transfer.before.why[:1])
+        lines, safety = 0, Safety.DISPLAY if old else fix.safety
+    edits = (*fix.edits, *moved_again(function, transfer.register))
+    return Fix(fix.title, safety, edits, lines)
+
+
+def _of_data(function: FunctionFacts, fix: Fix, made: Reg) -> bool:
+    """True where what a fix writes takes data of the host, which are uploaded as before."""
+    create = function.code[made] if made >= 0 else None
+    if not isinstance(create, p.Call):
+        return False
+    span = function.span(create.function)
+    text = next((one.text for one in fix.edits if (one.start, one.end) == span), function.text(create.function))
+    return text.rpartition(".")[2] in ("tensor", "as_tensor")
 
 
 def _uploads(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
@@ -156,7 +171,8 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if min(safety, makes) is not Safety.SAFE:
         edits, fills = refilled(function, made, edits)
         makes = min(makes, fills)
-    return Fix("make it on the device", min(safety, makes), (*edits, *rest))
+    lines = 0 if dtype and not cast else LINES  # a call that stays
+    return Fix("make it on the device", min(safety, makes), (*edits, *rest), lines)
 
 
 def _always_moved(function: FunctionFacts, moved: Reg, made: Reg) -> bool:
@@ -214,17 +230,17 @@ def _to_fractions(function: FunctionFacts, move: p.Call) -> bool:
 def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
     """The creation that a moved tensor comes from, how safe it is that what stands between computes the same on the
     device, and whether a variable is among it; None where that cannot be said."""
-    safety, variable = Safety.SAFE, False
+    safety, variable, rounded = Safety.SAFE, False, False
     for _ in range(16):
         root, _, last = called(function, reg).rpartition(".")
         if root in ("torch", "torch.cuda") and last in MAKERS | LEGACY.keys():
-            return reg, safety, variable
+            return reg, Safety.DISPLAY if rounded and _spaced(function, reg) else safety, variable
         found = _step(function, reg)
         if found is None:
             return None
         step, (reg, least) = reg, found
         if _rounds(function, step, reg):
-            least = min(least, Safety.UNSAFE)
+            least, rounded = min(least, Safety.UNSAFE), True
         safety = min(safety, least)
         if isinstance(store := function.code[reg], p.Store):
             reg, variable = store.value, True
@@ -270,6 +286,11 @@ def _rounds(function: FunctionFacts, step: Reg, inner: Reg) -> bool:
     if not target or target in FRACTIONS or target == "bool":
         return False
     return not _counts(function, inner)
+
+
+def _spaced(function: FunctionFacts, reg: Reg) -> bool:
+    """True for fractions at equal distances, which the device may round to another whole number."""
+    return called(function, reg).rpartition(".")[2] in ("linspace", "logspace", "arange") and not _counts(function, reg)
 
 
 def _counts(function: FunctionFacts, made: Reg) -> bool:

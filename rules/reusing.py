@@ -54,7 +54,7 @@ def reuse(function: FunctionFacts, first: Transfer, second: Transfer) -> Fix | N
     assert indent is not None
     line = f"{indent[0]}{name} = {text[one]}{newline}"
     edits = (Edit(home[1], home[1], line), Edit(one.start, one.stop, name), Edit(start, end, name))
-    return Fix(title, safety, edits)
+    return Fix(title, safety if safety is Safety.SAFE else Safety.DISPLAY, edits)  # a name is a matter of taste
 
 
 def _settled(function: FunctionFacts, begin: int, first: Transfer) -> bool:

@@ -83,7 +83,8 @@ def before_comprehension(function: FunctionFacts, region: int, line: str) -> Edi
 
 
 def after_loop(function: FunctionFacts, region: int, *lines: str) -> tuple[Edit, ...] | None:
-    """The insertion of lines after a loop, deeper ones indented by a tab; none where they stand there already."""
+    """The insertion of lines after a loop, deeper ones (which a tab begins) as deep as its body; none where they stand
+    there already."""
     indent = indent_of(function, region)
     if indent is None:
         return None
@@ -92,12 +93,19 @@ def after_loop(function: FunctionFacts, region: int, *lines: str) -> tuple[Edit,
     rest = _REST.match(text, end)
     if rest is None:
         return None
-    unit = "\t" if "\t" in indent else "    "
+    unit = _unit(text[function.file.spans.of(function.function.regions[region].node)[0] : end], indent)
     own = newline(function)
     block = "".join(indent + line.replace("\t", unit) + own for line in lines)
     if text.startswith(block, rest.end()):
         return ()
     return (Edit(rest.end(), rest.end(), block if rest[1] else own + block),)
+
+
+def _unit(loop: str, indent: str) -> str:
+    """What the body of a loop is indented by on top of the loop itself."""
+    lines = (line for line in loop.splitlines()[1:] if line.strip() and line.startswith(indent))
+    blanks = (line[len(indent) : len(line) - len(line.lstrip())] for line in lines)
+    return min(filter(None, blanks), key=len, default="\t" if "\t" in indent else "    ")
 
 
 def within(function: FunctionFacts, reg: Reg, region: int) -> bool:

@@ -72,6 +72,13 @@ def bounces(function: FunctionFacts, transfer: Transfer) -> list[Reg]:
     return [] if loops and not all(function.inside(r, loops[0]) for r in uploads) else uploads
 
 
+@once
+def brought_back(function: FunctionFacts) -> set[Reg]:
+    """The uploads that a download or a read brings back as they are, with nothing else."""
+    reads = (one for one in function.transfers if one.kind in (DOWNLOAD, SCALAR_READ) and likely(function, one))
+    return {upload for one in reads if not agreed(function, one) for upload in bounces(function, one)}
+
+
 def agreed(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a read of a host value that was uploaded to be exchanged with other processes: that takes the trip. A
     copy of what was computed of it, where nobody knows whether it came from the device, is none of it either."""

@@ -32,7 +32,7 @@ what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, a
 fractions and what is below zero where the dtype is not written out (`dtype=x.dtype`: types without a sign take them in
 `torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
 writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
-memory has a price, and there is none without an accelerator.
+memory has a price, and there is none without an accelerator; and a number beside data of which nothing can be made.
 
 See also
 --------
@@ -45,6 +45,7 @@ See also
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -54,7 +55,8 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
 from .batch_lists import crosses_once
-from .detection import brief, clusters, each, others, together
+from .chains import called
+from .detection import brief, clusters, each, others, side_by_side, together
 from .round_trips import bounces, returns
 from .uploading import filled, made_before, modern, unawaited
 
@@ -77,7 +79,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first),
             others(function, group),
             _sure(function, first),
-            together(function, group, [_fix(function, t) for t in group]),
+            _whole(function, group, together(function, group, [_fix(function, t) for t in group])),
         )
 
 
@@ -93,6 +95,20 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if _constant(function, transfer) and _listed(function, transfer):
         return "upload it once: as a buffer of the module, or one tensor for each device"
     return "build it once before, in one upload, or fill it on the device (`torch.full`)"
+
+
+def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
+    """The fix, only shown where the like of what it changes stands right beside it and stays."""
+    if fix is None or fix.safety is not Safety.UNSAFE:
+        return fix
+    known = {transfer.register for transfer in group}
+    alike = [one for one in function.transfers if one.register not in known and _builds(function, one)]
+    half = any(side_by_side(function, one, two) for one in alike for two in group)
+    return dataclasses.replace(fix, safety=Safety.DISPLAY) if half else fix
+
+
+def _builds(function: FunctionFacts, transfer: Transfer) -> bool:
+    return transfer.kind == BUILD or called(function, transfer.register) in ("torch.tensor", "torch.as_tensor")
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:

@@ -38,9 +38,9 @@ goes, and where another variable gets its result the edit is only shown), and fo
 `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
 and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill_(0)` becomes `torch.zeros(n)`, and a
 second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
-as well as data, beside the like of which nothing can be made, for a number or a list that takes more text and is
-uploaded all the same, and where a statement would take several lines more. No fix where the result could not be the
-same: pinned memory, `out=`, a generator.
+as well as data, beside the like of which nothing can be made, where the host takes back what is moved, for a number or
+a list that takes more text or another line and is uploaded all the same, and where a statement would take several lines
+more, or a subscript another one. No fix where the result could not be the same: pinned memory, `out=`, a generator.
 
 See also
 --------
@@ -64,14 +64,17 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
-from .detection import brief, clusters, each, each_of, others, side_by_side, together
+from .detection import brief, clusters, each, each_of, others, together
 from .making import creates, instead_of_a_tensor, nothing, pins, read_on_host, sources, worked_out_before
 from .recreating import make_on_device
+from .round_trips import brought_back
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors that were made here, except where the code is known to run once."""
     found = [(f, t) for f, t in each(facts, MOVE) if _made(f, t) is not None]
+    known = {(f.index, t.register) for f, t in found if _sure(f, t) is not Confidence.POSSIBLE}
+    twins = {_text(f, t) for f, t in each(facts, MOVE) if (f.index, t.register) not in known} - {""}
     crossing = [_crosses(*pair) for pair in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
     for function, group in (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere)):
@@ -87,29 +90,36 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "give `device=` to the function that makes it",
             (*evidence, *others(function, group)),
             _sure(function, first),
-            _whole(function, group, together(function, group, [make_on_device(function, t) for t in group])),
+            _whole(function, group, twins, together(function, group, [make_on_device(function, t) for t in group])),
         )
 
 
-def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
-    """The fix, only shown where beside what it changes the like is made and moved, of which it makes nothing: what is
-    computed from several creations."""
+def _text(function: FunctionFacts, transfer: Transfer) -> str:
+    """The text of a creation and its move, on one line; "" where they are not one expression."""
+    inner = function.expression(transfer.register)
+    return " ".join(function.text(transfer.register).split()) if any(creates(function, r) for r in inner) else ""
+
+
+def _whole(function: FunctionFacts, group: list[Transfer], twins: set[str], fix: Fix | None) -> Fix | None:
+    """The fix, only shown where it is half of a change: the same text stands elsewhere in the file, where it is not
+    found (`twins`), or in the function the like is made and moved, of which it makes nothing; and where the host takes
+    back what it moves: the move should go."""
     if fix is None or fix.safety is not Safety.UNSAFE:
         return fix
+    if any(one.register in brought_back(function) or _text(function, one) in twins for one in group):
+        return dataclasses.replace(fix, safety=Safety.DISPLAY)
     known = {transfer.register for transfer in group}
-    alike = [one for one in each_of(function, MOVE) if one.register not in known and _computed(function, one)]
-    half = any(side_by_side(function, one, two) for one in alike for two in group)
+    half = any(one.register not in known and _computed(function, one) for one in each_of(function, MOVE))
     return dataclasses.replace(fix, safety=Safety.DISPLAY) if half else fix
 
 
 def _computed(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for the move of what was computed from tensors that `device=` could make elsewhere, in one expression."""
+    """True for the move of what was computed from tensors that `device=` could make elsewhere."""
     subject, before = transfer.subject, transfer.before
     if subject is None or not before.places & HOST or not transfer.places & ON_DEVICE or _made(function, transfer):
         return False
-    inner = set(function.expression(subject))
     made = list(sources(function, subject))
-    return bool(made) and all(one in inner and creates(function, one) for one in made)
+    return bool(made) and all(creates(function, one) for one in made)
 
 
 def _anywhere(function: FunctionFacts, transfer: Transfer) -> str:

@@ -253,7 +253,8 @@ def _around(function: FunctionFacts, transfer: Transfer, made: p.Call, end: Reg)
         edits = (Edit(copied, inner, ""), Edit(last, last, text[copied:inner]))
         return Fix("take the part on the device", Safety.UNSAFE, edits)
     if reduces in SAME or (reduces == "mean" and not transfer.before.flags & (BOOLEAN | INTEGER)):
-        return _swapped(start, last, f"{text[first:copied]}.{reduces}(){text[copied:inner]}")
+        fix = _swapped(start, last, f"{text[first:copied]}.{reduces}(){text[copied:inner]}")
+        return dataclasses.replace(fix, safety=Safety.DISPLAY)  # a number that a person would read by `.item()`
     return None
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from transferlint import selection
 from transferlint.discovery import Trouble
-from transferlint.layout import laid_out_fix
-from transferlint.line_length import line_length
+from transferlint.layout_style import habits_of
+from transferlint.layout_worth import laid_out_fix
+from transferlint.line_length import formatter, line_length
 from transferlint.model import Finding, Fix, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
@@ -68,11 +69,13 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
     if not any(finding.fix for finding in found):
         return tuple(found)
     limit = line_length(facts.path, facts.text)
-    comments = facts.spans.comments()
+    tool = formatter(facts.path, facts.text)
+    comments, habits = facts.spans.comments(), habits_of(facts.text)
     statements = Statements(facts.text)
 
     def written(fix: Fix) -> Fix:
-        return laid_out_fix(statements, without_stale_comments(facts.text, comments, fix), limit)
+        made = dataclasses.replace(fix, edits=tuple(habits.written(facts.text, edit) for edit in fix.edits))
+        return laid_out_fix(statements, without_stale_comments(facts.text, comments, made), limit, tool)
 
     return tuple(
         dataclasses.replace(finding, fix=written(finding.fix)) if finding.fix else finding for finding in found

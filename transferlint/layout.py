@@ -7,31 +7,17 @@ from __future__ import annotations
 
 import ast
 import bisect
-import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
 from transferlint.layout_style import Style, closed, style_of
-from transferlint.model import Edit, Fix, Safety
+from transferlint.model import Edit
 from transferlint.surroundings import Statements, lines_of, parsed, starts_at, starts_of
 from transferlint.unbracketing import joined_call, without_brackets
 from transferlint.wrapping import balanced, tokens_of, wrapped, wrapped_before
 
-_MORE = 3  # lines that a fix may not need on top of those there were
 _CHAINED = re.compile(r"[\r\n][ \t]*\.[ \t]*\w")
 _Placed = list[tuple[Edit, int, int]]
-
-
-def laid_out_fix(statements: Statements, fix: Fix, limit: int) -> Fix:
-    """A fix of a text whose lines keep to `limit` characters, as far as that can be done. An unsafe one that takes
-    several lines more then for one statement hardly reads better, and is only shown."""
-    edits = laid_out(statements, fix.edits, limit)
-    if edits == fix.edits:
-        return fix
-    changed = (edit for edit in edits if edit not in fix.edits)
-    more = any(edit.text.count("\n") - statements.text.count("\n", edit.start, edit.end) >= _MORE for edit in changed)
-    safety = min(fix.safety, Safety.DISPLAY) if more and fix.safety is Safety.UNSAFE else fix.safety
-    return dataclasses.replace(fix, edits=edits, safety=safety)
 
 
 def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple[Edit, ...]:
@@ -45,6 +31,7 @@ def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple
     lines = lines_of(made)
     starts = starts_of(lines)
     long = [line for line in _touched(placed, starts) if _too_long(lines[line], limit)]
+    long = [line for line in long if not _was_as_long(statements, placed, starts[line], lines[line], limit)]
     loose = _loose(text, placed, starts)
     if not (long or loose):
         return given
@@ -151,8 +138,21 @@ def _loose(text: str, placed: _Placed, starts: Sequence[int]) -> list[int]:
     return [bisect.bisect_right(starts, start, 0, len(starts) - 1) - 1 for start in gone]
 
 
+def _was_as_long(statements: Statements, placed: _Placed, start: int, line: str, limit: int) -> bool:
+    """True for a line of what was made that was too long before: by as much, or for its comment alone."""
+    here = [one for one in placed if one[1] <= start + len(line) and one[2] >= start]
+    if any("\n" in edit.text or "\n" in statements.text[edit.start : edit.end] for edit, _, _ in here):
+        return False
+    before = statements.lines[statements.line(_back(start, [one for one in placed if one[2] < start])) - 1]
+    if not _too_long(before, limit):
+        return False
+    tokens = tokens_of(line) or []
+    code = line[: tokens[-1].start].rstrip() if tokens and tokens[-1].kind == "comment" else line.rstrip("\r\n")
+    return len(line) <= len(before) or (len(code) < len(line.rstrip("\r\n")) and not _too_long(code, limit))
+
+
 def _too_long(line: str, limit: int) -> bool:
-    return len(line.rstrip("\r\n")) > limit
+    return len(line.rstrip()) > limit
 
 
 def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:

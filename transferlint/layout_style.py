@@ -10,13 +10,56 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from transferlint.model import Edit
 from transferlint.wrapping import tokens_of
 
 _SUITE = re.compile(r"(?:def|class|if|for|while|with|try|async)\b.*:[ \t]*(?:#.*)?$")
 _OPENS = re.compile(r"[(\[{][ \t]*(?:#.*)?$")
+_BLOCK = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
+_STRING = re.compile(r"#[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+_PLACE = re.compile(r"\"(cuda|cpu)\"")
+_IN_BRACKETS = re.compile(r"[(,]\s*\w+( ?)=(?!=)|[()]")
+_KEYWORD = re.compile(r"\w( ?=)(?!=)")
+_TIGHT = re.compile(r"\b(device|dtype|non_blocking|min|max|dim)=(?=[^=\s])")
 _FEW = 3  # brackets, to tell a habit from
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Habits:
+    """How a file writes what is no matter of lines: `f(a = 1)` (`spaced`) or `f(a=1)`, 'text' (`single`) or "text"."""
+
+    spaced: bool
+    single: bool
+
+    def written(self, text: str, edit: Edit) -> Edit:
+        """An edit of `text` with the keywords and the names of places that it adds as the file writes them; keywords
+        as those before them in the same call, where there are any."""
+        made = _PLACE.sub(r"'\1'", edit.text) if self.single else edit.text
+        line = text[text.rfind("\n", 0, edit.start) + 1 : edit.start]
+        own = _KEYWORD.findall(line[line.rfind("(") :]) if "(" in line else []
+        if own[-1] != "=" if own else self.spaced:
+            made = _TIGHT.sub(r"\1 = ", made)
+        return edit if made == edit.text else dataclasses.replace(edit, text=made)
+
+
+def habits_of(text: str) -> Habits:
+    """Those of a file, by what it does more often."""
+    bare = _BLOCK.sub("", text)
+    keywords = list(_keywords(bare))
+    spaced = sum(keywords) * 2 > len(keywords)
+    strings = [match[0][0] for match in _STRING.finditer(bare) if match[0][0] != "#"]
+    return Habits(spaced, strings.count("'") > strings.count('"'))
+
+
+def _keywords(text: str) -> Iterator[bool]:
+    """For each keyword in round brackets whether it is written with blanks."""
+    depth = 0
+    for found in _IN_BRACKETS.finditer(_STRING.sub("", text)):
+        depth = max(0, depth + found[0].count("(") - found[0].count(")"))
+        if depth and found[1] is not None:
+            yield found[1] != ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ import configparser
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+BLACK, YAPF = "black", "yapf"
 _USUAL = 88  # of ruff and black
 _SHORTEST = 79  # of "PEP 8"
 _MANY = 200  # lines of code, in which one that is longer would be found
@@ -30,6 +31,7 @@ _NAMES = (
 _LINTERS = ("flake8", "pycodestyle", "pep8")
 _TEXT = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
 _HOOK = re.compile(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
+_YAPF_HOOK = re.compile(r"^\s*-\s*id:\s*['\"]?yapf\b", re.M)
 _YAPF = {"pep8": 79, "google": 80, "facebook": 80, "yapf": 80, "chromium": 80}  # the limits of its styles
 
 
@@ -45,15 +47,37 @@ def line_length(path: str, text: str) -> int:
     return min(most, _example(text)) if most else _example(text)
 
 
+def formatter(path: str, text: str) -> str:
+    """What lays out the file at `path`, by the nearest folder that sets up a formatter: BLACK (or ruff, which does it
+    alike), YAPF, also beside these, or "" for none, or for a text that it never laid out: of wider lines."""
+    for folder in _folders(path):
+        tools = _table((_toml(folder / "pyproject.toml") or {}).get("tool"))
+        if _yapf(folder, _table(tools.get("yapf"))) or "yapf" in tools or _YAPF_HOOK.search(_hooked(folder)):
+            return YAPF
+        if _formatter(folder, 0):
+            return BLACK if _widest(text) <= line_length(path, text) else ""
+    return ""
+
+
 def _example(text: str) -> int:
     """The length that the code of a file keeps to: that of its longest line. A formatter leaves comments and strings as
     they are, so they say nothing; a file too short to hold a long line is taken to allow what formatters do."""
     lines = [line for line in _TEXT.sub("", text).splitlines() if line.strip()]
-    lengths = sorted((len(code) for line in lines if (code := _code(line))), reverse=True)
+    lengths = _lengths(lines)
     if len(lengths) >= _FEW and lengths[_FEW - 1] > _LONGEST:
         return lengths[_FEW - 1]
     longest = lengths[0] if lengths else 0
     return _SHORTEST if len(lines) >= _MANY and longest <= _SHORTEST else min(max(_USUAL, longest), _LONGEST)
+
+
+def _lengths(lines: Iterable[str]) -> list[int]:
+    """How long the code of each line is, the longest first."""
+    return sorted((len(code) for line in lines if (code := _code(line))), reverse=True)
+
+
+def _widest(text: str) -> int:
+    """The length of the longest line of code but for the few that nobody can wrap."""
+    return next(iter(_lengths(_TEXT.sub("", text).splitlines())[_FEW - 1 :]), 0)
 
 
 def _code(line: str) -> str:
@@ -115,13 +139,17 @@ def _formatter(folder: Path, longest: int) -> int:
 def _hooks(folder: Path) -> list[int]:
     """The length that the hook of a formatter is given on its command line: "pre-commit" (`args`), which names it after
     the hook's `id`."""
-    try:
-        text = _text(folder / ".pre-commit-config.yaml")
-    except (OSError, ValueError):
-        return []
-    hooks = re.split(r"^\s*-\s*id:\s*", text, flags=re.M)[1:]
+    hooks = re.split(r"^\s*-\s*id:\s*", _hooked(folder), flags=re.M)[1:]
     given = [_HOOK.search(hook) for hook in hooks if re.match(r"(black|ruff-format|ufmt)\b", hook)]
     return [_number(found[1]) if found is not None else 0 for found in given]
+
+
+def _hooked(folder: Path) -> str:
+    """The settings of "pre-commit" in a folder, "" where there are none."""
+    try:
+        return _text(folder / ".pre-commit-config.yaml")
+    except (OSError, ValueError):
+        return ""
 
 
 def _ruff(table: Mapping[str, Any], folder: Path, depth: int) -> int:

@@ -13,6 +13,7 @@ import re
 
 # The evidence that a finding speaks for another site too, which has none of its own.
 AGAIN = "and again here"
+LINES = 2  # that a fix may need on top of those there were
 _CELL = re.compile(r"(.*\.ipynb):cell (\d+)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"\s*(\w+(?:, *\w+)*) = ")
 
@@ -142,11 +143,13 @@ class Edit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that remove a finding, applied together or not at all. `title` completes "fix: ..."."""
+    """Edits that remove a finding, applied together or not at all. `title` completes "fix: ...". `lines`: the most that
+    it may need on top of those there were, unsafe as it is, to be worth them."""
 
     title: str
     safety: Safety
     edits: tuple[Edit, ...]
+    lines: int = LINES
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from showing import RULES, fix, offered
 from proving import check_bytes
 from transferlint.fixes import apply_edits
 from transferlint.layout import laid_out
-from transferlint.line_length import line_length
+from transferlint.line_length import BLACK, YAPF, formatter, line_length
 from transferlint.model import Edit, Safety
 from transferlint.surroundings import Statements, parsed
 
@@ -241,7 +241,7 @@ HEAD = "import torch\n\n\ndef f(x: torch.Tensor, n: int, words):\n"
         (
             "TL401",
             "y = torch.Tensor([n]).to(x.device, torch.long)",
-            "y = torch.tensor([n], dtype=torch.long, device=x.device)",
+            "y = torch.full((1,), n, dtype=torch.long, device=x.device)",
         ),
         ("TL104", "y = x + torch.tensor(0.0, device=x.device)", "y = x + torch.zeros((), device=x.device)"),
         (
@@ -346,3 +346,105 @@ def test_what_needs_several_lines_more_is_only_shown(value: str, safety: Safety)
     text = f"import torch\n\n\ndef f(x: torch.Tensor, n, {LONG}):\n    return {value}\n"
     ((found, _, _),) = offered("TL401", text)
     assert found is safety
+
+
+@pytest.mark.parametrize(
+    ("above", "added"),
+    [
+        ("", 'device="cuda"'),
+        ("k = f(x, dim = -1)\n", 'device = "cuda"'),
+        ("k = f(x, dim = -1) + f(x, dim=1)\n", 'device="cuda"'),
+        ("k = {'a': 'b'}\n", "device='cuda'"),
+        ("b, c, h, w = x.shape\nd, e = f(1)\n", 'device="cuda"'),
+        ("k = {'a': 'b', \"c\": \"it's\"}\n", 'device="cuda"'),
+        ("# it's 'so'\n", 'device="cuda"'),
+    ],
+)
+def test_what_is_added_is_written_as_the_file_is(above: str, added: str) -> None:
+    text = (
+        f"import torch\n\n{above}\n\ndef f(x, n):\n    for _ in x:\n        y = torch.randn(n).cuda()\n    return y\n"
+    )
+    ((_, _, made),) = offered("TL401", text)
+    assert f"torch.randn(n, {added})" in made
+
+
+def test_keywords_are_written_as_those_of_the_same_call() -> None:
+    spaced = "k = f(x, dim = -1, size = 3)\n"
+    call = "torch.zeros(n, dtype=torch.half)"
+    text = f"import torch\n\n{spaced}\n\ndef f(x: torch.Tensor, n):\n    return x * {call}.to(x.device)\n"
+    ((_, _, made),) = offered("TL401", text)
+    assert "torch.zeros(n, dtype=torch.half, device=x.device)" in made
+
+
+def test_lines_after_a_loop_are_indented_as_its_body() -> None:
+    body = "  out = []\n  for i in range(n):\n    out.append(x[i].mean().item())\n  return sum(out)\n"
+    ((_, _, made),) = offered("TL101", f"import torch\n\n\ndef f(x: torch.Tensor, n: int):\n  x = x.cuda()\n{body}")
+    assert "  if out:\n    out = torch.stack(out).tolist()\n" in made
+
+
+def test_a_comment_stays_behind_a_line_that_gets_no_longer() -> None:
+    comment = "  # words that make of the line one that is too long for sixty"
+    assert edited(f"x = f(a[:, [0]]){comment}\n", "[0]", ":1") == f"x = f(a[:, :1]){comment}\n"
+    assert edited(f"x = f(a[:, 0]){comment}\n", "0", "0:1") == f"x = f(a[:, 0:1]){comment}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "safety"),
+    [
+        ("torch.randn(n, n, n, {0}, {0}).to(x)", Safety.UNSAFE),
+        ("torch.randn({0})[:, n:{0}].to(x.device)", Safety.DISPLAY),
+    ],
+)
+def test_a_subscript_is_not_broken(value: str, safety: Safety) -> None:
+    head = f"import torch\n\n\ndef f(x: torch.Tensor, n, {LONG}):\n"
+    text = f"{head}    a_long_name_of_y = {value.format(LONG)}\n    return x * a_long_name_of_y\n"
+    ((found, _, _),) = offered("TL401", text)
+    assert found is safety
+
+
+SET_UP = {
+    "setup.cfg": "[yapf]\nbased_on_style = pep8\n",
+    ".style.yapf": "[style]\ncolumn_limit = 80\n",
+    "pyproject.toml": "[tool.yapf]\n",
+    ".pre-commit-config.yaml": "repos:\n  - repo: b\n    hooks:\n      - id: yapf\n",
+}
+
+
+@pytest.mark.parametrize("name", [*SET_UP, ""])
+def test_lines_are_not_wrapped_for_yapf(name: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    if name:
+        (tmp_path / name).write_text(SET_UP[name])
+    path = str(tmp_path / "a.py")
+    assert formatter(path, "x = 1\n") == (YAPF if name else "")
+    for arguments, wraps in (("n", False), ("n,\n        n", True)):
+        text = f"import torch\n\n\ndef f(x: torch.Tensor, n):\n    return x * torch.randn({arguments}).to(x.device)\n"
+        (found,) = check_bytes(path, text.encode(), [RULES["TL401"]])
+        assert found.fix is not None
+        assert found.fix.safety is (Safety.DISPLAY if wraps and name else Safety.UNSAFE)
+
+
+def test_the_nearest_folder_says_which_formatter(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "setup.cfg").write_text(SET_UP["setup.cfg"])
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.black]\n")
+    assert formatter(str(tmp_path / "a" / "b.py"), "") == BLACK
+    assert formatter(str(tmp_path / "b.py"), "") == YAPF
+
+
+@pytest.mark.parametrize(
+    ("value", "safety"),
+    [
+        ("torch.randn(n).to(x.device)", Safety.UNSAFE),
+        (f"torch.randn({LONG}, {LONG}).to(x.device)", Safety.DISPLAY),  # would be wrapped
+        (f"torch.randn({LONG}, n, n, n, n, n, n).to(\n        x.device)", Safety.DISPLAY),  # was wrapped before
+        (f"torch.randn(\n        {LONG}).to(x.device)", Safety.UNSAFE),
+    ],
+)
+def test_without_a_formatter_lines_end_where_they_did(value: str, safety: Safety, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    text = f"import torch\n\n\ndef f(x: torch.Tensor, n, {LONG}):\n    y = {value}\n    return x * y\n"
+    (found,) = check_bytes(str(tmp_path / "a.py"), text.encode(), [RULES["TL401"]])
+    assert found.fix is not None
+    assert found.fix.safety is safety

@@ -297,7 +297,8 @@ def test_others_are_not_filled_in(made: str) -> None:
 def made_in_forward(expression: str) -> str:
     """A module whose forward, run twice, makes a tensor by `expression`."""
     return (
-        "import torch\nfrom torch import zeros\nb = torch.zeros(3)\nn = 3\ndevice = torch.device('cuda')\n"
+        "import torch\nfrom torch import zeros\nb = torch.zeros(3)\nn = 3\n"
+        'device = torch.device("cuda")\nkinds = ["cpu", "cuda"]\n'
         "class Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
         f"        made = {expression}\n        return made\n"
         "net = Net().to(device)\nout = [net(torch.ones(3, device=device)) for _ in range(2)]\n"

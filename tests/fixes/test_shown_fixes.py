@@ -186,7 +186,7 @@ CASES = [
     ),
     (
         "TL401",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = torch.LongTensor(\n    [n] * x.size(0),\n).to(x.device)\n",
         "y = torch.full(\n    (x.size(0),),\n    n,\n    dtype=torch.long,\n    device=x.device,\n)\n",
         ONES,

@@ -55,12 +55,18 @@ CASES = [
         "TL401",
         X,
         "y = torch.unsqueeze(torch.Tensor([29871]).long(), dim=0).to(x.device)\n",
-        "y = torch.unsqueeze(torch.tensor([29871], dtype=torch.long, device=x.device), dim=0)\n",
+        "y = torch.unsqueeze(torch.full((1,), 29871, dtype=torch.long, device=x.device), dim=0)\n",
         "torch.ones(3)",
     ),
     # zeros and ones
     ("TL401", X, "y = torch.Tensor([0.0] * (2 + n)).to(x.device)\n", "y = torch.zeros(2 + n, device=x.device)\n", "x"),
-    ("TL401", X, "y = torch.Tensor([0.5, 1]).to(x.device)\n", "y = torch.tensor([0.5, 1], device=x.device)\n", "x"),
+    (
+        "TL401",
+        X,
+        "y = torch.LongTensor(range(1, n)).to(x.device)\n",
+        "y = torch.arange(1, n, device=x.device)\n",
+        "x",
+    ),
     (
         "TL104",
         X,
@@ -119,6 +125,84 @@ SHOWN = {
         "total, rows = 0.0, []\nfor i in range(n):\n"
         "    total += x[i].mean().item()\n    rows.append(x[i].cpu().numpy())\nout = total\n",
     ),
+    "the place that the finding is at": (
+        "TL401",
+        X,
+        "a = torch.LongTensor(words[0] + words[1]).to(x.device)\nb = x + 1\nb = b + 1\nb = b + 1\n"
+        "y = torch.randn(n).to(x.device)\n",
+    ),
+    "the like in the next line": (
+        "TL104",
+        X,
+        "t = torch.tensor(0.0, dtype=x.dtype, device=x.device)\nd = torch.tensor(words, device=x.device)\n",
+    ),
+    "a move that the host takes back": ("TL401", X, "y = torch.randn(n).to(x.device)\nz = y.cpu()\n"),
+    "a wait right above": ("TL302", X, "c = x.sum()\nif x.mean() > 0:\n    y = max(c, 0) * 2\n"),
+    "a copy without gradients in the same loop": (
+        "TL101",
+        X,
+        "total = 0.0\nfor i in range(n):\n    total += x[i].mean().item()\n"
+        "    with torch.no_grad():\n        rows = x[i].cpu()\nout = total\n",
+    ),
+    "a test in the same loop": (
+        "TL101",
+        X,
+        "total = 0.0\nfor i in range(n):\n    total += x[i].mean().item()\n    if x[i].max() > 1:\n        break\n"
+        "out = total\n",
+    ),
+    "a list that stays uploaded, by another name": ("TL401", X, "y = torch.Tensor([0.5, 1]).to(x.device)\n"),
+    "a list that stays uploaded, on more lines": (
+        "TL401",
+        "audio_data: torch.Tensor, right_padding=0",
+        "audio_lengths_of_all_samples_in_the_batch_here = torch.tensor([right_padding, n]).to("
+        "audio_data.device, torch.long)\n",
+    ),
+    "the like in the next line, which may be on the device": (
+        "TL401",
+        X,
+        "a = torch.randn(n)\nb = torch.zeros(n)\nif n > 2:\n    b[0] = x[0]\na = a.to(x.device)\nb = b.to(x.device)\n",
+    ),
+    "fractions that are rounded": ("TL401", X, "y = torch.linspace(0, 255, n).long().to(x.device)\n"),
+    "two reads, of which one can stay": (
+        "TL101",
+        "x: torch.Tensor, right: torch.Tensor",
+        "total, hits = 0.0, 0\nfor i in range(n):\n    total += x[i].mean().item()\n    hits += right[i].sum().item()\n"
+        "out = total, hits\n",
+    ),
+    "a number of what is selected": (
+        "TL405",
+        X,
+        "import numpy as np\ny = np.any(x[[0, n]].cpu().numpy())\n",
+    ),
+    "two lists, each read on lines of its own": (
+        "TL101",
+        X,
+        "first, second = [], []\nfor i in range(n):\n    first.append(x[i].mean().item())\n"
+        "    second.append(x[i].max().item())\nout = sum(first) + sum(second)\n",
+    ),
+    "an array that is made of it later": (
+        "TL501",
+        X,
+        "rows = []\nfor i in range(n):\n    t = torch.ones(3)\n    t.to(x.device)\n    rows.append(t)\n"
+        "rows = torch.cat(rows)\nout = (1 - rows).numpy()\n",
+    ),
+    "nothing of the device beside it": ("TL501", X, "t = torch.ones(3)\nt.to(x.device)\nout = words.embed(t)\n"),
+    "a choice of elements right above": ("TL302", X, "y = x[x > 1].sum() / max((x > 1).sum(), 1)\n"),
+    "a number beside data": (
+        "TL104",
+        X,
+        "y = words(torch.tensor([0.5], dtype=x.dtype, device=x.device), torch.tensor([x.sum()], device=x.device))\n",
+    ),
+    "a copy that would get a name": (
+        "TL204",
+        "x: torch.Tensor, lengths: torch.Tensor",
+        "a = lengths + 1\na = a.cpu()\ny = words(a.to(x.device))\nz = words(a.to(x.device))\n",
+    ),
+    "a function of numpy later": (
+        "TL501",
+        X,
+        "import numpy as np\nt = torch.ones(3)\nt.to(x.device)\nout = np.mean(t)\n",
+    ),
     "a type that may be none": (
         "TL104",
         "x: torch.Tensor, dtype=None",
@@ -160,3 +244,23 @@ def test_names_of_copies_have_one_underscore() -> None:
     body = "_lengths = x.sum(0)\nout = 0\nfor i in range(n):\n    out += words[_lengths[i].item()]\n"
     ((_, _, made),) = offered("TL107", module(body))
     assert "lengths_on_host = _lengths.cpu()\n" in made
+
+
+@pytest.mark.parametrize("later", ["(x * t).cpu().numpy()", "torch.dot(t, x).item()", "t.add(x)", "x + t"])
+def test_a_move_is_assigned_where_the_device_serves(later: str) -> None:
+    ((safety, _, made),) = offered("TL501", module(f"t = torch.ones(3)\nt.to(x.device)\nout = {later}\n"))
+    assert safety is Safety.UNSAFE
+    assert "t = t.to(x.device)\n" in made
+
+
+def test_brackets_around_an_argument_go() -> None:
+    ((_, _, made),) = offered("TL302", module("c = x.sum()\ny = max(0, ((c - 1) / c)) * 2\n"))
+    assert "torch.clamp((c - 1) / c, min=0) * 2" in made
+
+
+def test_the_same_text_elsewhere_is_changed_as_well_or_nothing_is() -> None:
+    made = "torch.randn(3).cuda()"
+    text = module(f"y = x + {made}\n") + f"\n\ndef set_up():\n    return {made}\n\n\nset_up()\n"
+    assert {safety for safety, _, _ in offered("TL401", text)} == {Safety.DISPLAY}
+    other = text.replace(made, "torch.randn(4).cuda()", 1)
+    assert {safety for safety, _, _ in offered("TL401", other)} == {Safety.UNSAFE}

@@ -1,0 +1,95 @@
+"""Whether an unsafe fix reads as well as what was there, once it is laid out: if not, it is only shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+
+from transferlint.fixes import apply_edits
+from transferlint.layout import laid_out
+from transferlint.line_length import YAPF
+from transferlint.model import Edit, Fix, Safety
+from transferlint.surroundings import Statements
+
+_SHORTEST = 79  # of "PEP 8"
+_MORE = 3  # lines that one statement may not need on top of those there were
+_IMPORT = re.compile(r"(?:import|from)\b")
+_SUBSCRIPT = re.compile(r"[\w)\]]\[[ \t]*$")
+
+
+def laid_out_fix(statements: Statements, fix: Fix, limit: int, formatter: str) -> Fix:
+    """A fix of a text whose lines keep to `limit` characters, as far as that can be done. An unsafe one that does not
+    read well then is only shown: it takes more lines than it is worth, breaks a subscript, or has lines that the
+    `formatter` of the project may lay out otherwise ("" for none: then there is only what the author wrapped)."""
+    edits = laid_out(statements, fix.edits, limit)
+    shown = fix.safety is Safety.UNSAFE and (
+        _lengthens(statements, fix, edits)
+        or _breaks_subscript(statements, fix, edits)
+        or (formatter == YAPF and not all(_on_one_line(statements, edit) for edit in edits))
+        or (not formatter and (_wraps(statements, fix, edits) or _unwraps(statements, edits)))
+    )
+    return dataclasses.replace(fix, edits=edits, safety=Safety.DISPLAY if shown else fix.safety)
+
+
+def _lengthens(statements: Statements, fix: Fix, edits: Sequence[Edit]) -> bool:
+    """True where a fix takes more lines than it is worth: of one statement, of those that it puts in, or of all."""
+    more = {edit: _more(statements, edit) for edit in edits if not _IMPORT.match(edit.text)}
+    whole = sum(lines for edit, lines in more.items() if _is_line(edit))
+    changed = (lines for edit, lines in more.items() if edit not in fix.edits)
+    return whole >= _MORE or any(lines >= _MORE for lines in changed) or sum(more.values()) > fix.lines
+
+
+def _more(statements: Statements, edit: Edit) -> int:
+    return edit.text.count("\n") - statements.text.count("\n", edit.start, edit.end)
+
+
+def _is_line(edit: Edit) -> bool:
+    return edit.start == edit.end and edit.text.endswith(("\n", "\r"))
+
+
+def _breaks_subscript(statements: Statements, fix: Fix, edits: Sequence[Edit]) -> bool:
+    """True where the layout ends a line in a subscript that was on one."""
+    old = {line.strip() for line in statements.lines}
+    lines = (line.strip() for edit in edits if edit not in fix.edits for line in edit.text.splitlines()[:-1])
+    return any(_SUBSCRIPT.search(line) and line not in old for line in lines)
+
+
+def _on_one_line(statements: Statements, edit: Edit) -> bool:
+    """True for an edit of a statement that is on one line and stays there, and for whole lines."""
+    first, last = statements.line(edit.start), statements.line(max(edit.start, edit.end - 1))
+    if _is_line(edit) or (not edit.text and edit.start == statements.starts[first - 1]):
+        return True
+    around = statements.around(first, last)
+    one = around is not None and around[0] == around[1]
+    return one and "\n" not in edit.text.removesuffix("\n")
+
+
+def _wraps(statements: Statements, fix: Fix, edits: Sequence[Edit]) -> bool:
+    """True where lines are wrapped that were not: nobody knows whether the author would."""
+    return any(_more(statements, edit) > 0 for edit in edits if edit not in fix.edits)
+
+
+def _unwraps(statements: Statements, edits: Sequence[Edit]) -> bool:
+    """True where a line of a statement that its author wrapped becomes longer than any was there."""
+    return any(
+        max(map(len, new)) > max(_SHORTEST, *(len(line.rstrip()) for line in old))
+        for old, new in _wrapped(statements, edits)
+    )
+
+
+def _wrapped(statements: Statements, edits: Sequence[Edit]) -> Iterator[tuple[list[str], list[str]]]:
+    """The lines of each statement of several that is changed, and what they become."""
+    for edit in edits:
+        lines = statements.line(edit.start), statements.line(max(edit.start, edit.end - 1))
+        around = None if _is_line(edit) else statements.around(*lines)
+        if around is None or around[0] == around[1]:
+            continue
+        start, end = statements.starts[around[0] - 1], statements.starts[around[1]]
+        inner = [
+            dataclasses.replace(one, start=one.start - start, end=one.end - start)
+            for one in edits
+            if start <= one.start and one.end <= end
+        ]
+        old = statements.lines[around[0] - 1 : around[1]]
+        yield old, [line.rstrip() for line in apply_edits("".join(old), inner).splitlines()] or [""]
