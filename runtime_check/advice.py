@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from runtime_check import naming
 from runtime_check.cost import CostError, default
 from runtime_check.events import Frame
-from runtime_check.records import Link, LinkKind, Run, SiteRecord
+from runtime_check.records import IMPORTED, Link, LinkKind, Run, SiteRecord
 from runtime_check.reports import units
 from transferlint.model import Direction, Site
 
@@ -225,7 +225,7 @@ def _new_data(records: Sequence[SiteRecord], run: Run) -> tuple[str, str]:
     """New data: a batch has to go up; what can be had is that the host does not wait for it."""
     if not any(record.sync for record in records):
         return "nothing: the host does not wait for it", "nothing waits for it: the time is the call's own"
-    new = "new data every time, as a batch is" if run.header.level != "guard" else ""
+    new = "new data every time, as a batch is" if run.header.level not in ("guard", IMPORTED) else ""
     saved = _saved(records)
     if any(record.hint_ignored for record in records):
         return (

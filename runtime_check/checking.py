@@ -62,6 +62,11 @@ def check(root: Path, scripts: Sequence[Path], start: str = "") -> Checked:
     return dataclasses.replace(_asked(root, [*reached, *named]), asked=(*reached, *named))
 
 
+def check_only(root: Path, paths: Sequence[Path]) -> Checked:
+    """Check these files and folders, and nothing else below `root`. Raises CheckError."""
+    return _asked(root, [str(path.resolve()) for path in paths])
+
+
 def further(checked: Checked, root: Path, paths: Iterable[str]) -> Checked:
     """The same where all of `paths` (absolute) that are of the program's own below `root` were checked, else all of it
     with them: a program may import by other ways than were seen. Raises CheckError."""

@@ -22,6 +22,9 @@ class _ProgramCommand(click.Command):
         valued = {name for one in self.params if isinstance(one, click.Option) and not one.is_flag for name in one.opts}
         at = 0
         while at < len(args) and args[at].startswith("-") and args[at] != "--":
+            if args[at] == "--trace":  # files follow, and no program whose options they would be
+                ctx.allow_interspersed_args = True
+                return super().parse_args(ctx, args)
             if args[at] == "-m":
                 args = [*args[: at + 1], "--", *args[at + 1 :]]
                 break
@@ -45,7 +48,7 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
     context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]},
     options_metavar="[OPTIONS]",
 )
-@click.argument("program", nargs=-1, metavar="SCRIPT|-m MODULE [ARGS...]", type=click.UNPROCESSED)
+@click.argument("program", nargs=-1, metavar="SCRIPT|-m MODULE [ARGS...]|--trace FILE...", type=click.UNPROCESSED)
 @click.option("-m", "module", is_flag=True, help="Run a module as a script, as `python -m` does.")
 @click.option(
     "--level",
@@ -94,6 +97,9 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
               "beside what crossed there.")  # fmt: skip
 @click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but what failed.")
+@click.option("--trace", is_flag=True, help="Run nothing: take the times of FILE..., traces of torch.profiler (JSON, "
+              "gzipped or not, one a rank) or SQLite exports of nsys; folders and .py files among them are what is "
+              "checked.  [default: the project around the current folder]")  # fmt: skip
 @click.option("--fixed", is_flag=True, help="Run copies with and without the fixes, alternately, and compare them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, metavar="N", show_default=True,
               help="With --fixed: how often each is run.")  # fmt: skip
@@ -120,6 +126,8 @@ def VERIFY(**given: Any) -> int:
 
     if not given["program"]:
         raise click.UsageError("name the program to run: transferlint verify [OPTIONS] SCRIPT [ARGS...]")
+    if given.pop("trace"):
+        return _verify_trace(given)
     of_fixed = {name: given.pop(name) for name in ("rounds", "unsafe_fixes", "compare_files", "link")}
     if given.pop("fixed"):
         return _verify_fixed(given, of_fixed)
@@ -127,6 +135,21 @@ def VERIFY(**given: Any) -> int:
     if misplaced:
         raise click.UsageError(f"--{misplaced[0].replace('_', '-')} goes with --fixed")
     return verify(Options(**given))
+
+
+def _verify_trace(given: dict[str, Any]) -> int:
+    """`verify --trace`, which runs nothing and so takes nothing that says how."""
+    from runtime_check.verify import Options, verify_trace
+
+    of_fixed = ("fixed", "unsafe_fixes", "compare_files", "link")
+    misplaced = [name for name in (*of_fixed, "module", "lines", "warmup") if given[name]]
+    misplaced += ["level"] * (given["level"] != "auto") + ["steps"] * (given["steps"] != (0, -1))
+    if misplaced:
+        name = "-m" if misplaced[0] == "module" else f"--{misplaced[0].replace('_', '-')}"
+        raise click.UsageError(f"--trace runs nothing and takes no {name}")
+    for name in (*of_fixed, "rounds"):
+        del given[name]
+    return verify_trace(Options(**given))
 
 
 def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:

@@ -38,7 +38,7 @@ def header(path: str | Path, decoded: Sequence[Mapping[str, Any]]) -> Header:
         raise RecordError(f"{path}: the header names no version")
     if version > VERSION:
         raise RecordError(f"{path}: written by a newer transferlint (version {version}, this one reads {VERSION})")
-    fields = dict(decoded[0], program=tuple(decoded[0].get("program", ())))
+    fields = dict(decoded[0], program=tuple(decoded[0].get("program", ())), notes=tuple(decoded[0].get("notes", ())))
     return _build(path, 1, lambda: Header(**_without_kind(fields)))
 
 
@@ -87,6 +87,7 @@ def _site_record(fields: dict[str, Any]) -> SiteRecord:
         "chain": tuple(Site(**site) for site in fields["chain"]),
         "user": Site(**fields["user"]) if fields.get("user") else None,
         "inside": tuple(map(str, fields.get("inside", ()))),
+        "maybe": tuple(Site(**site) for site in fields.get("maybe", ())),
     }
     return SiteRecord(**{**fields, **changed})
 

@@ -32,6 +32,10 @@ def join(findings: Sequence[FoundFinding], run: Run) -> list[list[SiteRecord]]:
     real = RealPaths()
     formatted = Formatted() if run.header.python.startswith("3.11.") else None
     for record in run.sites:
+        if record.maybe:
+            for number in _of_any(findings, by_path, record, real):
+                joined[number].append(record)
+            continue
         chosen: Sequence[int] = ()
         for caller, site in enumerate(filter(None, (record.site, record.user, *record.chain))):
             placed = real.of(site)
@@ -99,6 +103,20 @@ def covers(site: Site, other: Site) -> bool:
 def _bears(finding: FoundFinding, record: SiteRecord) -> bool:
     claim = claim_of(finding)
     return claim is not None and claim.bears_out(record)
+
+
+def _of_any(
+    findings: Sequence[FoundFinding], by_path: dict[str, list[int]], record: SiteRecord, real: RealPaths
+) -> list[int]:
+    """The findings that a record may belong to, of which the expression is not known."""
+    places = [real.of(site) for site in record.maybe]
+    near = dict.fromkeys(number for place in places for number in by_path.get(place.path, ()))
+    return [
+        number
+        for number in near
+        if _bears(findings[number], record)
+        and any(covers(place, site) for place in places for site in _sites(findings[number]))
+    ]
 
 
 def _choose(

@@ -66,7 +66,11 @@ def merge(runs: Sequence[Run]) -> Run:
     order = {identity: number for number, identity in enumerate(groups)}
     numbers = [{record.id: order[_identity(record)] for record in run.sites} for run in ordered]
     return Run(
-        dataclasses.replace(ordered[0].header, ranks=max(run.header.ranks for run in ordered)),
+        dataclasses.replace(
+            ordered[0].header,
+            ranks=max(run.header.ranks for run in ordered),
+            notes=tuple(dict.fromkeys(note for run in ordered for note in run.header.notes)),
+        ),
         tuple(_together(number, group) for number, group in enumerate(groups.values())),
         _links(ordered, numbers),
         any(run.truncated for run in ordered),
@@ -80,7 +84,7 @@ def merge(runs: Sequence[Run]) -> Run:
 
 def _identity(record: SiteRecord) -> object:
     place = record.site, record.user, record.function, record.backward, record.thread
-    return place, record.direction, record.operation, record.sync
+    return place, record.direction, record.operation, record.sync, record.maybe
 
 
 def _together(number: int, group: list[SiteRecord]) -> SiteRecord:
@@ -100,6 +104,7 @@ def _together(number: int, group: list[SiteRecord]) -> SiteRecord:
         steps=sum(record.steps for record in group),
         processes=sum(record.processes for record in group),
         executions=sum(record.executions or record.count for record in group) if _counted(group) else 0,
+        unknown_memory=sum(record.unknown_memory for record in group),
     )
 
 

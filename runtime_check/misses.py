@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from runtime_check import advice, phrases
 from runtime_check.reasons import Reasons
-from runtime_check.records import OVERFLOW, Link, LinkKind, Run, SiteRecord
+from runtime_check.records import OVERFLOW, UNPLACED, Link, LinkKind, Run, SiteRecord
 from transferlint.model import Direction, QuietSite, Site
 
 _OFTEN = 10  # events from which a site counts as hot, where no steps were seen
@@ -88,7 +88,9 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
     own = [site for site in (first.site, first.user) if site is not None and _own(site.path, root)]
     links = [link for link in run.links if ids & {link.first, link.second}]
     act, explained = advice.advise(records, links, run)
-    if not own:
+    if first.site.path.startswith(UNPLACED):
+        explained, act = "the trace has no Python stack for it", phrases.WITH_STACKS
+    elif not own:
         explained = explained or "it is a library's, and no line of the program's own was seen above it"
     elif not _own(first.site.path, root):
         explained = f"inside {_library(first.site.path)}, which is not the program's own code"
@@ -105,7 +107,9 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
         first.direction,
         first.operation,
         tuple(records),
-        phrases.crossed(records, scale) + (f"; {phrases.linked(links)}" if _worth(links) else ""),
+        phrases.crossed(records, scale)
+        + (f"; {phrases.linked(links)}" if _worth(links) else "")
+        + (f"; {phrases.one_of(records)}" if first.maybe else ""),
         act,
         bool(own),
         explained,
@@ -137,6 +141,8 @@ def _worth(links: Sequence[Link]) -> bool:
 
 
 def _own(path: str, root: str) -> bool:
+    if not os.path.isabs(path):  # no file here: a line of another machine's, or no line at all
+        return False
     real = os.path.realpath(path)
     inside = not root or real.startswith(root.rstrip(os.sep) + os.sep) or real == root
     return inside and not any(part in real for part in _LIBRARIES)

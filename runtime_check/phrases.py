@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from runtime_check import naming
 from runtime_check.findings import FoundFinding
-from runtime_check.records import OVERFLOW, Link, LinkKind, Profile, Run, SiteRecord
+from runtime_check.records import IMPORTED, OVERFLOW, UNPLACED, Link, LinkKind, Profile, Run, SiteRecord
 from runtime_check.reports import units
 from transferlint.model import Direction
 
 _LISTED = 6  # sites that are named where several are told as one
 REACH = "run something that reaches it"
 NEVER_IMPORTED = "the run did not import its file"
+WITH_STACKS = "profile once more with `with_stack=True`"
 ALONE = "run something in which this call comes before the others"
 
 
@@ -65,7 +66,7 @@ def crossed(records: Sequence[SiteRecord], scale: Scale) -> str:
 def sites(records: Sequence[SiteRecord]) -> str:
     """ "2 sites (train.py:15, 17)": where, if there is more than one place; of many, the first."""
     places = sorted({(one.site.path, one.site.line, one.site.column) for one in records})
-    if len(places) < 2:
+    if len(places) < 2 or any(path.startswith(UNPLACED) for path, _, _ in places):
         return ""
     once = len({(path, line) for path, line, _ in places}) == len(places)
     said: list[str] = []
@@ -74,6 +75,22 @@ def sites(records: Sequence[SiteRecord]) -> str:
         said.append(spot if number and places[number - 1][0] == path else f"{naming.shown(path)}:{spot}")
     more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
     return f"{len(places)} sites ({', '.join(said)}{more})"
+
+
+def one_of(records: Sequence[SiteRecord]) -> str:
+    """ "at one of train.py:15, 17 in step, which the trace does not tell apart": what records may be, of which only the
+    function is known."""
+    places = sorted({(one.path, one.line, one.end_line) for record in records for one in record.maybe})
+    functions = ", ".join(sorted({record.function for record in records if record.function}))
+    if len(places) == 1 and places[0][2] > places[0][1]:
+        path, line, end = places[0]
+        return f"somewhere in {functions} ({naming.shown(path)}:{line}-{end}): the trace does not say in which line"
+    said = [
+        f"{line}" if number and places[number - 1][0] == path else f"{naming.shown(path)}:{line}"
+        for number, (path, line, _) in enumerate(places[:_LISTED])
+    ]
+    more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
+    return f"at one of {', '.join(said)}{more} in {functions}, which the trace does not tell apart"
 
 
 def waited(blocked: int, scale: Scale) -> str:
@@ -125,7 +142,7 @@ def needed(finding: FoundFinding) -> str:
 
 def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     """What the verdicts of a run cannot know, one line each."""
-    found = []
+    found = list(run.header.notes)
     outcome = run.outcome
     if run.header.time_source == "modelled":
         found.append("times are modelled: they tell what a transfer would take, not what the device was busy with")
@@ -148,7 +165,7 @@ def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     if cost:
         each, whole = units.duration(run.header.overhead_ns), units.duration(cost)
         found.append(f"to record an event took about {each}, {whole} in all; the blocked times do not hold it")
-    if not lines_known:
+    if not lines_known and run.header.level != IMPORTED:
         found.append("which lines ran was not recorded: nothing can be refuted")
     return tuple(found)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from runtime_check.joining import RealPaths, within
 from runtime_check.records import SiteRecord
-from transferlint.model import Direction, QuietSite
+from transferlint.model import Direction, QuietSite, Site
 
 _SAID = ("suppressed", "baseline")  # somebody's decision, which comes before what the analysis makes of the place
 
@@ -22,7 +22,10 @@ class Reasons:
 
     def of(self, record: SiteRecord) -> QuietSite | None:
         """The reason for a record's own line or the program's above it, or that of a caller whose whole call is quiet;
-        None where there is none."""
+        None where there is none. Of a record of which the expression is not known, all that it may be are quiet."""
+        if record.maybe:
+            reasons = [self._at(self._real.of(site), record.direction) for site in record.maybe]
+            return reasons[0] if all(reasons) else None
         for caller, site in enumerate(filter(None, (record.site, record.user, *record.chain))):
             placed = self._real.of(site)
             exact = caller > (record.user is not None)
@@ -31,6 +34,10 @@ class Reasons:
                 if there and _may_be(one.direction, record.direction) and (not exact or site.column):
                     return one
         return None
+
+    def _at(self, place: Site, direction: Direction) -> QuietSite | None:
+        near = self._by_path.get(place.path, ())
+        return next((one for one in near if within(place, one.site) and _may_be(one.direction, direction)), None)
 
 
 def _may_be(said: Direction | None, seen: Direction) -> bool:

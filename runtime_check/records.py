@@ -21,7 +21,9 @@ from transferlint.model import Direction, Site
 
 VERSION = 1
 OVERFLOW = "(further sites)"  # the path of the record that sums what no longer had room of its own
-LEVELS = ("guard", "trace", "profile", "simulate")
+LEVELS = ("guard", "trace", "profile", "simulate", "imported")
+IMPORTED = "imported"  # the level of a run that was read from somebody's trace: it names functions, and follows no data
+UNPLACED = "by operator: "  # how the path of a record begins that has no place, and is known by its operators alone
 TIME_SOURCES = ("measured", "modelled")
 T = TypeVar("T")
 
@@ -53,7 +55,7 @@ class Header:
     which says whether times come from a clock or a model; `overhead_ns` is what recording one event cost, measured in
     this run (0: not measured). `driver` is "" on a simulated device. `clock` is what `time.perf_counter_ns` said at
     `started`, to which raw events count; `parent` the process that this one was forked from, or that
-    `spawned` it (0: none of ours)."""
+    `spawned` it (0: none of ours). `notes` are for whoever reads a report, one line each."""
 
     program: tuple[str, ...]
     started: str
@@ -71,6 +73,7 @@ class Header:
     clock: int = 0
     parent: int = 0
     spawned: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,7 +103,9 @@ class SiteRecord:
     innermost first, as they were when the site was first seen. `processes` counts those that saw the site.
     `executions` counts the events with those of one call that moves many tensors (`Module.to`, `torch.save`) as one (0:
     not counted). `inside` is what of torch's own Python ran below `site`, innermost first, as it was when the site was
-    first seen: "torch/distributions/distribution.py:71 Distribution.__init__".
+    first seen: "torch/distributions/distribution.py:71 Distribution.__init__". `maybe` are the expressions of which the
+    program's own site is one, where it is not known which: `site` or `user` is then where their function begins.
+    `unknown_memory` counts the events of which it is not known whether their host side was pinned.
     """
 
     id: int
@@ -126,6 +131,8 @@ class SiteRecord:
     processes: int = 1
     executions: int = 0
     inside: tuple[str, ...] = ()
+    maybe: tuple[Site, ...] = ()
+    unknown_memory: int = 0
 
     @property
     def crossed(self) -> bool:

@@ -15,7 +15,7 @@ from runtime_check.claims import Claim, claim_of, ends_of, made_within, sites_of
 from runtime_check.findings import FindingsError, FoundFinding, read_findings
 from runtime_check.joining import RealPaths, covers, join
 from runtime_check.misses import Missed, missed
-from runtime_check.records import Executed, Link, LinkKind, Run, SiteRecord
+from runtime_check.records import IMPORTED, UNPLACED, Executed, Link, LinkKind, Run, SiteRecord
 from transferlint.model import Direction, QuietSite, Site
 
 __all__ = [
@@ -133,6 +133,7 @@ def _verdict(
         return _needless(finding, records, run, ran, scale)
     if not records:
         return _without_records(finding, claim, run, ran)
+    records = tuple(record for record in records if not record.maybe) or records  # what is known says more
     links = _links(records, claim.links | claim.hints, run)
     others = other_ends(finding, run)
     kind, remark = _how(claim, records, links, others, run)
@@ -158,6 +159,10 @@ def _how(
     claim: Claim, records: Sequence[SiteRecord], links: Sequence[Link], others: Sequence[SiteRecord], run: Run
 ) -> tuple[VerdictKind, str]:
     """Whether what crossed is what was claimed, and a remark on it."""
+    if all(record.maybe for record in records):
+        return VerdictKind.PARTLY, phrases.one_of(records)
+    if claim.manner in ("pageable", "ignored") and all(record.unknown_memory == record.count for record in records):
+        return VerdictKind.PARTLY, "whether from pinned memory the trace does not say"
     if claim.manner == "waits" and not any(record.sync for record in records):
         return VerdictKind.PARTLY, "but the host did not wait for it"
     if claim.manner == "pageable" and all(record.pinned == record.count for record in records):
@@ -171,6 +176,8 @@ def _how(
         return VerdictKind.CONFIRMED, (
             f"the other end crossed {phrases.times(times)}; that it is the same data was not seen"
         )
+    if run.header.level == IMPORTED:
+        return VerdictKind.PARTLY, "a trace does not follow data: `transferlint verify` does"
     if run.header.level == "guard":
         return VerdictKind.PARTLY, "level guard does not follow data: `--level trace` looks for the rest of it"
     what = "nothing was seen to cross at the other end" if claim.ends else "the same data was not seen to go again"
@@ -178,6 +185,8 @@ def _how(
 
 
 def _without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) -> Verdict:
+    if run.header.level == IMPORTED:
+        return _in_trace(finding, claim, run, ran)
     if ran is None:
         text = "no transfer was recorded here; which lines ran was not"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
@@ -199,6 +208,29 @@ def _without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | N
     return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding), there)
 
 
+def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) -> Verdict:
+    """Of a finding that nothing in a trace is known to belong to. It is refuted where the trace shows that the expression
+    itself ran; what has no stack may be anybody's."""
+    sites = sites_of(finding, claim)
+    if ran is not None and any(_line_ran(site, ran) and not _skipped(site, ran) for site in sites):
+        text = "the trace shows that it ran, and nothing crossed"
+        return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding))
+    unplaced = [
+        record
+        for record in run.sites
+        if record.site.path.startswith(UNPLACED)
+        and claim.bears_out(record)
+        and claim.operation in ("", record.operation)
+    ]
+    if unplaced and (claim.operation or len(claim.directions) == 1):
+        text = f"{phrases.crossed(unplaced, phrases.scale_of(run))}; by operator, without stacks: may be another call site"
+        return Verdict(VerdictKind.PARTLY, finding, text, phrases.WITH_STACKS)
+    if ran is None:
+        text = "nothing of its kind crossed in the trace, whose lines are not known"
+        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.WITH_STACKS)
+    return Verdict(VerdictKind.NOT_REACHED, finding, "the trace does not show that it ran", phrases.REACH)
+
+
 def _needless(
     finding: FoundFinding,
     records: tuple[SiteRecord, ...],
@@ -209,6 +241,7 @@ def _needless(
     """A finding that says that nothing crosses is borne out by a line that ran and moved nothing; what moves within the
     expression, before its own move, does not count."""
     end = finding.site.end_line, finding.site.end_column
+    records = tuple(one for one in records if not one.maybe)
     records = tuple(one for one in records if not one.site.column or (one.site.end_line, one.site.end_column) == end)
     if records:
         text = f"{phrases.crossed(records, scale)}; so the move is not needless"

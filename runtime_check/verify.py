@@ -80,6 +80,28 @@ def verify(options: Options, environment: Mapping[str, str] = os.environ) -> int
     return child.end_as(code) if code else failed
 
 
+def verify_trace(options: Options) -> int:
+    """Judge what somebody's traces hold, and report; the exit code as of `verify`, without a program's."""
+    from runtime_check.traces import command
+
+    what = command.asked(options.program, options.root)
+    folder = Path(options.folder).resolve()
+    try:
+        if not what.files:
+            raise _Refusal("--trace: name a trace: transferlint verify --trace FILE... [PATH...]")
+        budget = _budget(options)
+        checked = command.check(what, options.findings)
+        asked = command.leave(what, folder, checked)
+        read = command.read(what, checked, folder)
+        return _conclude(options, budget, asked, checked, 0, read)
+    except (_Refusal, CheckError, BudgetError, RecordError) as error:
+        for line in str(error).splitlines():
+            _say(f"transferlint: {line}")
+    except OSError as error:
+        _say(f"transferlint: {folder}: cannot be written: {(error.strerror or str(error)).lower()}")
+    return REFUSED
+
+
 def report(run: str, form: str, output: str | None, color: bool | None) -> int:
     """Show a run that is in a folder, or one file of it."""
     if color is None:
@@ -159,9 +181,12 @@ def _await_ranks(asked: Plan, environment: Mapping[str, str]) -> None:
         time.sleep(0.1)
 
 
-def _conclude(options: Options, budget: Budget, asked: Plan, checked: Checked, code: int) -> int:
-    """Judge, write the reports and print one. The exit code where the program's is 0."""
-    read = recording.read_folder(asked.folder)
+def _conclude(
+    options: Options, budget: Budget, asked: Plan, checked: Checked, code: int, read: recording.Folder | None = None
+) -> int:
+    """Judge, write the reports and print one. The exit code where the program's is 0. `read` is what was recorded, where
+    it does not have to be read from the folder."""
+    read = read or recording.read_folder(asked.folder)
     run, outcome = read.whole, read.whole.outcome or Outcome()
     if code and not outcome.status:  # it could not say so itself
         run = dataclasses.replace(run, outcome=dataclasses.replace(outcome, status=code))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from runtime_check.phrases import ended
-from runtime_check.records import Run, SiteRecord
+from runtime_check.records import IMPORTED, Run, SiteRecord
 from runtime_check.reports.units import count, duration, share, size
 from runtime_check.verdicts import Judgement, Missed, Verdict
 from transferlint.model import Direction, Site
@@ -35,6 +35,8 @@ class Shown:
 
     def place(self, site: Site) -> str:
         """ "train.py:31:18"."""
+        if not site.line:
+            return site.path
         column = f":{site.column}" if site.column else ""
         return f"{self.path(site.path)}:{site.line}{column}"
 
@@ -99,7 +101,8 @@ def totals(records: Sequence[SiteRecord]) -> list[tuple[str, int, int]]:
 def headline(shown: Shown) -> str:
     """One line: where it ran, how it ended, for how long, what crossed, and how long the host was blocked."""
     header, outcome = shown.run.header, shown.run.outcome
-    parts = [f"{' '.join(header.program)} on {header.device or 'the device'} (level {header.level})"]
+    how = "a trace of it" if header.level == IMPORTED else f"level {header.level}"
+    parts = [f"{' '.join(header.program)} on {header.device or 'the device'} ({how})"]
     if outcome is not None and outcome.status:
         parts.append(ended(outcome.status))
     if header.ranks > 1:

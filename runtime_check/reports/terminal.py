@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runtime_check import phrases
+from runtime_check.records import UNPLACED
 from runtime_check.reports import lines, steps
 from runtime_check.reports import shown as parts
 from runtime_check.reports.shown import Shown
@@ -94,8 +95,9 @@ def _briefly(shown: Shown) -> Iterator[Row]:
         yield [("not reached", f"{'not reached':<{_WIDTH}} {number} that the run did not import")]
     for missed in shown.explained[:_MOST_EXPLAINED]:
         why = missed.explained or "in a library"
-        yield [("dim", f"{'as it is':<{_WIDTH}} {shown.place(missed.site)}: {missed.text} ({why})")]
-        if not missed.act.startswith("nothing"):
+        kind = "unplaced" if missed.site.path.startswith(UNPLACED) else "as it is"
+        yield [("dim", f"{kind:<{_WIDTH}} {shown.place(missed.site)}: {missed.text} ({why})")]
+        if kind == "as it is" and not missed.act.startswith("nothing"):
             yield [("dim", "   = "), ("label", "cheaper"), ("", f": {missed.act}")]
     yield from _further(len(shown.explained) - _MOST_EXPLAINED, "that ask for nothing")
     if every or shown.explained:
