@@ -2,9 +2,9 @@
 
 A line for each copy between host and device and each wait, as JSON: `trace`, `device`, `way` (h2d, d2h, none),
 `pinned` (null: not told), `bytes`, and in microseconds `bus` (on the device), `call` (the host in the call that copies),
-`wait` (the host in the wait that belongs to it; of a wait by itself, its own) and `busy`: for how long the device went
-on, from the moment of the call, with what had been launched before (0: it was idle). `waits` says that the host was to
-wait. The model of costs is fitted to what this leaves (`python -m benchmarks.device_models`).
+`wait` (the host in the wait that belongs to it; of a wait by itself, its own) and `queued`: how long after the call the
+copy began on the device; of a wait by itself, for how long the device went on with what had been launched before (0: it
+was idle). `waits` says that the host was to wait. The model of costs is fitted to what this leaves (`python -m benchmarks.device_models`).
 
 benchmarks/data/gpu_copies.jsonl was made from the traces that facebookresearch/HolisticTraceAnalysis keeps below
 tests/data/ (commit f4d0062c382f, MIT licence): amd_trace, critical_path/{alexnet,simple_add,cuda_event_sync},
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime_check.traces import kineto
+from transferlint.model import Direction
 
 _ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 _ON_HOST = ("cuda_runtime", "cuda_driver")
@@ -43,6 +44,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
     for call in trace.calls:
         before = bisect.bisect_left(launched, call.start)
         busy = max(ends[before - 1] - call.start, 0) if before else 0
+        queued = busy if call.direction is Direction.NONE else call.queued
         yield {
             "trace": f"{path.parent.name}/{path.name.partition('.')[0]}",
             "device": trace.device,
@@ -53,7 +55,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
             "bus": call.bus / 1e3,
             "call": (call.blocked - call.waiting) / 1e3,
             "wait": call.waiting / 1e3,
-            "busy": busy / 1e3,
+            "queued": queued / 1e3,
         }
 
 

@@ -1,105 +1,134 @@
 """What a transfer would cost the host, where no clock can say it: latency + bytes / bandwidth, by kind of transfer.
 
-Whatever comes from here is *modelled* and labelled so. The model knows no queue: a sync on a real device waits as well
+Whatever comes from here is *modelled* and labelled so, with the device whose model it is. A model is fitted to what was
+measured of copies and waits on that device (`device_models.json`, written by `benchmarks/device_models.py` from traces
+and by `benchmarks/costs.py` on a device); there are no others. It knows no queue: a sync on a real device waits as well
 for the work that was launched before, so that a modelled time is what the transfer itself would take, and no more.
-Until a run on a device has fitted them (`fit`), the constants are assumptions, but for the rates of the links, which
-are the PCI Express specifications' (transfers per second and lane, and the share of bits that carry data).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from runtime_check.events import Event
+from runtime_check.records import SiteRecord
 from transferlint.model import Direction
 
-# Gigatransfers per second and lane, from the PCI Express base specifications 3.0, 4.0 and 5.0; each carries 128 bits
-# of data in 130.
-_RATES = ((3, 8.0), (4, 16.0), (5, 32.0))
-_ENCODING = 128 / 130
-# Assumptions, all of them to be fitted:
-_USED = 0.8  # the share of a link's rate that copies reach, after packet headers and acknowledgements
-_STAGING = 10.0  # bytes a nanosecond, at which one core copies pageable memory into a pinned buffer
-_COPY = 10_000  # nanoseconds: a copy of nothing that the host waits for
-_LAUNCH = 5_000  # nanoseconds: handing over a copy that the host does not wait for
-_SYNC = 10_000  # nanoseconds: waiting for a device that has nothing to do
-
-MEASURED = Path(__file__).with_name("measured_costs.json")  # what `benchmarks/costs.py` wrote on a device
+MODELS = Path(__file__).with_name("device_models.json")
+DEFAULT = "a100"
+KINDS = ("h2d_pageable", "h2d_staged", "h2d_pinned", "d2h_pageable", "d2h_pinned", "launch", "sync")
 
 
 class CostError(Exception):
-    """A model that cannot be read or fitted; the message is one line."""
+    """A model that cannot be read or fitted, or that there is none of; the message is one line."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """Nanoseconds for a number of bytes: `latency`, and `bandwidth` in bytes a nanosecond (which is GB/s)."""
+    """Nanoseconds for a number of bytes: `latency`, and `bandwidth` in bytes a nanosecond, which is GB/s (0: the size
+    does not matter). Half of what was measured is between `low` and `high` times that. `rows` is how many measurements
+    it rests on; `note` says what was not measured, and whose it is instead."""
 
     latency: int
     bandwidth: float
+    low: float = 1.0
+    high: float = 1.0
+    rows: int = 0
+    note: str = ""
 
     def time(self, size: int) -> int:
         """How long `size` bytes take, in nanoseconds."""
-        return self.latency + round(size / self.bandwidth)
+        return self.latency + (round(size / self.bandwidth) if self.bandwidth else 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CostModel:
-    """Times of the kinds of transfer. `launch` is a copy that the host does not wait for, `sync` a wait that moves
-    nothing, both in nanoseconds. `source` says where the constants come from, `fitted` whether they were measured."""
+    """How long the host is kept, on a device called `name` with nothing else to do: by copies that it waits for, from
+    and to pinned and pageable memory (`h2d_staged`: from pageable memory, asked not to wait); by handing over a copy
+    that it does not wait for (`launch`); and by a wait that has nothing to wait for (`sync`). `source` says where the
+    measurements come from."""
 
-    h2d_pinned: Line
+    name: str
     h2d_pageable: Line
-    d2h_pinned: Line
+    h2d_staged: Line
+    h2d_pinned: Line
     d2h_pageable: Line
-    launch: int
-    sync: int
+    d2h_pinned: Line
+    launch: Line
+    sync: Line
     source: str
-    fitted: bool = False
 
     @property
     def label(self) -> str:
         """What to print beside every time that comes from this model."""
-        return f"modelled ({self.source}, {'measured constants' if self.fitted else 'assumed constants'})"
+        return f"modelled by {self.name}"
 
     def blocked(self, event: Event) -> int:
-        """How long the event would keep the host, in nanoseconds, on a device with nothing else to do."""
-        if event.direction is Direction.D2D:
-            return self.sync if event.sync else self.launch
-        if event.direction is Direction.NONE:
-            return self.sync if event.sync else 0
-        staged = event.direction is Direction.H2D and not (event.pinned and event.dense)
-        if not event.sync and not staged:
+        """How long the event would keep the host, in nanoseconds."""
+        line = self._line(event.direction, event.sync, event.pinned and event.dense, event.non_blocking, event.pinned)
+        return 0 if line is None else line.time(event.bytes)
+
+    def between(self, records: Iterable[SiteRecord]) -> tuple[int, int]:
+        """The quartiles of the waiting of records whose times come from this model: where half of such copies were when
+        they were measured, in nanoseconds."""
+        low = high = 0.0
+        for one in records:
+            pinned = one.pinned * 2 > one.count
+            line = self._line(one.direction, one.sync, pinned, one.non_blocking * 2 > one.count, pinned)
+            low += one.blocked.total * (line.low if line else 1)
+            high += one.blocked.total * (line.high if line else 1)
+        return round(low), round(high)
+
+    def _line(self, way: Direction, waits: bool, ready: bool, unasked: bool, pinned: bool) -> Line | None:
+        """The kind of a transfer; `ready` is one whose host side the device can reach, `unasked` was not to wait."""
+        if way is Direction.NONE:
+            return self.sync if waits else None
+        if way is Direction.D2D:
+            return self.sync if waits else self.launch
+        if way is Direction.H2D and not ready:
+            return self.h2d_staged if unasked or not waits else self.h2d_pageable
+        if not waits:
             return self.launch
-        if event.direction is Direction.H2D:
-            return (self.h2d_pageable if staged else self.h2d_pinned).time(event.bytes)
-        return (self.d2h_pinned if event.pinned else self.d2h_pageable).time(event.bytes)
+        if way is Direction.H2D:
+            return self.h2d_pinned
+        return self.d2h_pinned if pinned else self.d2h_pageable
 
 
-def assumed(generation: int = 4, lanes: int = 16) -> CostModel:
-    """The model of a device on a PCI Express link, before anything was measured. Raises CostError for a link that is
-    not in the table."""
-    rates = dict(_RATES)
-    if generation not in rates or lanes not in (1, 2, 4, 8, 16):
-        known = ", ".join(str(number) for number in rates)
-        raise CostError(f"no model of PCIe {generation} x{lanes}: generations {known}, lanes 1, 2, 4, 8, 16")
-    link = rates[generation] / 8 * _ENCODING * lanes * _USED
-    pinned, pageable = Line(_COPY, link), Line(_COPY, 1 / (1 / link + 1 / _STAGING))
-    return CostModel(pinned, pageable, pinned, pageable, _LAUNCH, _SYNC, f"PCIe {generation}.0 x{lanes}")
+def models() -> Mapping[str, CostModel]:
+    """The models that there are, by name. Raises CostError."""
+    try:
+        return read(MODELS)
+    except OSError as error:
+        raise CostError(f"{MODELS}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def named(name: str) -> CostModel:
+    """The model of a device. Raises CostError for one that was not measured."""
+    known = models()
+    if name.lower() not in known:
+        raise CostError(f"no measured times of {name!r}: there are those of {', '.join(sorted(known))}")
+    return known[name.lower()]
 
 
 def default() -> CostModel:
-    """The model that was measured, where one lies in `MEASURED`; else what is assumed. Raises CostError where the file
-    holds something else."""
-    return read(MEASURED) if MEASURED.is_file() else assumed()
+    """The model of the device of which most was measured. Raises CostError."""
+    return named(DEFAULT)
+
+
+def name_of(device: str) -> str:
+    """The name of a device's model: "a100" of "NVIDIA A100-SXM4-80GB"."""
+    found = re.search(r"\b[A-Z]{1,3}\d{2,4}[A-Za-z]?\b", device)
+    return found[0].lower() if found else re.sub(r"\W+", "-", device.lower()).strip("-")
 
 
 def fit(samples: Sequence[tuple[int, int]]) -> Line:
     """The line through measured (bytes, nanoseconds), by least squares of the relative error, so that the small copies
-    count as much as the large. Raises CostError where the samples do not show a latency and a bandwidth."""
+    count as much as the large, with the quartiles of what was measured around it. Raises CostError where the samples do
+    not show a latency and a bandwidth."""
     usable = [(size, time) for size, time in samples if size >= 0 and time > 0]
     weights = [1 / time**2 for _, time in usable]
     total = sum(weights)
@@ -111,24 +140,61 @@ def fit(samples: Sequence[tuple[int, int]]) -> Line:
     slope = sum(w * (s - size_mean) * (t - time_mean) for w, (s, t) in zip(weights, usable, strict=True)) / spread
     if slope <= 0:
         raise CostError("the larger copies took no longer than the smaller: there is no bandwidth to fit")
-    return Line(max(round(time_mean - slope * size_mean), 0), 1 / slope)
+    return spread_of(Line(max(round(time_mean - slope * size_mean), 0), 1 / slope), usable)
+
+
+def constant(times: Sequence[int]) -> Line:
+    """The median of measured nanoseconds that do not depend on a size, with their quartiles. Raises CostError for
+    none."""
+    if not times:
+        raise CostError("there is nothing to take a median of")
+    return spread_of(Line(round(_quantile(sorted(times), 0.5)), 0.0), [(0, time) for time in times])
+
+
+def spread_of(line: Line, samples: Sequence[tuple[int, int]]) -> Line:
+    """The line with the quartiles of measured / modelled time, and how many they were."""
+    ratios = sorted(time / max(line.time(size), 1) for size, time in samples)
+    low, high = round(_quantile(ratios, 0.25), 3), round(_quantile(ratios, 0.75), 3)
+    return dataclasses.replace(line, bandwidth=round(line.bandwidth, 3), low=low, high=high, rows=len(ratios))
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """By linear interpolation between the two nearest."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
 def write(path: str | Path, model: CostModel) -> None:
-    """Write a model as JSON. Raises OSError."""
-    Path(path).write_text(json.dumps(dataclasses.asdict(model), indent=2) + "\n", encoding="utf-8")
+    """Put a model into a file of models, in place of one of the same name. Raises OSError, and CostError where the file
+    holds something else."""
+    place = Path(path)
+    known = dict(read(place)) if place.is_file() else {}
+    known[model.name] = model
+    place.write_text(text_of(known), encoding="utf-8")
 
 
-def read(path: str | Path) -> CostModel:
-    """Read a model. Raises CostError and OSError."""
+def text_of(known: Mapping[str, CostModel]) -> str:
+    """Models as a file holds them."""
+    return json.dumps({name: dataclasses.asdict(known[name]) for name in sorted(known)}, indent=1) + "\n"
+
+
+def read(path: str | Path) -> dict[str, CostModel]:
+    """Read a file of models. Raises CostError and OSError."""
     try:
-        fields = json.loads(Path(path).read_bytes())
-        lines = {name: Line(**value) for name, value in fields.items() if isinstance(value, dict)}
-        model = CostModel(**{**fields, **lines})
-        if min(model.launch, model.sync, *(line.latency for line in lines.values())) < 0:
-            raise ValueError("a time below 0")
-        if min(line.bandwidth for line in lines.values()) <= 0:
-            raise ValueError("a bandwidth of 0")
+        return {name: from_data(fields) for name, fields in json.loads(Path(path).read_bytes()).items()}
     except (ValueError, TypeError, AttributeError) as error:
-        raise CostError(f"{path}: not a cost model: {error}") from error
-    return model
+        raise CostError(f"{path}: not a file of cost models: {error}") from error
+
+
+def from_data(fields: Mapping[str, object]) -> CostModel:
+    """A model from its data. Raises ValueError and TypeError where they are no model's."""
+    lines = {name: Line(**value) for name, value in fields.items() if isinstance(value, dict)}
+    if missing := sorted({*KINDS, "name", "source"} - fields.keys() | (set(KINDS) - lines.keys())):
+        raise ValueError(f"it lacks {', '.join(missing)}")
+    if min(line.latency for line in lines.values()) < 0:
+        raise ValueError("a time below 0")
+    if min(line.bandwidth for line in lines.values()) < 0:
+        raise ValueError("a bandwidth below 0")
+    return CostModel(**{**fields, **lines})  # type: ignore[arg-type]

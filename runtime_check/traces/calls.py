@@ -57,13 +57,15 @@ class Copied:
     way: Direction
     bytes: int
     pinned: bool | None
+    start: int
     duration: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Call:
     """A transfer or a sync: what one operator copied, with the wait that belongs to it. `blocked` is how long its calls
-    of the driver kept the host, `waiting` the part of it that was a call that only waits, `bus` how long the copy took on the device, both in nanoseconds. `around` are the
+    of the driver kept the host, `waiting` the part of it that was a call that only waits, `bus` how long the copy took on the device, and `queued` how long after it was asked for it began there, all in
+    nanoseconds. `around` are the
     operators and Python functions that it lies in, outermost first; `borrowed` says that they are those of another
     thread, which waited for this one in a backward pass."""
 
@@ -76,6 +78,7 @@ class Call:
     pinned: bool | None
     thread: object
     bus: int = 0
+    queued: int = 0
     waiting: int = 0
     around: tuple[Stretch, ...] = ()
     borrowed: bool = False
@@ -180,7 +183,7 @@ def assemble(
 def _wait(one: Driver, operator: Stretch | None, stack: Sequence[Stretch]) -> Call:
     name = operator.name if operator is not None else one.name
     return Call(
-        Direction.NONE, name, 0, one.start, one.duration, True, None, one.thread, 0, one.duration, tuple(stack)
+        Direction.NONE, name, 0, one.start, one.duration, True, None, one.thread, waiting=one.duration, around=tuple(stack)
     )
 
 
@@ -192,7 +195,10 @@ def _copy(one: Driver, copied: Copied | None, way: Direction, operator: Stretch 
     # synchronization behavior"); of other copies the wait that follows says whether the host waits.
     waits = "Async" not in one.name or (way is Direction.D2H and pinned is False)
     bus = copied.duration if copied is not None else 0
-    return Call(way, name, size, one.start, one.duration, waits, pinned, one.thread, bus, 0, tuple(stack))
+    queued = max(copied.start - one.start, 0) if copied is not None else 0
+    return Call(
+        way, name, size, one.start, one.duration, waits, pinned, one.thread, bus, queued, around=tuple(stack)
+    )
 
 
 class _Nesting:

@@ -152,7 +152,7 @@ def _survey(path: Path, wanted: Wanted) -> _Survey:
                 found.drivers.append(_driver(event, name, start, duration))
         elif category == "gpu_memcpy":
             found.device = True
-            _take_copy(found, event, name, duration)
+            _take_copy(found, event, name, start, duration)
         elif category == "python_function":
             found.python.add(thread_of(event))
             found.host_end = max(found.host_end, start + duration)
@@ -182,14 +182,14 @@ def _driver(event: dict[str, Any], name: str, start: int, duration: int) -> Driv
     return Driver(name, start, duration, thread_of(event), correlation, int(size) if size.isdecimal() else -1, way)
 
 
-def _take_copy(found: _Survey, event: dict[str, Any], name: str, duration: int) -> None:
+def _take_copy(found: _Survey, event: dict[str, Any], name: str, start: int, duration: int) -> None:
     """ "Memcpy HtoD (Pageable -> Device)"; HIP's says "Host", which may be either, and no bytes."""
     args = _args(event)
     way = next((way for mark, way in _WAYS.items() if mark in name), None)
     if way is None or args.get("correlation") is None:
         return
     pinned = True if "Pinned" in name else False if "Pageable" in name else None
-    found.copies[args["correlation"]] = Copied(way, int(args.get("bytes", -1)), pinned, duration)
+    found.copies[args["correlation"]] = Copied(way, int(args.get("bytes", -1)), pinned, start, duration)
 
 
 def _around(path: Path, points: Points, survey: _Survey) -> dict[object, list[Stretch]]:

@@ -95,7 +95,7 @@ def _copies(database: sqlite3.Connection) -> dict[object, Copied]:
             host = source_kind if way is Direction.H2D else target_kind
             pinned = {_PAGEABLE: False, _PINNED: True}.get(host)
             owner = only if pid is None else pid // _PROCESS
-            found[owner, correlation] = Copied(way, size, pinned, end - start)
+            found[owner, correlation] = Copied(way, size, pinned, start, end - start)
     return found
 
 
