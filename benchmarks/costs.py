@@ -37,7 +37,7 @@ def main() -> None:
     if model is not None and options.model is not None and not device.dry:
         from runtime_check import cost
 
-        cost.write(options.model, rebuilt(model))
+        cost.write(options.model, cost.from_data(model))
     device.leave(0)
 
 
@@ -164,26 +164,21 @@ def fitted(
     lines = {}
     try:
         for field, kind in (
-            ("h2d_pinned", "h2d pinned"),
             ("h2d_pageable", "h2d pageable"),
-            ("d2h_pinned", "d2h pinned"),
+            ("h2d_staged", "h2d pageable non_blocking"),
+            ("h2d_pinned", "h2d pinned"),
             ("d2h_pageable", "d2h pageable"),
+            ("d2h_pinned", "d2h pinned"),
         ):
             lines[field] = cost.fit([(size, host) for size, host, _ in copies[kind]])
+        launch = cost.constant([host for _, host, _ in copies["h2d pinned non_blocking"]])
+        sync = cost.constant([waits["torch.cuda.synchronize"]])
     except cost.CostError as error:
         return None, str(error)
-    launch = round(statistics.median(host for _, host, _ in copies["h2d pinned non_blocking"]))
     about = device.about
     source = f"{about['device']}, torch {about['torch']}, {about['date']}"
-    model = cost.CostModel(**lines, launch=launch, sync=waits["torch.cuda.synchronize"], source=source, fitted=True)
-    return dataclasses.asdict(model), ""
-
-
-def rebuilt(model: dict[str, Any]) -> Any:
-    """The model from its data."""
-    from runtime_check import cost
-
-    return cost.CostModel(**{key: cost.Line(**one) if isinstance(one, dict) else one for key, one in model.items()})
+    name = cost.name_of(str(about["device"]))
+    return dataclasses.asdict(cost.CostModel(name=name, **lines, launch=launch, sync=sync, source=source)), ""
 
 
 def table(result: dict[str, Any]) -> str:
@@ -204,8 +199,10 @@ def table(result: dict[str, Any]) -> str:
     parts += [devices.markdown(heads, cells), ""]
     if result["model"] is None:
         return "\n".join([*parts, f"No model: {result['problem']}"])
-    lines = [[key, duration(one["latency"]), f"{one['bandwidth']:.2f} GB/s"] for key, one in result["model"].items()
-             if isinstance(one, dict)]  # fmt: skip
+    lines = [
+        [key, duration(one["latency"]), f"{one['bandwidth']:.2f} GB/s" if one["bandwidth"] else ""]
+        for key, one in result["model"].items() if isinstance(one, dict)
+    ]  # fmt: skip
     return "\n".join([*parts, "Fitted:", "", devices.markdown(["kind", "latency", "bandwidth"], lines)])
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-MODEL = "measured_costs.json"
+MODEL = "measured_costs.json"  # one model, which is put among those of runtime_check/device_models.json
 _MINUTE = 60.0
 _LEAST = 15.0  # seconds without which a part is not begun
 
@@ -263,12 +263,15 @@ def publish(archive: Path) -> int:
     RESULTS.mkdir(exist_ok=True)
     for name, text in texts.items():
         if Path(name).name == MODEL:
-            (ROOT / "runtime_check" / MODEL).write_bytes(text)
+            from runtime_check import cost
+
+            for fields in json.loads(text).values():
+                cost.write(ROOT / "runtime_check" / cost.MODELS.name, cost.from_data(fields))
         else:
             parts = Path(name)
             (RESULTS / (f"verify_{parts.name}" if parts.parent.name == "verify" else parts.name)).write_bytes(text)
         taken += 1
-    print(f"{taken} files taken into {RESULTS.relative_to(ROOT)}/ and runtime_check/{MODEL}")
+    print(f"{taken} files taken into {RESULTS.relative_to(ROOT)}/ and runtime_check/device_models.json")
     return 0
 
 

@@ -80,7 +80,7 @@ def inner(model_file: str) -> None:
     from runtime_check import cost
 
     device = devices.start()
-    model = cost.read(model_file) if model_file else cost.default()
+    model = next(iter(cost.read(model_file).values())) if model_file else cost.default()
     print(json.dumps({"label": model.label, "programs": {name: recorded(name, model) for name in PROGRAMS}}))
     device.leave(0)
 

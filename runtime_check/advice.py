@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from runtime_check import naming
-from runtime_check.cost import CostError, default
+from runtime_check.cost import DEFAULT, CostError, named
 from runtime_check.events import Frame
 from runtime_check.records import IMPORTED, Link, LinkKind, Run, SiteRecord
 from runtime_check.reports import units
@@ -226,7 +226,7 @@ def _new_data(records: Sequence[SiteRecord], run: Run) -> tuple[str, str]:
     if not any(record.sync for record in records):
         return "nothing: the host does not wait for it", "nothing waits for it: the time is the call's own"
     new = "new data every time, as a batch is" if run.header.level not in ("guard", IMPORTED) else ""
-    saved = _saved(records)
+    saved = _saved(records, run)
     if any(record.hint_ignored for record in records):
         return (
             f"pin the memory it comes from (`pin_memory=True` of a loader): `non_blocking` is ignored without{saved}",
@@ -240,17 +240,20 @@ def _new_data(records: Sequence[SiteRecord], run: Run) -> tuple[str, str]:
     ), new
 
 
-def _saved(records: Sequence[SiteRecord]) -> str:
+def _saved(records: Sequence[SiteRecord], run: Run) -> str:
     """What it would save by the model: a copy from pinned memory keeps the host for the call alone."""
     try:
-        launch = default().launch
+        model = named(run.header.model or DEFAULT)
     except CostError:
         return ""
     now = sum(record.blocked.total for record in records)
-    then = launch * sum(record.count for record in records if record.sync)
+    then = model.launch.latency * sum(record.count for record in records if record.sync)
     if then >= now:
         return ""
-    return f"; the host would be kept for {units.duration(then)} instead of {units.duration(now)}, by the model"
+    return (
+        f"; the host would be kept for {units.duration(then)} instead of {units.duration(now)}, by the model of an"
+        f" {model.name.upper()}"
+    )
 
 
 def _called(record: SiteRecord) -> str:

@@ -83,14 +83,14 @@ def breaches(budget: Budget, run: Run, judgement: Judgement) -> tuple[str, ...]:
     found = []
     if budget.blocked_share is not None:
         if judgement.share is None:
-            why = "times are modelled" if run.header.time_source == "modelled" else "the run's length is not known"
+            why = f"times are {run.header.times}" if run.header.time_source == "modelled" else "the run's length is not known"
             raise BudgetError(f"--max-blocked: no share of the run can be told, because {why}; give a time (200ms)")
         if judgement.share > budget.blocked_share:
             allowed = units.share(budget.blocked_share)
             found.append(f"the host was blocked for {units.share(judgement.share)} of the run, allowed are {allowed}")
     if budget.blocked_ns is not None and judgement.blocked_ns > budget.blocked_ns:
         allowed = units.duration(budget.blocked_ns)
-        modelled = " (modelled)" if run.header.time_source == "modelled" else ""
+        modelled = f" ({run.header.times})" if run.header.time_source == "modelled" else ""
         took = units.duration(judgement.blocked_ns)
         found.append(f"the host was blocked for {took}{modelled}, allowed are {allowed}")
     if budget.per_step:

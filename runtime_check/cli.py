@@ -58,6 +58,8 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
     "steps under torch.profiler), or simulate (as trace, on a simulated accelerator). auto is trace where there is an "
     "accelerator, else simulate.  [default: auto]",
 )
+@click.option("--device-model", default="", metavar="NAME", help="On the simulated accelerator: the device whose measured "
+              "times are the model's, a100 or v100.  [default: a100]")  # fmt: skip
 @click.option(
     "--findings",
     type=click.Path(exists=True, dir_okay=False),
@@ -143,7 +145,8 @@ def _verify_trace(given: dict[str, Any]) -> int:
 
     of_fixed = ("fixed", "unsafe_fixes", "compare_files", "link")
     misplaced = [name for name in (*of_fixed, "module", "lines", "warmup") if given[name]]
-    misplaced += ["level"] * (given["level"] != "auto") + ["steps"] * (given["steps"] != (0, -1))
+    misplaced += ["level"] * (given["level"] != "auto") + ["device_model"] * bool(given["device_model"])
+    misplaced += ["steps"] * (given["steps"] != (0, -1))
     if misplaced:
         name = "-m" if misplaced[0] == "module" else f"--{misplaced[0].replace('_', '-')}"
         raise click.UsageError(f"--trace runs nothing and takes no {name}")

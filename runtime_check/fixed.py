@@ -36,6 +36,7 @@ class Options:
     program: tuple[str, ...]
     module: bool
     level: str
+    device_model: str
     root: str | None
     steps: tuple[int, int]
     warmup: int
@@ -86,7 +87,7 @@ def _compare(options: Options, home: Path) -> int:
         _say(f"transferlint: {fixed_text.fixes(fixed)}; running {' '.join(options.program)} with and without")
     place = Place(
         home, listed, Path.cwd().resolve(), options.program, options.module, options.level, options.steps,
-        options.warmup,
+        options.warmup, options.device_model,
     )  # fmt: skip
     before = fixed_copy.states(listed)
     tell = (lambda line: None) if options.quiet else (lambda line: _say(f"transferlint: {line}"))

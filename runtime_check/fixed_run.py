@@ -35,7 +35,7 @@ class Ran:
     """One run. `out` is its standard output, `files` what it wrote or changed in the project, by a hash of the content;
     `whole` is the wall time of its process in nanoseconds; `step` the median time of a step (0 where there were fewer
     than two). `blocked` is how long the host was kept, by the model or a clock, where the run was recorded
-    (`crossed`: how many transfers and syncs, by direction; `steps`: how many steps)."""
+    (`crossed`: how many transfers and syncs, by direction; `steps`: how many steps; `model`: whose model it is)."""
 
     level: str
     code: int
@@ -47,6 +47,7 @@ class Ran:
     blocked: int = 0
     crossed: Mapping[str, int] = dataclasses.field(default_factory=dict)
     device: str = ""
+    model: str = ""
     files: Mapping[str, str] = dataclasses.field(default_factory=dict)
     strangers: tuple[str, ...] = ()
 
@@ -64,6 +65,7 @@ class Place:
     level: str = "auto"
     steps: tuple[int, int] = (0, -1)
     warmup: int = 0
+    device_model: str = ""
 
     @property
     def copy(self) -> Path:
@@ -86,7 +88,10 @@ def run(place: Place, source: Path, level: str, with_files: bool) -> Ran:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     words = _words(place)
-    asked = Plan(words, place.module, str(folder), level, (), place.steps, place.warmup, 0, 1, str(place.copy), "")
+    asked = Plan(
+        words, place.module, str(folder), level, (), place.steps, place.warmup, 0, 1, str(place.copy), "",
+        device_model=place.device_model,
+    )  # fmt: skip
     plan.write(folder, "plan-0", asked)
     command = [*child.interpreter(), str(_STARTER), str(folder), str(place.listed.root)]
     with open(place.home / "out", "w+b") as out, open(place.home / "err", "w+b") as err:
@@ -146,7 +151,7 @@ def _with_records(ran: Ran, folder: Path) -> Ran:
     blocked = sum(one.blocked.total for one in crossing)
     return dataclasses.replace(
         ran, steps=steps, step=blocked / steps if steps else 0.0, blocked=blocked, crossed=crossed,
-        device=whole.header.device,
+        device=whole.header.device, model=whole.header.model,
     )  # fmt: skip
 
 
@@ -212,7 +217,8 @@ def alternately(
     recorded = {name: [run(place, source, place.level, with_files)] for name, source in sources}
     simulated = any(one.level == "simulate" for ran in recorded.values() for one in ran)
     level = "simulate" if simulated else fixed_child.TIME
-    tell(f"{'modelled' if simulated else 'measured'} times; {count(rounds, 'round')} of {len(sources)} runs")
+    by = next((f" by {one.model}" for ran in recorded.values() for one in ran if one.model), "")
+    tell(f"{f'modelled{by}' if simulated else 'measured'} times; {count(rounds, 'round')} of {len(sources)} runs")
     timed: dict[str, list[Ran]] = {name: list(recorded[name]) if simulated else [] for name, _ in sources}
     for number in range(rounds - simulated):
         order = sources if number % 2 else sources[::-1]  # what the first of two leaves warm helps each as often

@@ -54,6 +54,7 @@ def result(
         "rounds": len(original),
         "times": "modelled" if modelled else "measured",
         "device": original[0].device,
+        "model": original[0].model,
         "what": "host blocked" if modelled else "wall time",
         "steps": original[0].steps,
         "step": steps,
@@ -69,7 +70,8 @@ def render(found: Mapping[str, Any], runs: Mapping[str, Sequence[Ran]], quiet: b
     """The report; `quiet`: only what differs."""
     if quiet and found["same"]:
         return ""
-    label = f"{found['times']} on {found['device']}" if found["device"] else str(found["times"])
+    times_by = f"{found['times']} by {found['model']}" if found["model"] else str(found["times"])
+    label = f"{times_by} on {found['device']}" if found["device"] else times_by
     lines = [f"transferlint verify --fixed: {fixes(found)}, {count(found['rounds'], 'round')}, {label}", ""]
     for name, key in (("per step", "step"), ("in all", "whole")):
         times = found[key]

@@ -22,12 +22,13 @@ ALONE = "run something in which this call comes before the others"
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scale:
     """What times of a run are held against: its length over all processes in nanoseconds (0: not known), all recorded
-    waiting, the number of full steps, and whether times are modelled."""
+    waiting, the number of full steps, and whether times are modelled, by which device's model."""
 
     length: int
     waiting: int
     full_steps: int
     modelled: bool
+    times: str = "modelled"
 
     def share(self, blocked: int) -> float | None:
         """What part of the run a time is; None for modelled times, which no clock that ran can be held against."""
@@ -39,8 +40,8 @@ def scale_of(run: Run) -> Scale:
     waiting = sum(record.blocked.total for record in run.sites)
     modelled = run.header.time_source == "modelled"
     if run.outcome is None:
-        return Scale(0, waiting, 0, modelled)
-    return Scale(run.outcome.processes, waiting, run.outcome.full_steps, modelled)
+        return Scale(0, waiting, 0, modelled, run.header.times)
+    return Scale(run.outcome.processes, waiting, run.outcome.full_steps, modelled, run.header.times)
 
 
 def times(number: int) -> str:
@@ -99,7 +100,7 @@ def waited(blocked: int, scale: Scale) -> str:
         return "the host did not wait"
     text = f"blocked the host for {units.duration(blocked)}"
     if scale.modelled:
-        return f"{text} (modelled; {units.share(blocked / scale.waiting)} of all waiting)"
+        return f"{text} ({scale.times}; {units.share(blocked / scale.waiting)} of all waiting)"
     share = scale.share(blocked)
     return text if share is None else f"{text} ({units.share(share)} of the run)"
 
@@ -145,7 +146,9 @@ def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     found = list(run.header.notes)
     outcome = run.outcome
     if run.header.time_source == "modelled":
-        found.append("times are modelled: they tell what a transfer would take, not what the device was busy with")
+        found.append(
+            f"times are {run.header.times}: they tell what a transfer would take, not what the device was busy with"
+        )
     if outcome is None or outcome.status is None:
         found.append("the run has no exit status: it was killed or still runs; what it recorded until then is shown")
     elif outcome.status < 0:

@@ -23,7 +23,8 @@ class Plan:
 
     `folder` is absolute and holds everything that the run leaves; `sites` are those of the findings; `steps` is the
     window [first, end) of steps to record, an end of -1 for no end; the first `warmup` steps are not counted. `lines`:
-    how often each line below `root` ran is counted, too.
+    how often each line below `root` ran is counted, too. `device_model` names whose model of costs a simulated device
+    takes ("": the default).
     """
 
     program: tuple[str, ...]
@@ -38,6 +39,7 @@ class Plan:
     root: str = ""
     started: str = ""
     lines: bool = False
+    device_model: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

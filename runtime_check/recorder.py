@@ -54,14 +54,16 @@ def start(asked: Plan, executed: Lines, counts: LineCounts | None = None, parent
     if level == "auto":
         level = "trace" if devices.key() else "simulate"
     simulated = level == "simulate" or (level == "profile" and not devices.key())
-    model, device = _simulated() if simulated else (None, "")
+    model, device = _simulated(asked.device_model) if simulated else (None, "")
+    if asked.device_model and not simulated:
+        raise Refused(f"--device-model is for the simulated device: level {level} measures; --level simulate does not")
     if not simulated and not devices.key():
         raise Refused(f"torch finds no accelerator for --level {level}; --level simulate does without one")
     traced = provenance.Provenance(lifetimes=True, reads=True) if level != "guard" else None
     end = None if asked.steps[1] < 0 else asked.steps[1]
     window = collect.Window(max(asked.steps[0], asked.warmup), end)
     collector = collect.Collector(model, provenance=traced, window=window)
-    header = _header(asked, level, model is not None, device, parent)
+    header = _header(asked, level, model, device, parent)
     header = dataclasses.replace(header, overhead_ns=calibration.per_event(level != "guard"))
     written = recording.Recording(asked.folder, header, collector, executed)
     written.counts = None if counts is None else counts.rows
@@ -112,25 +114,26 @@ def say_missing(asked: Plan, parent: int, why: str) -> None:
 
     collector = collect.Collector()
     collector.missing(f"process {os.getpid()}", f"it was spawned, and there {why}")
-    header = _header(asked, asked.level, False, "", parent)
+    header = _header(asked, asked.level, None, "", parent)
     written = recording.Recording(asked.folder, header, collector)
     with contextlib.suppress(OSError):
         written.start()
         written.stop(0)
 
 
-def _simulated() -> tuple[CostModel, str]:
+def _simulated(name: str) -> tuple[CostModel, str]:
     """Start the simulated device; its cost model and name."""
     from runtime_check import cost, simulate
 
     try:
+        model = cost.named(name) if name else cost.default()
         simulation = simulate.start()
-    except simulate.Refused as error:
+    except (cost.CostError, simulate.Refused) as error:
         raise Refused(str(error)) from None
-    return cost.default(), simulation.device_name
+    return model, simulation.device_name
 
 
-def _header(asked: Plan, level: str, modelled: bool, device: str, parent: int) -> Header:
+def _header(asked: Plan, level: str, model: CostModel | None, device: str, parent: int) -> Header:
     torch = sys.modules["torch"]
     words = ("-m", *asked.program) if asked.module else asked.program
     return Header(
@@ -141,7 +144,8 @@ def _header(asked: Plan, level: str, modelled: bool, device: str, parent: int) -
         torch=str(torch.__version__),
         python=platform.python_version(),
         level=level,
-        time_source="modelled" if modelled else "measured",
+        time_source="measured" if model is None else "modelled",
+        model="" if model is None else model.name,
         rank=asked.rank,
         ranks=asked.ranks,
         parent=parent,

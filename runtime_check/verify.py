@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from runtime_check import budgets, checking, child, claims, launch, plan, program, recording, verdicts
+from runtime_check import budgets, checking, child, claims, cost, launch, plan, program, recording, verdicts
 from runtime_check.budgets import Budget, BudgetError
 from runtime_check.checking import Checked, CheckError
 from runtime_check.plan import Plan
@@ -36,6 +36,7 @@ class Options:
     program: tuple[str, ...]
     module: bool
     level: str
+    device_model: str
     findings: str | None
     root: str | None
     steps: tuple[int, int]
@@ -126,6 +127,7 @@ def _budget(options: Options) -> Budget:
 def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Checked]:
     """Check the program's code, and leave the plan in the folder of the run. Raises _Refusal and CheckError."""
     wanted = program.Program(options.program, options.module)
+    _known_model(options.device_model)
     if refusal := program.refusal(wanted):
         raise _Refusal(refusal)
     rank, ranks = _number(environment, "RANK", 0), _number(environment, "WORLD_SIZE", 1)
@@ -144,12 +146,20 @@ def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Ch
         started = datetime.datetime.now(datetime.timezone.utc).isoformat()
         asked = Plan(
             options.program, options.module, str(folder), options.level, sites, options.steps, options.warmup, rank,
-            ranks, str(root), started, options.lines,
+            ranks, str(root), started, options.lines, options.device_model,
         )  # fmt: skip
         plan.write(folder, f"plan-{rank}", asked)
     except OSError as error:
         raise _Refusal(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     return asked, checked
+
+
+def _known_model(name: str) -> None:
+    """Raise _Refusal where a device has no model."""
+    try:
+        cost.named(name or cost.DEFAULT)
+    except cost.CostError as error:
+        raise _Refusal(f"--device-model: {error}" if name else str(error)) from None
 
 
 def _number(environment: Mapping[str, str], name: str, default: int) -> int:

@@ -67,7 +67,7 @@ def _values(shown: Shown) -> dict[str, Any]:
             ("started", header.started.replace("T", " ")[:19] + " UTC"),
             *([("ranks", str(header.ranks))] if header.ranks > 1 else []),
         ],
-        "time_source": header.time_source,
+        "time_source": header.times,
         "tiles": _tiles(shown),
         "steps": count(outcome.steps, "step") if outcome is not None and outcome.steps else "",
         "failed": failed,
@@ -93,7 +93,7 @@ def _values(shown: Shown) -> dict[str, Any]:
 
 
 def _tiles(shown: Shown) -> list[tuple[str, str]]:
-    tiles = [(duration(shown.judgement.blocked_ns), f"host blocked, {shown.run.header.time_source}")]
+    tiles = [(duration(shown.judgement.blocked_ns), f"host blocked, {parts.source_of(shown)}")]
     if shown.judgement.share is not None:
         tiles.append((share(shown.judgement.share), "of the run"))
     names = {"h2d": "host to device", "d2h": "device to host", "sync": "waits that move nothing"}

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from runtime_check.reports.shown import Shown, verdict_kinds
+from runtime_check.reports.shown import Shown, spread, verdict_kinds
 from runtime_check.verdicts import Missed, Verdict
 from transferlint import escaping
 from transferlint.model import Site
@@ -18,9 +18,11 @@ def render(shown: Shown) -> str:
     whole = {
         "version": shown.version,
         "time_source": run.header.time_source,
+        "time_model": run.header.model,
         "header": _plain(run.header),
         "outcome": _plain(run.outcome),
         "blocked_ns": judgement.blocked_ns,
+        "blocked_range_ns": spread(shown),
         "blocked_share": judgement.share,
         "summary": {kind.replace(" ", "_"): number for kind, number in verdict_kinds(shown).items()},
         "verdicts": [_verdict(shown, one) for one in judgement.verdicts],

@@ -68,7 +68,7 @@ def render(runs: Sequence[Run], folder: Path | None = None) -> str:
         "events": seen,
         "shown": shown,
         "sampled": shown < seen,
-        "times": header.time_source,
+        "times": header.times,
         "device": header.device,
         "flows": "from the last shown event of a site before; the records say which sites, not which events",
     }
@@ -106,7 +106,7 @@ def _process(run: Run, later: int, folder: Path | None) -> _Process:
         name = f"rank {header.rank}: {name}"
     if header.parent:
         name += " (forked or spawned)"
-    labels = f"times are {header.time_source}"
+    labels = f"times are {header.times}"
     if len(run.raw) < seen:
         labels += f"; {len(run.raw):,} of {seen:,} events, drawn at random"
     transfers = _slices(run, later)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from runtime_check import cost
 from runtime_check.phrases import ended
 from runtime_check.records import IMPORTED, Run, SiteRecord
 from runtime_check.reports.units import count, duration, share, size
@@ -78,7 +79,7 @@ def blocked(shown: Shown) -> str:
     """ "1.38 ms (modelled; 0.1 % of what the run took here)", "1.38 ms, 4.1 % of the run (measured)": how long
     everything kept the host. A modelled time is held against the clock too, which ran on this machine and not on a
     device."""
-    time, source = duration(shown.judgement.blocked_ns), shown.run.header.time_source
+    time, source = duration(shown.judgement.blocked_ns), source_of(shown)
     if shown.judgement.share is not None:
         return f"{time}, {share(shown.judgement.share)} of the run ({source})"
     whole = shown.run.outcome.processes if shown.run.outcome is not None else 0
@@ -86,6 +87,27 @@ def blocked(shown: Shown) -> str:
         return f"{time} ({source})"
     held = f"the run took {duration(whole)} here, of which that is {share(shown.judgement.blocked_ns / whole)}"
     return f"{time} ({source}; {held})"
+
+
+def source_of(shown: Shown) -> str:
+    """ "measured", "modelled by a100, half of such copies took 1.2 ms to 1.7 ms": whose the times are, and for modelled
+    ones their spread."""
+    between = spread(shown)
+    if between is None:
+        return shown.run.header.times
+    low, high = (duration(time) for time in between)
+    return f"{shown.run.header.times}, by its quartiles {low} to {high}"
+
+
+def spread(shown: Shown) -> tuple[int, int] | None:
+    """The quartiles of all waiting by the model that it comes from, in nanoseconds; None where it does not come from
+    one that is known here, or where nothing waits."""
+    if not shown.run.header.model or not shown.judgement.blocked_ns:
+        return None
+    try:
+        return cost.named(shown.run.header.model).between(shown.run.sites)
+    except cost.CostError:
+        return None
 
 
 def totals(records: Sequence[SiteRecord]) -> list[tuple[str, int, int]]:

@@ -94,7 +94,7 @@ def _thinned(events: Sequence[RawEvent]) -> list[RawEvent]:
 def _bar(shown: Shown, event: RawEvent, record: SiteRecord, zero: int, last: int) -> Bar:
     lane, own = kind(record), record.user or record.site
     words = [f"{shown.path(own.path)}:{own_line(record)}", lane, record.operation, size(event.bytes)]
-    words.append(f"blocked {duration(event.blocked)} ({shown.run.header.time_source})")
+    words.append(f"blocked {duration(event.blocked)} ({shown.run.header.times})")
     at = event.at - zero
     return Bar(lane, at, event.blocked, *_percent(at, event.blocked, last), " · ".join(words))
 

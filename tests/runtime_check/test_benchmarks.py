@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import importlib
+import dataclasses
 import json
 import os
 import subprocess
@@ -93,19 +94,18 @@ def test_costs_become_a_model_that_the_simulator_reads(tmp_path: Path, monkeypat
 
     costs, device = module("costs"), module("device")
     sizes = [4, 1 << 12, 1 << 20, 1 << 26]
-    kinds = "h2d pinned,h2d pageable,d2h pinned,d2h pageable,h2d pinned non_blocking".split(",")
-    rates = dict(zip(kinds, (20, 10, 25, 5, 1e9), strict=True))
+    kinds = "h2d pinned,h2d pageable,d2h pinned,d2h pageable,h2d pageable non_blocking,h2d pinned non_blocking"
+    rates = dict(zip(kinds.split(","), (20, 10, 25, 5, 11, 1e9), strict=True))
     copies = {kind: [[size, round(7000 + size / rate), 0] for size in sizes] for kind, rate in rates.items()}
-    about = device.Device({"device": "GPU", "torch": "2", "date": "today"})
+    about = device.Device({"device": "NVIDIA X123", "torch": "2", "date": "today"})
     model, problem = costs.fitted(copies, {"torch.cuda.synchronize": 4000}, about)
     assert problem == ""
     assert model["h2d_pageable"]["bandwidth"] == pytest.approx(10, rel=0.01)
-    assert (model["launch"], model["sync"], model["fitted"]) == (7000, 4000, True)
-    monkeypatch.setattr(cost, "MEASURED", tmp_path / "measured.json")
-    assert cost.default() == cost.assumed()
-    cost.write(tmp_path / "measured.json", costs.rebuilt(model))
-    assert cost.default().label == "modelled (GPU, torch 2, today, measured constants)"
-    flat = {kind: [[size, 7000, 0] for size in sizes] for kind in kinds}
+    assert (model["launch"]["latency"], model["sync"]["latency"], model["name"]) == (7000, 4000, "x123")
+    monkeypatch.setattr(cost, "MODELS", tmp_path / "measured.json")
+    cost.write(tmp_path / "measured.json", cost.from_data(model))
+    assert cost.named("x123").source == "NVIDIA X123, torch 2, today"
+    flat = {kind: [[size, 7000, 0] for size in sizes] for kind in kinds.split(",")}
     assert costs.fitted(flat, {"torch.cuda.synchronize": 1}, about) == (
         None, "the larger copies took no longer than the smaller: there is no bandwidth to fit"
     )  # fmt: skip
@@ -220,6 +220,8 @@ def test_parts_for_which_no_time_is_left_are_named(gpu: Any, tmp_path: Path) -> 
 def test_results_of_a_gpu_are_published_and_those_of_a_dry_run_are_not(
     gpu: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from runtime_check import cost
+
     monkeypatch.setattr(gpu, "RESULTS", tmp_path / "benchmarks" / "results")
     monkeypatch.setattr(gpu, "ROOT", tmp_path)
     (tmp_path / "benchmarks").mkdir()
@@ -230,14 +232,14 @@ def test_results_of_a_gpu_are_published_and_those_of_a_dry_run_are_not(
         (work / "gpu.md").write_text(first)
         (work / "verify" / "fixed.json").write_text("{}")
         (work / "verify" / "log.txt").write_text("words")
-        (work / gpu.MODEL).write_text("{}")
+        (work / gpu.MODEL).write_text(cost.text_of({"x123": dataclasses.replace(cost.default(), name="x123")}))
         with tarfile.open(tmp_path / f"{name}.tar.gz", "w:gz") as archive:
             archive.add(work, arcname="results")
     assert gpu.publish(tmp_path / "dry.tar.gz") == 1
     assert not gpu.RESULTS.exists()
     assert gpu.publish(tmp_path / "real.tar.gz") == 0
     assert sorted(path.name for path in gpu.RESULTS.iterdir()) == ["gpu.md", "verify_fixed.json"]
-    assert (tmp_path / "runtime_check" / gpu.MODEL).exists()
+    assert list(cost.read(tmp_path / "runtime_check" / "device_models.json")) == ["x123"]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="reads pyproject.toml with tomllib")
