@@ -96,11 +96,7 @@ def events(path: Path) -> Iterator[dict[str, Any]]:
             for event in ijson.items(stream, "traceEvents.item", use_float=True):
                 if isinstance(event, dict) and event.get("ph") == "X" and "ts" in event:
                     yield event
-    except ijson.IncompleteJSONError as error:
-        raise TraceError(f"{path}: is cut off or damaged: {_short(error)}") from None
-    except ijson.JSONError as error:
-        raise TraceError(f"{path}: is not JSON: {_short(error)}") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (ijson.JSONError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise TraceError(f"{path}: is cut off or damaged: {_short(error)}") from None
     except OSError as error:
         raise TraceError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
