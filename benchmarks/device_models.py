@@ -5,9 +5,9 @@ runtime_check/device_models.json, their errors on rows left out to benchmarks/re
 of both to docs/simulator.md. `--check` writes nothing and says what is not current (exit code 1). Models that
 `benchmarks.costs` made on a device stay as they are.
 
-A model is of an idle device, so that only those copies and waits count that had not to wait for their turn: a read that
-began on the device within 20 µs of the call, an upload that began so or before the call returned, a wait when the device
-had done everything. Calls that wait for nothing count all. What was not measured on a device is another kind's or
+A model is of an idle device, so that only those copies and waits count that had not to wait for their turn: a read
+that began on the device within 20 µs of the call, an upload that began so or before the call returned, a wait when the
+device had done everything. Calls that wait for nothing count all. What was not measured on a device is another kind's or
 another device's, and is told as such.
 """
 

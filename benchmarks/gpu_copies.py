@@ -1,10 +1,11 @@
-"""Copies and waits of real GPUs, taken from traces of torch.profiler: `python -m benchmarks.gpu_copies TRACE... -o FILE`.
+"""Copies and waits of real GPUs, from traces of torch.profiler: `python -m benchmarks.gpu_copies TRACE... -o FILE`.
 
 A line for each copy between host and device and each wait, as JSON: `trace`, `device`, `way` (h2d, d2h, none),
-`pinned` (null: not told), `bytes`, and in microseconds `bus` (on the device), `call` (the host in the call that copies),
-`wait` (the host in the wait that belongs to it; of a wait by itself, its own) and `queued`: how long after the call the
-copy began on the device; of a wait by itself, for how long the device went on with what had been launched before (0: it
-was idle). `waits` says that the host was to wait. The model of costs is fitted to what this leaves (`python -m benchmarks.device_models`).
+`pinned` (null: not told), `bytes`, and in microseconds `bus` (on the device), `call` (the host in the call that
+copies), `wait` (the host in the wait that belongs to it; of a wait by itself, its own) and `queued`: how long after the
+call the copy began on the device; of a wait by itself, for how long the device went on with what had been launched
+before (0: it was idle). `waits` says that the host was to wait. The model of costs is fitted to what this leaves
+(`python -m benchmarks.device_models`).
 
 benchmarks/data/gpu_copies.jsonl was made from the traces that facebookresearch/HolisticTraceAnalysis keeps below
 tests/data/ (commit f4d0062c382f, MIT licence): amd_trace, critical_path/{alexnet,simple_add,cuda_event_sync},

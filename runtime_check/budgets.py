@@ -83,7 +83,11 @@ def breaches(budget: Budget, run: Run, judgement: Judgement) -> tuple[str, ...]:
     found = []
     if budget.blocked_share is not None:
         if judgement.share is None:
-            why = f"times are {run.header.times}" if run.header.time_source == "modelled" else "the run's length is not known"
+            why = (
+                f"times are {run.header.times}"
+                if run.header.time_source == "modelled"
+                else "the run's length is not known"
+            )
             raise BudgetError(f"--max-blocked: no share of the run can be told, because {why}; give a time (200ms)")
         if judgement.share > budget.blocked_share:
             allowed = units.share(budget.blocked_share)

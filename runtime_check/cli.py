@@ -58,8 +58,8 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
     "steps under torch.profiler), or simulate (as trace, on a simulated accelerator). auto is trace where there is an "
     "accelerator, else simulate.  [default: auto]",
 )
-@click.option("--device-model", default="", metavar="NAME", help="On the simulated accelerator: the device whose measured "
-              "times are the model's, a100 or v100.  [default: a100]")  # fmt: skip
+@click.option("--device-model", default="", metavar="NAME", help="On the simulated accelerator: the device whose "
+              "measured times are the model's, a100 or v100.  [default: a100]")  # fmt: skip
 @click.option(
     "--findings",
     type=click.Path(exists=True, dir_okay=False),

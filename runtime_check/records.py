@@ -55,8 +55,8 @@ class Header:
     which says whether times come from a clock or a model; `overhead_ns` is what recording one event cost, measured in
     this run (0: not measured). `driver` is "" on a simulated device. `clock` is what `time.perf_counter_ns` said at
     `started`, to which raw events count; `parent` the process that this one was forked from, or that
-    `spawned` it (0: none of ours). `notes` are for whoever reads a report, one line each; `model` names the device whose model
-    of costs the times come from ("" where they are measured)."""
+    `spawned` it (0: none of ours). `notes` are for whoever reads a report, one line each; `model` names the device
+    whose model of costs the times come from ("" where they are measured)."""
 
     program: tuple[str, ...]
     started: str

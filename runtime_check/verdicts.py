@@ -209,8 +209,8 @@ def _without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | N
 
 
 def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) -> Verdict:
-    """Of a finding that nothing in a trace is known to belong to. It is refuted where the trace shows that the expression
-    itself ran; what has no stack may be anybody's."""
+    """Of a finding that nothing in a trace is known to belong to. It is refuted where the trace shows that the
+    expression itself ran; what has no stack may be anybody's."""
     sites = sites_of(finding, claim)
     if ran is not None and any(_line_ran(site, ran) and not _skipped(site, ran) for site in sites):
         text = "the trace shows that it ran, and nothing crossed"
@@ -223,7 +223,9 @@ def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) ->
         and claim.operation in ("", record.operation)
     ]
     if unplaced and (claim.operation or len(claim.directions) == 1):
-        text = f"{phrases.crossed(unplaced, phrases.scale_of(run))}; by operator, without stacks: may be another call site"
+        text = (
+            f"{phrases.crossed(unplaced, phrases.scale_of(run))}; by operator, without stacks: may be another call site"
+        )
         return Verdict(VerdictKind.PARTLY, finding, text, phrases.WITH_STACKS)
     if ran is None:
         text = "nothing of its kind crossed in the trace, whose lines are not known"

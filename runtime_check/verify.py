@@ -194,8 +194,8 @@ def _await_ranks(asked: Plan, environment: Mapping[str, str]) -> None:
 def _conclude(
     options: Options, budget: Budget, asked: Plan, checked: Checked, code: int, read: recording.Folder | None = None
 ) -> int:
-    """Judge, write the reports and print one. The exit code where the program's is 0. `read` is what was recorded, where
-    it does not have to be read from the folder."""
+    """Judge, write the reports and print one. The exit code where the program's is 0. `read` is what was recorded,
+    where it does not have to be read from the folder."""
     read = read or recording.read_folder(asked.folder)
     run, outcome = read.whole, read.whole.outcome or Outcome()
     if code and not outcome.status:  # it could not say so itself

@@ -115,10 +115,10 @@ def nsys(path: Path, rows: Mapping[str, list[tuple[Any, ...]]]) -> Path:
     """Write an export of nsys with the tables that are given, by NVIDIA's SQLite Export Schema Reference."""
     columns = {
         "StringIds": "id INTEGER PRIMARY KEY, value TEXT NOT NULL",
-        "CUPTI_ACTIVITY_KIND_RUNTIME": "start INT, end INT, eventClass INT, globalTid INT, correlationId INT, nameId INT,"
-        " returnValue INT, callchainId INT",
-        "CUPTI_ACTIVITY_KIND_MEMCPY": "start INT, end INT, deviceId INT, contextId INT, streamId INT, correlationId INT,"
-        " globalPid INT, bytes INT, copyKind INT, deprecatedSrcId INT, srcKind INT, dstKind INT",
+        "CUPTI_ACTIVITY_KIND_RUNTIME": "start INT, end INT, eventClass INT, globalTid INT, correlationId INT,"
+        " nameId INT, returnValue INT, callchainId INT",
+        "CUPTI_ACTIVITY_KIND_MEMCPY": "start INT, end INT, deviceId INT, contextId INT, streamId INT,"
+        " correlationId INT, globalPid INT, bytes INT, copyKind INT, deprecatedSrcId INT, srcKind INT, dstKind INT",
         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": "start INT, end INT, deviceId INT, contextId INT, streamId INT,"
         " correlationId INT, globalPid INT, syncType INT, eventId INT",
         "NVTX_EVENTS": "start INT, end INT, eventType INT, text TEXT, globalTid INT, textId INT, domainId INT",

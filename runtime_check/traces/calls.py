@@ -64,10 +64,10 @@ class Copied:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Call:
     """A transfer or a sync: what one operator copied, with the wait that belongs to it. `blocked` is how long its calls
-    of the driver kept the host, `waiting` the part of it that was a call that only waits, `bus` how long the copy took on the device, and `queued` how long after it was asked for it began there, all in
-    nanoseconds. `around` are the
+    of the driver kept the host, `waiting` the part of it that was a call that only waits, `bus` how long the copy took
+    on the device, and `queued` how long after it was asked for it began there, all in nanoseconds. `around` are the
     operators and Python functions that it lies in, outermost first; `borrowed` says that they are those of another
-    thread, which waited for this one in a backward pass."""
+    thread, which waited for this one in a backward pass, and `backward` names what ran in it."""
 
     direction: Direction
     operation: str
@@ -183,11 +183,22 @@ def assemble(
 def _wait(one: Driver, operator: Stretch | None, stack: Sequence[Stretch]) -> Call:
     name = operator.name if operator is not None else one.name
     return Call(
-        Direction.NONE, name, 0, one.start, one.duration, True, None, one.thread, waiting=one.duration, around=tuple(stack)
+        Direction.NONE,
+        name,
+        0,
+        one.start,
+        one.duration,
+        True,
+        None,
+        one.thread,
+        waiting=one.duration,
+        around=tuple(stack),
     )
 
 
-def _copy(one: Driver, copied: Copied | None, way: Direction, operator: Stretch | None, stack: Sequence[Stretch]) -> Call:
+def _copy(
+    one: Driver, copied: Copied | None, way: Direction, operator: Stretch | None, stack: Sequence[Stretch]
+) -> Call:
     size = copied.bytes if copied is not None and copied.bytes >= 0 else max(one.size, 0)
     pinned = copied.pinned if copied is not None else None
     name = operator.name if operator is not None else one.name
@@ -196,9 +207,7 @@ def _copy(one: Driver, copied: Copied | None, way: Direction, operator: Stretch 
     waits = "Async" not in one.name or (way is Direction.D2H and pinned is False)
     bus = copied.duration if copied is not None else 0
     queued = max(copied.start - one.start, 0) if copied is not None else 0
-    return Call(
-        way, name, size, one.start, one.duration, waits, pinned, one.thread, bus, queued, around=tuple(stack)
-    )
+    return Call(way, name, size, one.start, one.duration, waits, pinned, one.thread, bus, queued, around=tuple(stack))
 
 
 class _Nesting:
@@ -212,8 +221,8 @@ class _Nesting:
     def at(self, time: int) -> list[Stretch]:
         """Outermost first."""
         while self._next < len(self._waiting) and self._waiting[self._next].start <= time:
-            self._open = [one for one in self._open if one.end >= self._waiting[self._next].start]
+            self._open = [one for one in self._open if one.end > self._waiting[self._next].start]
             self._open.append(self._waiting[self._next])
             self._next += 1
-        self._open = [one for one in self._open if one.end >= time]
+        self._open = [one for one in self._open if one.end > time]
         return list(self._open)

@@ -89,8 +89,10 @@ def read(path: Path, wanted: Wanted = lambda name: False) -> Trace:
 
 def events(path: Path) -> Iterator[dict[str, Any]]:
     """The events of a trace that took time, one by one. Raises TraceError."""
-    import ijson  # only for those who read traces
-
+    try:
+        import ijson  # only for those who read traces
+    except ImportError:
+        raise TraceError(f"{path}: to read traces takes ijson: pip install 'transferlint[verify]'") from None
     try:
         with _open(path) as stream:
             for event in ijson.items(stream, "traceEvents.item", use_float=True):
@@ -192,9 +194,7 @@ def _around(path: Path, points: Points, survey: _Survey) -> dict[object, list[St
     """The operators and Python functions that a call of the driver lies in, by thread. A call on a thread without
     Python functions may be part of a backward pass that a function of another thread waits for: these are kept too."""
     found: dict[object, list[Stretch]] = {}
-    orphans = Points(
-        dataclasses.replace(one, thread=None) for one in survey.drivers if one.thread not in survey.python
-    )
+    orphans = Points(dataclasses.replace(one, thread=None) for one in survey.drivers if one.thread not in survey.python)
     for event in events(path):
         category = event.get("cat")
         if category not in ("cpu_op", "python_function"):

@@ -8,9 +8,9 @@ import os
 import statistics
 from collections.abc import Iterable, Sequence
 
+from runtime_check.claims import sites as claimed
 from runtime_check.events import Event, Frame
 from runtime_check.findings import FoundFinding
-from runtime_check.claims import sites as claimed
 from runtime_check.records import IMPORTED, UNPLACED, Executed, Header, Outcome, Run, SiteRecord
 from runtime_check.reports import units
 from runtime_check.sums import SiteSum
@@ -105,7 +105,7 @@ def _executed(
     ran: dict[str, set[Site]] = {}
     for path, site in placing.evaluated():
         ran.setdefault(path, set()).add(site)
-    seen = {found.path for name in set(trace.owners.values()) if (found := sources.function(name)) is not None}
+    seen = {one.path for name in set(trace.owners.values()) if (one := sources.function(name)) is not None}
     of_interest: dict[str, set[Site]] = {}
     for site in (site for finding in findings for site in claimed(finding)):
         of_interest.setdefault(site.path, set()).add(site)
@@ -137,9 +137,10 @@ def _notes(trace: Trace, steps: _Steps, sites: Sequence[SiteRecord]) -> tuple[st
             waiting[steps.of(call.start)] += call.blocked
         lengths = [end - start for _, start, end in trace.steps]
         slowest = max(trace.steps, key=lambda one: one[2] - one[1])
+        length, waited = statistics.median(lengths), statistics.median(waiting[1 : steps.last])
         found.append(
-            f"{name}: {units.count(len(lengths), 'step')} of {units.duration(round(statistics.median(lengths)))} (median),"
-            f" of which {units.duration(round(statistics.median(waiting[1 : steps.last])))} waiting; the slowest,"
-            f" {slowest[0]}, took {units.duration(slowest[2] - slowest[1])}"
+            f"{name}: {units.count(len(lengths), 'step')} of {units.duration(round(length))} (median), of which"
+            f" {units.duration(round(waited))} waiting; the slowest, {slowest[0]}, took"
+            f" {units.duration(slowest[2] - slowest[1])}"
         )
     return tuple(found)

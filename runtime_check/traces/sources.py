@@ -272,9 +272,11 @@ def _files(roots: Sequence[Path]) -> Iterable[str]:
             seen.add(os.path.realpath(root))
             continue
         for folder, folders, files in os.walk(root):
-            folders[:] = sorted(
-                one for one in folders
-                if one not in _SKIPPED and not one.startswith(".") and not os.path.exists(os.path.join(folder, one, "pyvenv.cfg"))
-            )  # fmt: skip
+            folders[:] = sorted(one for one in folders if _is_ours(os.path.join(folder, one)))
             seen.update(os.path.realpath(os.path.join(folder, one)) for one in files if one.endswith(".py"))
     return sorted(seen)
+
+
+def _is_ours(folder: str) -> bool:
+    name = os.path.basename(folder)
+    return not (name in _SKIPPED or name.startswith(".") or os.path.exists(os.path.join(folder, "pyvenv.cfg")))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import collections
-import importlib
 import dataclasses
+import importlib
 import json
 import os
 import subprocess
