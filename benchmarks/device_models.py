@@ -7,8 +7,8 @@ of both to docs/simulator.md. `--check` writes nothing and says what is not curr
 
 A model is of an idle device, so that only those copies and waits count that had not to wait for their turn: a read
 that began on the device within 20 µs of the call, an upload that began so or before the call returned, a wait when the
-device had done everything. Calls that wait for nothing count all. What was not measured on a device is another kind's or
-another device's, and is told as such.
+device had done everything. Calls that wait for nothing count all. What was not measured on a device is another kind's
+or another device's, and is told as such.
 """
 
 from __future__ import annotations

@@ -215,17 +215,12 @@ def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) ->
     if ran is not None and any(_line_ran(site, ran) and not _skipped(site, ran) for site in sites):
         text = "the trace shows that it ran, and nothing crossed"
         return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding))
-    unplaced = [
-        record
-        for record in run.sites
-        if record.site.path.startswith(UNPLACED)
-        and claim.bears_out(record)
-        and claim.operation in ("", record.operation)
-    ]
-    if unplaced and (claim.operation or len(claim.directions) == 1):
-        text = (
-            f"{phrases.crossed(unplaced, phrases.scale_of(run))}; by operator, without stacks: may be another call site"
-        )
+    unplaced = [one for one in run.sites if one.site.path.startswith(UNPLACED) and claim.bears_out(one)]
+    named = [one for one in unplaced if claim.operation in ("", one.operation)]
+    nameless = [one for one in unplaced if "::" not in one.operation and one.direction is not Direction.NONE]
+    if (named or nameless) and (claim.operation or len(claim.directions) == 1):
+        how = f"by {'operator' if named else 'direction'}, without stacks: may be another call site"
+        text = f"{phrases.crossed(named or nameless, phrases.scale_of(run))}; {how}"
         return Verdict(VerdictKind.PARTLY, finding, text, phrases.WITH_STACKS)
     if ran is None:
         text = "nothing of its kind crossed in the trace, whose lines are not known"

@@ -26,7 +26,16 @@ _UNNAMED = {
     ast.DictComp: "<dictcomp>",
     ast.GeneratorExp: "<genexpr>",
 }
-_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LOOPS = (
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.comprehension,
+)
 _TESTS = (ast.If, ast.While, ast.IfExp, ast.Assert)
 # What Python's own syntax calls, by the operator that torch runs for it directly below the function: a truth test
 # (`Tensor.__bool__` is `aten::is_nonzero`), a number made of a tensor or an index taken from it, an element.
@@ -169,17 +178,15 @@ def _is(function: Function, line: int, name: str) -> bool:
 def _function(path: str, name: str, node: ast.AST, lines: list[bytes], first: int, last: int, begins: int) -> Function:
     calls: dict[str, list[Place]] = {}
     kinds: dict[str, list[Place]] = {}
-    for one, repeats in _in_body(node):
+    for one, kind, repeats in _in_body(node):
         place = Place(_site(path, one, lines), repeats)
-        if isinstance(one, ast.Call):
+        if kind:
+            kinds.setdefault(kind, []).append(place)
+        elif isinstance(one, ast.Call):
             called = one.func.attr if isinstance(one.func, ast.Attribute) else getattr(one.func, "id", "")
             calls.setdefault(called, []).append(place)
             if called in _NUMBERS and isinstance(one.func, ast.Name):
                 kinds.setdefault("truth" if called == "bool" else "number", []).append(place)
-        elif isinstance(one, ast.Subscript):
-            kinds.setdefault("subscript", []).append(place)
-        else:
-            kinds.setdefault("truth", []).append(place)
     return Function(
         path,
         name,
@@ -191,8 +198,12 @@ def _function(path: str, name: str, node: ast.AST, lines: list[bytes], first: in
     )
 
 
-def _in_body(node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
-    """What a function evaluates itself, in order, with whether it may run several times in one call."""
+_Evaluated = Iterator[tuple[ast.expr, str, bool]]
+
+
+def _in_body(node: ast.AST) -> _Evaluated:
+    """What a function evaluates itself, in order: expressions, with "" for calls and else what they are asked for, and
+    whether they may run several times in one call of the function."""
     if isinstance(node, ast.Lambda):
         yield from _evaluated(node.body, False)
     elif isinstance(node, (*_FUNCTIONS, ast.Module)):
@@ -202,24 +213,33 @@ def _in_body(node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
         yield from _evaluated(node, True)
 
 
-def _evaluated(node: ast.AST, repeats: bool) -> Iterator[tuple[ast.expr, bool]]:
+def _evaluated(node: ast.AST, repeats: bool) -> _Evaluated:
     """Calls, subscripts and truth tests in the order of evaluation, operands before what takes them. Of nested
     functions and classes there is only what their definition evaluates."""
     inside = repeats or isinstance(node, _LOOPS)
     for child in _operands(node):
         yield from _evaluated(child, inside)
-    if isinstance(node, (ast.Call, ast.Subscript)):
-        yield node, repeats
-    elif isinstance(node, _TESTS):
-        yield from ((one, inside) for one in _tested(node.test))
-    elif isinstance(node, ast.BoolOp):
-        yield from ((one, repeats) for value in node.values for one in _tested(value))
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield from ((one, repeats) for one in _tested(node.operand))
-    elif isinstance(node, ast.comprehension):
-        yield from ((one, True) for test in node.ifs for one in _tested(test))
-    elif isinstance(node, ast.match_case) and node.guard is not None:
-        yield from ((one, repeats) for one in _tested(node.guard))
+    if isinstance(node, ast.Call):
+        yield node, "", repeats
+    elif isinstance(node, ast.Subscript):
+        yield node, "subscript", repeats
+    for test in _tests(node):
+        yield from ((one, "truth", inside) for one in _tested(test))
+
+
+def _tests(node: ast.AST) -> Iterable[ast.expr]:
+    """The expressions whose truth a node asks."""
+    if isinstance(node, _TESTS):
+        return (node.test,)
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return (node.operand,)
+    if isinstance(node, ast.comprehension):
+        return node.ifs
+    if isinstance(node, ast.match_case) and node.guard is not None:
+        return (node.guard,)
+    return ()
 
 
 def _operands(node: ast.AST) -> Iterable[ast.AST]:

@@ -37,7 +37,7 @@ def step(model, x):
 def choose(x, flags):
     for flag in flags:
         flag.item()
-    if x.sum() > 3:
+    if x.any():
         return float(x)
     values = [one.tolist() for one in flags]
     return x.cpu()
