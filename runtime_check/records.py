@@ -21,7 +21,7 @@ from transferlint.model import Direction, Site
 
 VERSION = 1
 OVERFLOW = "(further sites)"  # the path of the record that sums what no longer had room of its own
-LEVELS = ("guard", "trace", "profile", "simulate", "imported")
+LEVELS = ("guard", "trace", "profile", "simulate")
 IMPORTED = "imported"  # the level of a run that was read from somebody's trace: it names functions, and follows no data
 UNPLACED = "by operator: "  # how the path of a record begins that has no place, and is known by its operators alone
 TIME_SOURCES = ("measured", "modelled")
@@ -51,9 +51,9 @@ class LinkKind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Header:
-    """Whose records these are. `started` is ISO 8601 in UTC; `level` one of LEVELS; `time_source` one of TIME_SOURCES,
-    which says whether times come from a clock or a model; `overhead_ns` is what recording one event cost, measured in
-    this run (0: not measured). `driver` is "" on a simulated device. `clock` is what `time.perf_counter_ns` said at
+    """Whose records these are. `started` is ISO 8601 in UTC; `level` one of LEVELS or IMPORTED; `time_source` one of
+    TIME_SOURCES, which says whether times come from a clock or a model; `overhead_ns` is what recording one event cost,
+    measured in this run (0: not measured). `driver` is "" on a simulated device. `clock` is what `time.perf_counter_ns` said at
     `started`, to which raw events count; `parent` the process that this one was forked from, or that
     `spawned` it (0: none of ours). `notes` are for whoever reads a report, one line each; `model` names the device
     whose model of costs the times come from ("" where they are measured)."""

@@ -119,7 +119,7 @@ class Sources:
             self.doubtful[path] = f"{path}: may be any of {', '.join(sorted({one.path for one in fitting}))}: not taken"
             return None
         if not fitting and files:
-            there = f"no {function} at line {line}" if function != "<module>" else "fewer lines"
+            there = f"no {function} at line {line}"
             self.doubtful.setdefault(path, f"{path}: {files[0]} has {there}: another version than the trace's")
         return fitting[0] if len(fitting) == 1 else None
 
@@ -171,8 +171,9 @@ def _closest(found: list[Function], line: int) -> list[Function]:
 
 
 def _is(function: Function, line: int, name: str) -> bool:
-    """The line is the function's first, or of one that was running when the profiler started the line it was at."""
-    return function.name == name and function.first <= line <= function.last
+    """The line is the function's first, or of one that was running when the profiler started the line it was at. A
+    module begins in line 0 of a trace (Python 3.11) or in line 1."""
+    return function.name == name and (name == "<module>" or function.first <= line <= function.last)
 
 
 def _function(path: str, name: str, node: ast.AST, lines: list[bytes], first: int, last: int, begins: int) -> Function:
