@@ -53,10 +53,10 @@ class LinkKind(enum.Enum):
 class Header:
     """Whose records these are. `started` is ISO 8601 in UTC; `level` one of LEVELS or IMPORTED; `time_source` one of
     TIME_SOURCES, which says whether times come from a clock or a model; `overhead_ns` is what recording one event cost,
-    measured in this run (0: not measured). `driver` is "" on a simulated device. `clock` is what `time.perf_counter_ns` said at
-    `started`, to which raw events count; `parent` the process that this one was forked from, or that
-    `spawned` it (0: none of ours). `notes` are for whoever reads a report, one line each; `model` names the device
-    whose model of costs the times come from ("" where they are measured)."""
+    measured in this run (0: not measured). `driver` is "" on a simulated device. `clock` is what
+    `time.perf_counter_ns` said at `started`, to which raw events count; `parent` the process that this one was forked
+    from, or that `spawned` it (0: none of ours). `notes` are for whoever reads a report, one line each; `model` names
+    the device whose model of costs the times come from ("" where they are measured)."""
 
     program: tuple[str, ...]
     started: str

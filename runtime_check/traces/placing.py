@@ -1,9 +1,8 @@
 """Where in the source the calls of a trace were made.
 
 A trace names functions, not lines. Within a function an expression is known where only one there can have made the
-call; or where the trace shows as many calls of that name, in that one run of the function, as there are expressions,
-none of which can run twice: then they are the same in the same order. Otherwise the expressions that it may be are all
-told, and nothing is proven of any.
+call; or by the order of all the calls of that name that this run of the function made (`ordering`). Otherwise the
+expressions that it may be are all told, and nothing is proven of any.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from runtime_check.events import Frame
 from runtime_check.traces.calls import Call, Stretch, Trace
 from runtime_check.traces.kineto import FRAME, callee
-from runtime_check.traces.sources import Function, Place, Sources
+from runtime_check.traces.ordering import came_to, in_order
+from runtime_check.traces.sources import Function, Sources
 from transferlint.model import Site
 
 NOWHERE = "(no Python stack)"
@@ -60,8 +60,12 @@ class Placing:
             if function is None:
                 continue
             places = function.candidates(name, "")
-            if len(places) == 1 or _one_to_one(places, len(starts)):
-                yield from ((function.path, place.site) for place in places)
+            at = came_to(self._trace.owners[owner], function)
+            if len(places) == 1:
+                yield function.path, places[0].site
+            else:
+                known = in_order(places, len(starts), at) if places else None
+                yield from ((function.path, place.site) for place in dict.fromkeys(known or ()))
 
     def _place(self, call: Call) -> Placed:
         python = [one for one in call.around if one.python]
@@ -101,8 +105,9 @@ class Placing:
             return _at(places[0].site, function.name), ()
         if nested is not None and places:
             starts = self._siblings(name, nested.start, python[number].name)
-            if _one_to_one(places, len(starts)):
-                return _at(places[starts.index(nested.start)].site, function.name), ()
+            known = in_order(places, len(starts), came_to(python[number].name, function)) if starts else None
+            if known is not None:
+                return _at(known[starts.index(nested.start)].site, function.name), ()
         return _at(function.site, function.name), tuple(place.site for place in places) or (function.span,)
 
     def _siblings(self, name: str, start: int, owner_name: str) -> list[int]:
@@ -111,10 +116,6 @@ class Placing:
             if self._trace.owners.get(parent) == owner_name:
                 return self._turns[parent, name]
         return []
-
-
-def _one_to_one(places: Sequence[Place], times: int) -> bool:
-    return times > 0 and len(places) == times and not any(place.repeats for place in places)
 
 
 def _is_torch(name: str) -> bool:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from runtime_check.traces.evaluated import FUNCTIONS, in_body
 from runtime_check.traces.kineto import FRAME
 from transferlint.model import Site
 
 _SKIPPED = frozenset("site-packages dist-packages node_modules __pycache__".split())
 _INSTALLED = ("site-packages", "dist-packages")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _UNNAMED = {
     ast.Lambda: "<lambda>",
     ast.ListComp: "<listcomp>",  # these four run in functions of their own, before Python 3.12 all of them
@@ -26,17 +26,6 @@ _UNNAMED = {
     ast.DictComp: "<dictcomp>",
     ast.GeneratorExp: "<genexpr>",
 }
-_LOOPS = (
-    ast.For,
-    ast.AsyncFor,
-    ast.While,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.comprehension,
-)
-_TESTS = (ast.If, ast.While, ast.IfExp, ast.Assert)
 # What Python's own syntax calls, by the operator that torch runs for it directly below the function: a truth test
 # (`Tensor.__bool__` is `aten::is_nonzero`), a number made of a tensor or an index taken from it, an element.
 _BY_OPERATOR = {
@@ -51,10 +40,14 @@ _NUMBERS = frozenset("float int complex bool range slice bytes bytearray".split(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """An expression: its site, and whether it may run several times in one call of its function."""
+    """An expression: its site, whether it may run several times in one call of its function, and, where it runs each
+    time that what is around it does, which stretch of straight code it belongs to: (0, 0, 0) for the function's own,
+    the lines of the innermost loop and a number for a loop's body, and None for what is conditional. Where a body may
+    go on with its next turn half-way, the stretches before and behind that have other numbers."""
 
     site: Site
     repeats: bool
+    stretch: tuple[int, int, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,7 +145,7 @@ def functions(path: str) -> tuple[Function, ...]:
     module = _function(path, "<module>", tree, lines, 1, max(len(lines), 1), 1)
     made = [module]
     for node in ast.walk(tree):
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             first = min((one.lineno for one in node.decorator_list), default=node.lineno)
             made.append(_function(path, node.name, node, lines, first, node.end_lineno or node.lineno, node.lineno))
         elif type(node) in _UNNAMED and isinstance(node, ast.expr):
@@ -179,8 +172,8 @@ def _is(function: Function, line: int, name: str) -> bool:
 def _function(path: str, name: str, node: ast.AST, lines: list[bytes], first: int, last: int, begins: int) -> Function:
     calls: dict[str, list[Place]] = {}
     kinds: dict[str, list[Place]] = {}
-    for one, kind, repeats in _in_body(node):
-        place = Place(_site(path, one, lines), repeats)
+    for one, kind, where in in_body(node):
+        place = Place(_site(path, one, lines), where.repeats, where.stretch)
         if kind:
             kinds.setdefault(kind, []).append(place)
         elif isinstance(one, ast.Call):
@@ -197,72 +190,6 @@ def _function(path: str, name: str, node: ast.AST, lines: list[bytes], first: in
         {key: tuple(value) for key, value in calls.items()},
         {key: tuple(value) for key, value in kinds.items()},
     )
-
-
-_Evaluated = Iterator[tuple[ast.expr, str, bool]]
-
-
-def _in_body(node: ast.AST) -> _Evaluated:
-    """What a function evaluates itself, in order: expressions, with "" for calls and else what they are asked for, and
-    whether they may run several times in one call of the function."""
-    if isinstance(node, ast.Lambda):
-        yield from _evaluated(node.body, False)
-    elif isinstance(node, (*_FUNCTIONS, ast.Module)):
-        for part in node.body:
-            yield from _evaluated(part, False)
-    else:  # a comprehension
-        yield from _evaluated(node, True)
-
-
-def _evaluated(node: ast.AST, repeats: bool) -> _Evaluated:
-    """Calls, subscripts and truth tests in the order of evaluation, operands before what takes them. Of nested
-    functions and classes there is only what their definition evaluates."""
-    inside = repeats or isinstance(node, _LOOPS)
-    for child in _operands(node):
-        yield from _evaluated(child, inside)
-    if isinstance(node, ast.Call):
-        yield node, "", repeats
-    elif isinstance(node, ast.Subscript):
-        yield node, "subscript", repeats
-    for test in _tests(node):
-        yield from ((one, "truth", inside) for one in _tested(test))
-
-
-def _tests(node: ast.AST) -> Iterable[ast.expr]:
-    """The expressions whose truth a node asks."""
-    if isinstance(node, _TESTS):
-        return (node.test,)
-    if isinstance(node, ast.BoolOp):
-        return node.values
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return (node.operand,)
-    if isinstance(node, ast.comprehension):
-        return node.ifs
-    if isinstance(node, ast.match_case) and node.guard is not None:
-        return (node.guard,)
-    return ()
-
-
-def _operands(node: ast.AST) -> Iterable[ast.AST]:
-    """What is evaluated within a node, in order."""
-    if isinstance(node, _FUNCTIONS):
-        return [*node.decorator_list, *node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
-    if isinstance(node, ast.Lambda):
-        return [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
-    if isinstance(node, ast.ClassDef):
-        return [*node.decorator_list, *node.bases, *node.keywords]
-    if isinstance(node, ast.Assign):
-        return [node.value, *node.targets]
-    return ast.iter_child_nodes(node)
-
-
-def _tested(test: ast.expr) -> Iterable[ast.expr]:
-    """The expression whose truth is asked: not one of whose parts it is asked instead, nor what is a bool anyway."""
-    if isinstance(test, (ast.BoolOp, ast.Constant)) or (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):
-        return ()
-    if isinstance(test, ast.Compare) and all(isinstance(one, (ast.Is, ast.IsNot)) for one in test.ops):
-        return ()
-    return (test,)
 
 
 def _site(path: str, node: ast.expr, lines: list[bytes]) -> Site:

@@ -15,9 +15,10 @@ from runtime_check.findings import FoundFinding
 from runtime_check.records import UNPLACED, Run
 from runtime_check.traces import kineto
 from runtime_check.traces.calls import Call, Trace, TraceError
+from runtime_check.traces.ordering import in_order
 from runtime_check.traces.placing import Placed, Placing
 from runtime_check.traces.running import run_of
-from runtime_check.traces.sources import Sources, functions
+from runtime_check.traces.sources import Place, Sources, functions
 from runtime_check.verdicts import Verdict, VerdictKind, judge
 from transferlint.model import Site
 
@@ -46,6 +47,23 @@ def choose(x, flags):
 class Layer:
     def forward(self, x):
         return x.cpu()
+
+
+def either(x, flag):
+    if flag:
+        return x.item()
+    return x.item()
+
+
+def train(model, loader, device):
+    model.to(device)
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        if y is None:
+            continue
+        profiler.step()
+        y.cpu()
+        x.cpu()
 """
 
 
@@ -239,11 +257,93 @@ def test_as_many_calls_as_expressions_are_told_apart_by_their_order(program: Pat
 
 def test_one_of_two_that_ran_is_not_told_apart(program: Path) -> None:
     trace = Kineto()
-    with trace.python("train.py(4): step"), trace.builtin("item"):
+    with trace.python("train.py(26): either"), trace.builtin("item"):
         trace.item()
     found, placing, _, _ = placed(trace, program)
-    assert lines(found) == [("train.py", 4, 0, (6, 7))]
+    assert lines(found) == [("train.py", 26, 0, (28, 29))]
     assert list(placing.evaluated()) == []
+
+
+def turns(trace: Kineto, count: int, *names: str) -> None:
+    """Calls in turns: reads by `cpu`, uploads by `to`."""
+    for _ in range(count):
+        for name in names:
+            with trace.builtin(name), trace.op("aten::to", "aten::copy_"):
+                trace.read()
+
+
+def test_the_turns_of_a_loop_are_told_apart_by_their_order(program: Path) -> None:
+    trace = Kineto()
+    with trace.python("train.py(32): train"):
+        with trace.python("torch/nn/modules/module.py(1160): to"), trace.op("aten::to", "aten::copy_"):
+            trace.read()
+        turns(trace, 3, "to", "to", "cpu", "cpu")
+    found, _, _, _ = placed(trace, program)
+    assert [one[1:3] for one in lines(found)] == [(33, 5), *[(35, 16), (35, 30), (39, 9), (40, 9)] * 3]
+
+
+def test_a_function_that_ran_when_the_trace_began_is_taken_from_where_it_was(program: Path) -> None:
+    """The profiler starts in its own step, which is where the function is then: half of a turn comes first."""
+    trace = Kineto()
+    with trace.python("train.py(38): train"):
+        turns(trace, 1, "cpu", "cpu")
+        turns(trace, 2, "to", "to", "cpu", "cpu")
+    found, _, _, _ = placed(trace, program)
+    wanted = [(39, 9), (40, 9), *[(35, 16), (35, 30), (39, 9), (40, 9)] * 2]
+    assert [one[1:3] for one in lines(found)] == wanted
+
+
+def place(line: int, stretch: tuple[int, int, int] | None) -> Place:
+    return Place(Site("x.py", line, 1, line, 9), stretch != (0, 0, 0), stretch)
+
+
+BODY = (5, 20, 0)
+
+
+@pytest.mark.parametrize(
+    ("lines_of", "times", "at", "wanted"),
+    [
+        ([(2, (0, 0, 0)), (3, (0, 0, 0))], 1, 0, [2]),  # straight code that was left early
+        ([(2, (0, 0, 0)), (3, (0, 0, 0))], 3, 0, None),  # more calls than expressions
+        ([(2, (0, 0, 0)), (6, BODY), (7, BODY)], 5, 0, [2, 6, 7, 6, 7]),
+        ([(6, BODY), (7, BODY)], 3, 6, None),  # on the line itself: before or after is not known
+        ([(6, BODY), (8, BODY)], 3, 7, [8, 6, 8]),
+        ([(2, (0, 0, 0)), (6, BODY)], 2, 3, [6, 6]),
+        ([(6, BODY), (7, BODY)], 2, 30, None),
+        ([(6, BODY), (7, (5, 20, 1))], 4, 0, None),  # a turn may end between them
+        ([(6, BODY), (7, None)], 4, 0, None),  # conditional
+        ([(6, BODY), (25, (0, 0, 0))], 4, 0, None),  # behind the loop: how often it turned is not known
+        ([(6, BODY), (26, (24, 28, 0))], 4, 0, None),  # two loops
+    ],
+)
+def test_what_order_proves(
+    lines_of: list[tuple[int, tuple[int, int, int] | None]], times: int, at: int, wanted: list[int] | None
+) -> None:
+    found = in_order([place(line, stretch) for line, stretch in lines_of], times, at)
+    assert (None if found is None else [one.site.line for one in found]) == wanted
+
+
+def test_what_may_end_a_turn_half_way_parts_a_loops_body(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(
+        "def f(xs):\n"
+        "    for x in g(xs):\n"
+        "        g(1)\n"
+        "        if x:\n"
+        "            continue\n"
+        "        with g(2):\n"
+        "            g(3) if x else g(4)\n"
+        "        try:\n"
+        "            g(5)\n"
+        "        finally:\n"
+        "            pass\n"
+        "    while g(6):\n"
+        "        [g(7) for _ in xs]\n"
+    )
+    f = next(one for one in functions(str(path)) if one.name == "f")
+    assert [(place.site.line, place.stretch) for place in f.calls["g"]] == [
+        (2, (0, 0, 0)), (3, (2, 11, 0)), (6, (2, 11, 1)), (7, None), (7, None), (9, None), (12, None), (13, None)
+    ]  # fmt: skip
 
 
 def test_what_syntax_asks_for_is_found_by_the_operator(program: Path) -> None:
@@ -391,13 +491,13 @@ def test_each_verdict_that_a_trace_with_stacks_allows(program: Path) -> None:
 
 def test_one_of_several_places_is_partly_borne_out(program: Path) -> None:
     trace = Kineto()
-    with trace.python("train.py(4): step"), trace.builtin("item"):
+    with trace.python("train.py(26): either"), trace.builtin("item"):
         trace.item()
     (first, second), _ = judged(
-        trace, program, finding(program, "TL101", 6, 13, 24), finding(program, "TL101", 7, 14, 25)
+        trace, program, finding(program, "TL101", 28, 16, 24), finding(program, "TL101", 29, 12, 20)
     )
     assert {first.kind, second.kind} == {VerdictKind.PARTLY}
-    assert first.text.endswith("train.py:6, 7 in step, which the trace does not tell apart")
+    assert first.text.endswith("train.py:28, 29 in either, which the trace does not tell apart")
 
 
 def test_a_trace_without_stacks_confirms_nothing_and_refutes_nothing(program: Path) -> None:
