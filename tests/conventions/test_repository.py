@@ -18,6 +18,7 @@ SUPPORT = {
     "acting.py",
     "chromium.py",
     "training.py",
+    "tracing.py",
     "driving.py",
     "pages.py",
     "generating.py",
