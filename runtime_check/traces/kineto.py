@@ -40,7 +40,7 @@ _HEAD = 1 << 22  # bytes at most before the first event
 _STEP = re.compile(r"ProfilerStep#\d+")
 _WAYS = {"HtoD": Direction.H2D, "DtoH": Direction.D2H, "DtoD": Direction.D2D}
 _HIP_WAYS = {"1": Direction.H2D, "2": Direction.D2H, "3": Direction.D2D}  # hipMemcpyKind (hip_runtime_api.h)
-_NODE = re.compile(r"autograd::engine::evaluate_function: (\w+)")
+_NODE = re.compile(r"autograd::engine::evaluate_function: (\w+\d)$")
 _RUNS_BACKWARD = "run_backward"
 FRAME = re.compile(r"(?P<path>.+)\((?P<line>\d+)\): (?P<name>.+)")
 _BUILTIN = re.compile(r"<built-in (?:method|function) (?P<name>\w+)")
@@ -210,11 +210,13 @@ def _around(path: Path, points: Points, survey: _Survey) -> dict[object, list[St
 
 
 def _with_stack(call: Call, around: dict[object, list[Stretch]], python: set[object]) -> Call:
-    """A call in a backward pass, with the functions of the thread that waits for it."""
+    """A call in a backward pass, with the functions of the thread that waits for it: where a node of torch's own made
+    it ("MulBackward0"), and not a hook or a function of the program's (a checkpoint runs its forward once more), of
+    whose Python nothing is seen there."""
     if call.thread in python:
         return call
     node = next((found[1] for one in call.around if (found := _NODE.match(one.name))), "")
-    if not node:
+    if not node or all(one.name != node for one in call.around):
         return call
     for thread in python:
         stack = sorted(

@@ -403,6 +403,26 @@ def test_a_backward_pass_in_a_thread_of_its_own_is_its_callers(program: Path) ->
     assert (found.frames[found.user].path, found.frames[found.user].line) == (str(program), 4)
 
 
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        ("autograd::engine::evaluate_function: CheckpointFunctionBackward", "CheckpointFunctionBackward"),
+        ("autograd::engine::evaluate_function: MulBackward0",),  # before or behind the node's own work: a hook
+    ],
+)
+def test_python_code_in_a_backward_pass_has_no_place_there(program: Path, nodes: tuple[str, ...]) -> None:
+    trace = Kineto()
+    with (
+        trace.python("train.py(4): step"),
+        trace.builtin("run_backward", "torch._C._EngineBase"),
+        trace.on(PROCESS + 5),
+        trace.op(*nodes),
+    ):
+        trace.item()
+    (found,), _, _, _ = placed(trace, program)
+    assert (found.user, found.call.borrowed) == (-1, False)
+
+
 def test_a_thread_without_stacks_has_no_place(program: Path) -> None:
     trace = Kineto()
     with trace.python("train.py(4): step"), trace.on(PROCESS + 5):
