@@ -36,7 +36,7 @@ def in_body(node: ast.AST) -> Evaluated:
     "truth" or "subscript". Of nested functions and classes there is only what their definition evaluates."""
     if isinstance(node, ast.Lambda):
         yield from _evaluated(node.body, _ONCE)
-    elif isinstance(node, (*FUNCTIONS, ast.Module)):
+    elif isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Module)):
         yield from _statements(node.body, _ONCE)
     else:  # a comprehension
         yield from _evaluated(node, Where(True, None))

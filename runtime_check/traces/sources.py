@@ -148,6 +148,10 @@ def functions(path: str) -> tuple[Function, ...]:
         if isinstance(node, FUNCTIONS):
             first = min((one.lineno for one in node.decorator_list), default=node.lineno)
             made.append(_function(path, node.name, node, lines, first, node.end_lineno or node.lineno, node.lineno))
+        elif isinstance(node, ast.ClassDef):  # whose body is a function of its own
+            made.append(
+                _function(path, node.name, node, lines, node.lineno, node.end_lineno or node.lineno, node.lineno)
+            )
         elif type(node) in _UNNAMED and isinstance(node, ast.expr):
             last = node.end_lineno or node.lineno
             made.append(_function(path, _UNNAMED[type(node)], node, lines, node.lineno, last, node.lineno))

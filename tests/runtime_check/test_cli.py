@@ -105,7 +105,7 @@ def test_the_program_has_its_output_and_we_have_ours(verified: tuple[Path, Ran])
     assert ran.code == 0, ran.err
     assert ran.out == "sum -22.4 --lr 0.1\n"
     assert f"confirmed   program.py:{LINE}:12 TL101" in ran.err
-    assert "12 times (1 a step), d2h, 48 B: blocked the host for 120 µs (modelled" in ran.err
+    assert "12 times (1 a step), d2h, 48 B: blocked the host for 276 µs (modelled by a100" in ran.err
     assert "not reached program.py:13:9 TL" in ran.err
     assert ran.err.rstrip().endswith(f"{Path('out', 'report.html')} shows it beside the source")
 
@@ -270,7 +270,7 @@ def test_budgets_and_a_baseline_fail_a_run_that_was_well(folder: Path, verified:
     ran = run("verify", "-q", *budgets, "--level", "simulate", "program.py")
     assert ran.code == 1
     assert ran.err.splitlines() == [
-        "failed: the host was blocked for 250 µs (modelled), allowed are 100 µs",
+        "failed: the host was blocked for 500 µs (modelled by a100), allowed are 100 µs",
         "failed: 1 d2h a step, allowed are 0",
         "failed: 1 d2h a step, 0.5 in the baseline",
         f"failed: a confirmed finding that is not in the baseline: {made['findings'][0]}",
@@ -402,3 +402,20 @@ def test_a_plan_and_a_status_are_read_as_they_were_written(tmp_path: Path) -> No
     assert plan.read_status(tmp_path) == Status()
     plan.write(tmp_path, "status-0", Status("no", "guard", True, True))
     assert plan.read_status(tmp_path) == Status("no", "guard", True, True)
+
+
+def test_a_device_that_nobody_measured_has_no_model(folder: Path) -> None:
+    ran = run("verify", "--device-model", "h100", "program.py")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "transferlint: --device-model: no measured times of 'h100': there are those of a100, v100\n"
+
+
+def test_times_are_of_the_device_that_is_named(folder: Path) -> None:
+    ran = run("verify", "--device-model", "V100", "--level", "simulate", "program.py")
+    assert ran.code == 0, ran.err
+    assert "blocked the host for 288 µs (modelled by v100; " in ran.err
+    report = json.loads((folder / "transferlint-run" / "report.json").read_text())
+    low, high = report["blocked_range_ns"]
+    assert report["time_model"] == "v100"
+    assert low < report["blocked_ns"] < high
+    assert "(modelled by v100, by its quartiles " in ran.err.splitlines()[1]

@@ -97,7 +97,7 @@ def test_both_programs_run_from_copies_and_are_compared(simulated: None, project
     }
     assert (found["steps"], found["same"]) == (6, True)
     assert found["step"]["ratio"] > 5
-    assert "modelled on Simulated CUDA device" in made.stderr
+    assert "modelled by a100 on Simulated CUDA device" in made.stderr
     assert "h2d 6 to 0, d2h 6 to 1, waits 12 to 1" in made.stderr
     assert "the same: output (1 line), exit code 0, 1 file written" in made.stderr
     assert "differ from run to run" in made.stderr
