@@ -160,14 +160,14 @@ def main() -> None:
         inner(*options.programs)
         return
     names = options.programs or sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem not in LEFT_OUT)
+    keys = ("recorded", "exact", "among", "elsewhere", "no place")
     result: dict[str, Any] = {}
     for name in names:
         result[name] = outer(PROGRAMS / f"{name}.py")
         print(name, result[name], flush=True)
-    keys = ("recorded", "exact", "among", "elsewhere", "no place")
-    result["all"] = {key: sum(one.get(key, 0) for one in result.values()) for key in keys}
-    print(result["all"])
-    options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        whole = {key: sum(one.get(key, 0) for one in result.values()) for key in keys}
+        text = json.dumps({"all": whole, "programs": result}, indent=1)
+        options.output.write_text(text + "\n", encoding="utf-8")  # as far as it got
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
     context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]},
     options_metavar="[OPTIONS]",
 )
-@click.argument("program", nargs=-1, metavar="SCRIPT|-m MODULE [ARGS...]|--trace FILE...", type=click.UNPROCESSED)
+@click.argument("program", nargs=-1, metavar="SCRIPT|-m MODULE [ARGS...]", type=click.UNPROCESSED)
 @click.option("-m", "module", is_flag=True, help="Run a module as a script, as `python -m` does.")
 @click.option(
     "--level",
