@@ -151,7 +151,7 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
         return Outcome(path, troubles=(internal("the engine", path, error),))
 
 
-class _Programs(Mapping[str, "Program"]):
+class Programs(Mapping[str, "Program"]):
     """The programs of a project by path; those that are only kept are read when they are asked for."""
 
     def __init__(self, prepared: Iterable[Prepared], plan: Plan) -> None:
@@ -207,7 +207,7 @@ def linked(
     files for which those of the plan do not hold."""
     from transferlint.flow.project import Project
 
-    found = _Programs(prepared, plan)
+    found = Programs(prepared, plan)
     inside = [path for path in found if path in entered]
     project = Project(found, index, plan.options, found.lines, inside, own)
     with collector.paused():

@@ -1,4 +1,4 @@
-"""What can be done about findings: fixes, comments that suppress, and all safe fixes at once (LSP 3.17, "Code Action")."""
+"""What can be done about findings: fixes, suppressions, and all safe fixes at once (LSP 3.17, "Code Action")."""
 
 from __future__ import annotations
 

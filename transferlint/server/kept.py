@@ -7,6 +7,7 @@ in the place of files. Nothing is read from disk again unless somebody says that
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Mapping
@@ -16,10 +17,11 @@ from transferlint import context, pipeline, steps
 from transferlint.cache import programs
 from transferlint.context import Context, Sources
 from transferlint.discovery import Target
+from transferlint.flow.replay import TracedProject, Unforeseen
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.scopes import Scopes
 from transferlint.screen import worth_analysing
-from transferlint.steps import Prepared
+from transferlint.steps import Prepared, Programs
 from transferlint.syntax import collector
 from transferlint.syntax.source import Source
 
@@ -66,6 +68,7 @@ class KeptProject:
         self._prepared: dict[str, Prepared] = {}
         self._open: dict[str, str] = {}
         self._options: dict[str, int] = {}
+        self._projects: dict[str, TracedProject] = {}  # by document, as they were last put together
         self._current = False
 
     def holds(self, path: str) -> bool:
@@ -196,10 +199,24 @@ class KeptProject:
             others.append(self._made(at))
         users = near.users.intersection(around)
         own = {at: self._scopes.plans[number].options for at in (path, *around) if (number := self._scope(at))}
-        plan, index = self._scopes.plans[0], self._index
-        entered = users | {path}
+        plan, entered = self._scopes.plans[0], users | {path}
+        programs_of = Programs([prepared, *others], plan)
+        inside = [at for at in programs_of if at in entered]
         with collector.paused():
-            return steps.linked([prepared, *others], index, plan, entered, own)
+            project = None
+            last = self._projects.pop(path, None)
+            for before in (last, None):
+                with contextlib.suppress(Unforeseen):
+                    project = TracedProject(
+                        programs_of, self._index, plan.options, programs_of.lines, inside, own, before
+                    )
+                    project.link()
+                    break
+            if last is not None:
+                last.let_go()
+            assert project is not None
+        self._projects[path] = project
+        return project
 
     def _scope(self, path: str) -> int:
         known = self._options.get(path)

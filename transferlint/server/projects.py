@@ -14,6 +14,7 @@ from transferlint.scopes import Scopes
 from transferlint.server import edits
 from transferlint.server.documents import Document
 from transferlint.server.kept import Checked, KeptProject, screened
+from transferlint.syntax import collector
 from transferlint.syntax.notebooks import SUFFIX
 from transferlint.syntax.source import SourceError
 
@@ -69,7 +70,8 @@ class Projects:
     def check(self, document: Document, open_texts: Mapping[str, str], stop: Callable[[], bool]) -> Checked:
         """What `transferlint check` finds in a document, with the texts of the open documents (by absolute path) for
         those of their files. Raises SettingsError, OSError, and Superseded once `stop` says so."""
-        return workers.deep(lambda: self._check(document, open_texts, stop))
+        with collector.paused():  # what is kept is much, and looked through each time
+            return workers.deep(lambda: self._check(document, open_texts, stop))
 
     def _check(self, document: Document, open_texts: Mapping[str, str], stop: Callable[[], bool]) -> Checked:
         place = self._place(document)
