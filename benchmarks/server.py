@@ -63,6 +63,10 @@ def spent(task: Any) -> tuple[float, Any]:
 
 def shown(checked: Any) -> list[str]:
     """What was found, in words."""
+    return [*map(str, checked.outcome.troubles), *_found(checked)]
+
+
+def _found(checked: Any) -> list[str]:
     return [f"{one.site} {one.code} {one.message} {one.evidence} {one.heat}" for one in checked.outcome.findings]
 
 
@@ -87,11 +91,14 @@ def main(arguments: list[str]) -> int:
         parsed += made.project is not None
         if given.equal:
             anew = projects().check(document, {path: typed}, lambda: False)
-            wrong += shown(anew) != shown(made)
+            if shown(anew) != shown(made):
+                wrong += 1
+                print(f"keystroke {version} gives", *sorted({*shown(anew)} ^ {*shown(made)}), sep="\n  ")
     times.sort()
     lines = text.count("\n")
     print(f"{os.path.relpath(path)}: {lines:,} lines, {len(times)} keystrokes, {parsed} of them valid Python")
-    print(f"processor time of a keystroke: p50 {_at(times, 50):.0f} ms, p95 {_at(times, 95):.0f} ms, most {times[-1]:.0f} ms")
+    told = f"p50 {_at(times, 50):.0f} ms, p95 {_at(times, 95):.0f} ms, most {times[-1]:.0f} ms"
+    print(f"processor time of a keystroke: {told}")
     print(f"the first check, which reads the project: {cold:.0f} ms")
     if given.equal:
         print(f"{wrong} of {len(times)} results differ from those of a check that keeps nothing")

@@ -92,11 +92,11 @@ class TracedPlacement(FilePlacement):
         """The answer to a question, which is noted; what is asked on the way to it is not."""
         traces = self._traces
         events, traces.top = traces.top, None
-        count = traces.count
+        count = traces.count + self._recursion.rests
         found = asked()
         traces.top = events
         if events is not None:
-            events.append((*event, found, traces.count != count))
+            events.append((*event, found, traces.count + self._recursion.rests != count))
         return found
 
     def place(self, index: int) -> Placed | None:

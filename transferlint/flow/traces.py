@@ -144,11 +144,12 @@ def _told(events: list[Event]) -> list[Event]:
         elif kind == TELL:
             found[(*event[:5], event[5][:2])] = None
         elif kind == CALLED:
-            found[(*event[:3], event[3][:2], event[4] and tuple(event[4]))] = None
+            names = None if event[4] is None else tuple(event[4])
+            found[(*event[:3], event[3][:2], names)] = None
         elif kind in (STORE, SET, SET_FLAG):
             found[event] = None
         elif event[-1]:
-            found[event[:-2]] = None
+            found[event[:3] if kind == LEARNT else event[:-2]] = None
     return list(found)
 
 

@@ -162,16 +162,19 @@ class Checker:
         self._answer(made)
         self._tell(made)
         if before is None or before.document.text != document.text:
-            await self._reconsider(document)
+            await self._reconsider(document, opened=before is None)
         return True
 
-    async def _reconsider(self, document: Document) -> None:
-        """The other open documents for which a changed text matters are checked again, after all that is edited."""
+    async def _reconsider(self, document: Document, opened: bool) -> None:
+        """The other open documents for which a changed text matters are checked again, after all that is edited; that
+        of a document that was only `opened` is mostly what its file has."""
         others = [one for one in self._documents.all() if one.uri != document.uri and one.uri in self._known]
         if not others:
             return
         try:
-            found = await self.work(lambda: self._projects.concerned(document, others))
+            found = await self.work(
+                lambda: [] if opened and document.is_saved() else self._projects.concerned(document, others)
+            )
         except Exception as error:
             self._fail(document, error)
             return

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from transferlint.server.positions import Lines, Range, edited
 from transferlint.syntax import notebooks
-from transferlint.syntax.source import Source, SourceError, of_text
+from transferlint.syntax.source import Source, SourceError, decode, of_text
 
 _DRIVE = re.compile(r"/[A-Za-z]:")
 _PYTHON = ("python", "")
@@ -40,6 +40,14 @@ class Document:
         except notebooks.NotebookError as error:
             where = f"cell {error.cell}, line {error.line}: " if error.cell is not None else ""
             raise SourceError(name, error.line, where + error.message) from None
+
+    def is_saved(self) -> bool:
+        """Whether its file has the same text; of a notebook that is not looked at."""
+        try:
+            with open(self.path, "rb") as file:
+                return decode(self.path, file.read()).text == self.text
+        except (OSError, ValueError, SourceError):
+            return False
 
     def with_source(self, text: str) -> Document:
         """The document with another source."""

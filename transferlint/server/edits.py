@@ -40,7 +40,7 @@ def _trimmed(start: int, old: str, new: str) -> Edit:
     if head and old[head - 1] == "\r":
         head -= 1
     tail = _alike(old[head:][::-1], new[head:][::-1])
-    if tail and old[len(old) - tail] == "\n":
+    if tail and old[len(old) - tail] == "\n" and "\r" in (old[-tail - 1 : -tail], new[-tail - 1 : -tail]):
         tail -= 1
     return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
