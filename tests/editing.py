@@ -109,9 +109,7 @@ class Editor:
                 diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=True),
                 workspace_folders=True,
             ),
-            notebook_document=types.NotebookDocumentClientCapabilities(
-                types.NotebookDocumentSyncClientCapabilities()
-            ),
+            notebook_document=types.NotebookDocumentClientCapabilities(types.NotebookDocumentSyncClientCapabilities()),
         )
 
     async def stop(self) -> int | None:

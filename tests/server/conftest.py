@@ -32,9 +32,7 @@ def edit(project: Path) -> Callable[..., Any]:
     """Runs the body of a test as an editor's session in the project; the session ends in an orderly way, and the server
     has to as well."""
 
-    def run(
-        body: Body, *options: str, folders: tuple[Path, ...] | None = None, ends: bool = True, **can: Any
-    ) -> Any:
+    def run(body: Body, *options: str, folders: tuple[Path, ...] | None = None, ends: bool = True, **can: Any) -> Any:
         async def session() -> Any:
             editor = Editor(project, **can)
             try:

@@ -71,7 +71,7 @@ class TracedPlacement(FilePlacement):
             self._traces.top.append((SET_FLAG, self.key, name, value))
 
     @property
-    def default_places(self) -> int:  # type: ignore[override]
+    def default_places(self) -> int:
         """Where tensors are made if nothing is said."""
         return self._flag("default_places")
 
@@ -80,7 +80,7 @@ class TracedPlacement(FilePlacement):
         self._set_flag("default_places", value)
 
     @property
-    def validates(self) -> bool:  # type: ignore[override]
+    def validates(self) -> bool:
         """Whether distributions look at their arguments."""
         return bool(self._flag("validates"))
 

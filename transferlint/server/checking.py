@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import dataclasses
+import functools
+import gc
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -17,6 +20,7 @@ from transferlint.server.kept import Checked, Superseded
 from transferlint.server.projects import Projects
 
 T = TypeVar("T")
+_FULL = 100  # checks between two searches for garbage that go through everything
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Checker:
         self._askers: dict[str, list[asyncio.Future[Analysis]]] = {}
         self._pump: asyncio.Task[None] | None = None
         self._state = 0
+        self._checks = 0
 
     def edited(self, document: Document) -> None:
         """A document has a new text: it comes first."""
@@ -133,6 +138,9 @@ class Checker:
                 self._answer(known)
             elif not await self._check(document, urgent):
                 (self._urgent.insert if urgent else self._later.insert)(0, uri)
+            self._checks += 1
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            await self.work(functools.partial(tidy, self._checks))
 
     async def _check(self, document: Document, urgent: bool) -> bool:
         """Check a document; False where something else came first."""
@@ -185,6 +193,14 @@ class Checker:
         for asker in self._askers.pop(analysis.document.uri, ()):
             if not asker.done():
                 asker.set_result(analysis)
+
+
+def tidy(checks: int) -> None:
+    """Search for garbage after so many checks, when nobody waits: what is kept is much, and gone through each time. The
+    first project that was read is not gone through any more."""
+    gc.collect(2 if checks == 1 or checks % _FULL == 0 else 1)
+    if checks == 1:
+        gc.freeze()
 
 
 def _passed_over(done: concurrent.futures.Future[None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import logging
 import os
 import sys
@@ -40,6 +41,7 @@ def serve(
     logging.getLogger("pygls").addHandler(logging.NullHandler())
     logging.getLogger("pygls").propagate = False
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    gc.disable()  # `checking.tidy` searches for garbage when nobody waits
     sys.stdout = sys.stderr  # whatever a rule prints must not get among the messages
     return _Service(version, scopes_for, cache, page, notes).run(stdin, stdout)
 
