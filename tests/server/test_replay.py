@@ -66,8 +66,10 @@ class Block(Base):
     def report(self):
         return value(self.last)
 """,
+    "lib/every.py": "from lib.reading import *\n",
     "lib/training.py": """import torch
 from lib import Block, value
+from lib.every import SCALE, moved
 from lib.reading import looped
 
 
@@ -79,6 +81,7 @@ class Trainer:
     def step(self, batch):
         loss = self.model(batch.cuda()).mean()
         self.seen.append(value(loss))
+        moved(loss * SCALE).item()
         return loss
 
     def run(self, loader):
@@ -102,7 +105,7 @@ PIECES = (
     "x = x.cuda()", "x = value(x)", "self.last = x.cpu()", "self.scale = x", "global SCALE", "y = lambda z: z.item()",
     "for x in loader: value(x)", "import torch as t", "pass", "def value(x): return x", "return x", "print(x)",
     "class A(Base): pass", "super().first(x)", "torch.set_default_device('cuda')", "self.model = self.model.cpu()",
-    "x = looped(x)",
+    "x = looped(x)", "SCALE = None", "moved = None", "from lib.layers import Base",
 )  # fmt: skip
 
 

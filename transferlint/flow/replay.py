@@ -28,6 +28,7 @@ from transferlint.flow.traces import (
     Traces,
     as_seen,
     differing,
+    rebound,
     visible,
 )
 from transferlint.flow.values import Value
@@ -123,7 +124,8 @@ class TracedPlacement(FilePlacement):
 
     def global_value(self, slot: Slot) -> Value | None:
         """See `FilePlacement`."""
-        return self._answer((GLOBAL, self.key, slot), lambda: super(TracedPlacement, self).global_value(slot))
+        name = self.program.functions[0].slot_names[slot]
+        return self._answer((GLOBAL, self.key, name), lambda: super(TracedPlacement, self).global_value(slot))
 
     def attribute(self, info: ClassInfo, name: str) -> Value | None:
         """See `FilePlacement`."""
@@ -215,7 +217,9 @@ class TracedPlacement(FilePlacement):
             return owner.outer(owner.program.functions[event[2]], event[3])
         if kind == LEARNT:
             return owner.learnt(event[2], event[3], event[4])
-        return owner.global_value(event[2]) if kind == GLOBAL else owner._flags[event[2]]
+        if kind == GLOBAL:
+            return owner.global_value(owner.program.functions[0].slots[event[2]])
+        return owner._flags[event[2]]
 
 
 def _tell(owner: TracedPlacement, event: Event) -> None:
@@ -286,10 +290,20 @@ class TracedProject(Project):
             if self.programs[key] is old.program:
                 continue
             now = self.placement(key)
-            if now is None or list(visible(old)) != list(visible(now)):
+            if now is None or list(visible(old)) != list(visible(now)) or self._is_asked_for(key, rebound(old, now)):
                 return False
             self.traces.changed.update((key, index) for index in differing(old, now))
         return True
+
+    def _is_asked_for(self, key: str, names: set[str]) -> bool:
+        """Whether any file has looked up one of these names of a module, or imports all of them."""
+        if not names:
+            return False
+        places = (place for place in self._found.values() if place is not None)
+        if any(path == key and rest.partition(".")[0] in names for path, rest in places):
+            return True
+        whole = ((star, one.key) for one in self._known.values() for star in one.names.stars)
+        return any(self._module(star, asking) == (key, "") for star, asking in whole)
 
     def let_go(self) -> None:
         """Take this apart, so that its memory is free without a search for cycles."""

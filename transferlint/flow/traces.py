@@ -154,16 +154,27 @@ def _told(events: list[Event]) -> list[Event]:
 
 
 def visible(file: FilePlacement) -> Iterator[Any]:
-    """All that other files can see of one without asking how a function of it was placed."""
+    """All that other files can see of one without asking how a function of it was placed, or for a name of it."""
     yield file.names.stars
-    yield file.names.bindings(0)
     yield file.classes
     for function in file.program.functions:
         yield (
             function.kind, function.name, function.qualname, function.parent, function.decorators, function.returns,
             function.is_async, function.is_generator, function.parameters, function.declared,
         )  # fmt: skip
-        yield (function.slots, function.annotations) if function.kind in ("module", "class") else None
+        yield (function.slots, function.annotations) if function.kind == "class" else None
+
+
+def rebound(before: FilePlacement, now: FilePlacement) -> set[str]:
+    """The names of a module that are not bound to what they were, as far as that can be seen without placing it."""
+    old, new = _module_names(before), _module_names(now)
+    return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+
+
+def _module_names(file: FilePlacement) -> dict[str, tuple[str, str]]:
+    """What a module binds each name to, and its annotation, "" for what is not known."""
+    module, bound = file.program.functions[0], file.names.bindings(0)
+    return {name: (bound.get(slot, ""), module.annotations.get(slot, "")) for name, slot in module.slots.items()}
 
 
 def differing(before: FilePlacement, now: FilePlacement) -> set[int]:
