@@ -142,10 +142,12 @@ def _told(events: list[Event]) -> list[Event]:
         if kind == PLACE:
             found[event[:3]] = None
         elif kind == TELL:
-            found[(*event[:5], event[5][:2])] = None
+            told = (*event[:5], event[5][:2])
+            found[told] = None
         elif kind == CALLED:
             names = None if event[4] is None else tuple(event[4])
-            found[(*event[:3], event[3][:2], names)] = None
+            told = (*event[:3], event[3][:2], names)
+            found[told] = None
         elif kind in (STORE, SET, SET_FLAG):
             found[event] = None
         elif event[-1]:

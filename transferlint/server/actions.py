@@ -11,7 +11,7 @@ from lsprotocol import types
 from transferlint.model import Edit, Safety
 from transferlint.server.diagnostics import SOURCE, protocol_range
 from transferlint.server.documents import Document, Documents
-from transferlint.server.edits import differences
+from transferlint.server.edits import changed, differences
 from transferlint.server.found import Found, touches
 from transferlint.server.positions import Range
 from transferlint.syntax import notebooks
@@ -63,32 +63,32 @@ def _asked(kind: str, only: Sequence[str] | None) -> bool:
 
 def changes(document: Document, edits: Iterable[Edit], documents: Documents, text: str) -> types.WorkspaceEdit:
     """Edits of a document's source `text` as a change of the workspace; those of a notebook, cell by cell."""
-    if not document.notebook:
-        parts = [(document.uri, document.version, document.text, _shifted(document, edits))]
-    else:
-        parts = _by_cell(document, edits, text)
+    parts = _by_cell(document, edits, text) if document.notebook else [_of_module(document, edits)]
     made = []
-    for uri, version, own, changed in parts:
+    for uri, version, own, new in parts:
         lines = documents.lines(own)
         made.append(
             types.TextDocumentEdit(
                 text_document=types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version),
-                edits=[types.TextEdit(protocol_range(lines.range(one.start, one.end)), one.text) for one in changed],
+                edits=[types.TextEdit(protocol_range(lines.range(one.start, one.end)), one.text) for one in new],
             )
         )
     return types.WorkspaceEdit(document_changes=made)
 
 
-def _shifted(document: Document, edits: Iterable[Edit]) -> list[Edit]:
+# The URI, version and text of a document or cell, and its edits.
+_Part = tuple[str, int | None, str, list[Edit]]
+
+
+def _of_module(document: Document, edits: Iterable[Edit]) -> _Part:
     """The edits in order, with offsets into the document's text: a byte order mark is no part of its source."""
     by = int(document.text.startswith("\ufeff"))
     ordered = sorted(edits, key=lambda one: (one.start, one.end))
-    return [dataclasses.replace(one, start=one.start + by, end=one.end + by) for one in ordered]
+    shifted = [dataclasses.replace(one, start=one.start + by, end=one.end + by) for one in ordered]
+    return document.uri, document.version, document.text, shifted
 
 
-def _by_cell(document: Document, edits: Iterable[Edit], text: str) -> list[tuple[str, int | None, str, list[Edit]]]:
-    from transferlint.server.edits import changed
-
+def _by_cell(document: Document, edits: Iterable[Edit], text: str) -> list[_Part]:
     before, after = dict(notebooks.split(text)), dict(notebooks.split(changed(text, list(edits))))
     found = []
     for number, cell in before.items():

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from transferlint import context, pipeline, steps
 from transferlint.cache import programs
 from transferlint.context import Context, Sources
-from transferlint.discovery import Target
+from transferlint.discovery import Target, Trouble
 from transferlint.flow.replay import TracedProject, Unforeseen
+from transferlint.model import Finding
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.scopes import Scopes
 from transferlint.screen import worth_analysing
@@ -46,7 +47,7 @@ class Checked:
     ignored: tuple[str, ...]
     project: Project | None = None
 
-    def again(self, text: str) -> list[pipeline.Finding]:
+    def again(self, text: str) -> list[Finding]:
         """What is found in another text of the document, within the project as it was. Raises SourceError."""
         return list(pipeline.check_text(self.outcome.path, text, self.plan, self.ignored, self.project).findings)
 
@@ -104,7 +105,7 @@ class KeptProject:
         if not whole:
             plan = dataclasses.replace(plan, whole=False)
         project = None
-        troubles: tuple[pipeline.Trouble, ...] = ()
+        troubles: tuple[Trouble, ...] = ()
         if whole and prepared.outcome is None:
             self._take(texts, path, source)
             _unless(stop)
