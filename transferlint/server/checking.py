@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextlib
 import dataclasses
 import functools
 import gc
@@ -59,6 +58,7 @@ class Checker:
         self._pump: asyncio.Task[None] | None = None
         self._state = 0
         self._checks = 0
+        self._ended = False
 
     def edited(self, document: Document) -> None:
         """A document has a new text: it comes first."""
@@ -100,6 +100,7 @@ class Checker:
     def stop(self) -> None:
         """Begin nothing any more, and end what runs between two steps of it."""
         self._state += 1
+        self._ended = True
         if self._pump is not None:
             self._pump.cancel()
         for askers in self._askers.values():
@@ -128,19 +129,17 @@ class Checker:
             self._pump = asyncio.get_running_loop().create_task(self._work_off())
 
     async def _work_off(self) -> None:
-        while self._urgent or self._later:
+        while not self._ended and (self._urgent or self._later):
             urgent = bool(self._urgent)
             uri = self._urgent.pop() if urgent else self._later.pop(0)
             document, known = self._documents.get(uri), self._known.get(uri)
-            if document is None:
-                continue
-            if known is not None and self._is_new(known):
+            if document is not None and known is not None and self._is_new(known):
                 self._answer(known)
-            elif not await self._check(document, urgent):
+            elif document is not None and not await self._check(document, urgent):
                 (self._urgent.insert if urgent else self._later.insert)(0, uri)
             self._checks += 1
-        with contextlib.suppress(RuntimeError):  # the server has ended
-            await self.work(functools.partial(tidy, self._checks))
+            if not (self._urgent or self._later or self._ended):  # what comes meanwhile is seen by the loop
+                await self.work(functools.partial(tidy, self._checks))
 
     async def _check(self, document: Document, urgent: bool) -> bool:
         """Check a document; False where something else came first."""
