@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from transferlint.cache import graphs
 from transferlint.cache.signatures import GONE, Signature, signature
@@ -58,7 +58,16 @@ def around(
     `MARKERS`, or the deepest above all paths. Its files are named like the paths: absolute where one of these is, else
     relative to the current folder.
     """
-    root, marked = _root(paths, nearest.top.project_root)
+    project = walked(paths, targets, nearest)
+    if project.note:
+        return project
+    others, users = _others([target.path for target in targets], project, texts or {}, cache)
+    return dataclasses.replace(project, others=others, users=users)
+
+
+def walked(paths: Sequence[str], targets: Sequence[Target], nearest: Nearest) -> Context:
+    """The project of `targets` as `around` has it, before it is known which of its files matter for them."""
+    root, marked = root_of(paths, nearest.top.project_root)
     limit = MAX_FILES if marked else MAX_FILES_UNMARKED
     start = root if any(os.path.isabs(path) for path in paths) else _relative(root)
     names = [target.path for target in targets]
@@ -75,12 +84,10 @@ def around(
             if leads_to != path:
                 links[path] = leads_to
     states = {path: signature(path) for path in first.values()}
-    project = Context(root, tuple(first.values()), links, (), states=states)
-    others, users = _others(names, project, texts or {}, cache)
-    return dataclasses.replace(project, others=others, users=users)
+    return Context(root, tuple(first.values()), links, (), states=states)
 
 
-def _root(paths: Sequence[str], named: str) -> tuple[str, bool]:
+def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:
     """The project's absolute folder, and whether somebody said that it is one."""
     if named:
         return os.path.abspath(named), True
@@ -101,15 +108,16 @@ def _others(
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets):
         return (), frozenset()
-    found = _reach(files, project, texts, cache).of(targets)
+    found = reach_of(project, Sources(files, texts), texts, cache).of(targets)
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     return tuple(path for path in files if path in small), found.users & small
 
 
-def _reach(files: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Reach:
-    """Who uses whom, as far as it was kept, and of all others anew."""
+def reach_of(project: Context, data: Sources, texts: Collection[str], cache: str) -> Reach:
+    """Who uses whom, as far as it was kept, and of all others anew; `data` are the bytes of the project's files without
+    its links, those of `texts` as they are not on disk."""
     now = time.time_ns()
-    data = Sources(files, texts)
+    files = list(data)
     states = {path: project.states[path] for path in sorted(files)}
     if not cache or GONE in states.values():  # as a text from standard input that has no file yet
         return Reach(data, project.index())
@@ -136,6 +144,10 @@ class Sources(Mapping[str, bytes]):
         if data is None:
             data = self._known[path] = _bytes(path)
         return data
+
+    def renew(self, path: str, data: bytes | None = None) -> None:
+        """Take other bytes for a file from now on; None for those on disk, read when they are asked for."""
+        self._known[path] = data
 
     def __contains__(self, path: object) -> bool:
         return path in self._known

@@ -77,7 +77,7 @@ def read_worth(target: Target, always: bool = False) -> bytes | Outcome:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         return Outcome(target.path, troubles=(Trouble(target.path, f"cannot be read: {why}"),))
-    if not (always or worth_analysing(data) or (target.named and _suspect(data))):
+    if not (always or worth_analysing(data) or (target.named and suspect(data))):
         return Outcome(target.path)
     return data
 
@@ -206,7 +206,7 @@ def unparsable(error: SourceError, text: str, path: str, plan: Plan, ignored: tu
     return Outcome(path, findings=tuple(new), text=text, known=tuple(known), ran=(code,), hidden=len(known))
 
 
-def _suspect(data: bytes) -> bool:
+def suspect(data: bytes) -> bool:
     """Whether a file that holds nothing of interest may not even be Python; Python's own parser is asked first, as it
     is ten times as fast as the one that then decides."""
     import ast

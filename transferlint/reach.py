@@ -189,6 +189,20 @@ class Reach:
         used = self._closure(set(targets), _END) | self._closure(users, bounds.bases)
         return Reached(frozenset(users & self.sources.keys()), frozenset(used - users - targets))
 
+    def renew(self, file: str) -> None:
+        """Forget what was read off a file, because its bytes changed. That of an `__init__.py` says where the names of
+        others lead, so then everything has to be asked anew, of another `Reach`."""
+        self._imports.pop(file, None)
+        self._said.pop((file, True), None)
+        self._said.pop((file, False), None)
+        before = self._uses.pop(file, frozenset())
+        if self._used_by:
+            after = self.used(file)
+            for used in before - after:
+                self._used_by[used].discard(file)
+            for used in after - before:
+                self._used_by.setdefault(used, set()).add(file)
+
     def _closure(self, files: set[str], levels: int) -> set[str]:
         seen, new = set(files), set(files)
         while new and levels > 0:

@@ -116,6 +116,21 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
     return Prepared(path, program, False, comments, source, data if plan.changes else b"", lines, marks, parentheses)
 
 
+def prepare_source(source: Source, plan: Plan, ignored: tuple[str, ...] = ()) -> Prepared:
+    """`prepare` for a text that is decoded already; nothing is read from or written to the cache."""
+    from transferlint.syntax import front_end
+    from transferlint.syntax.source import SourceError
+
+    try:
+        program, comments, lines, marks, parentheses = front_end.read(source, plan.front_end)
+    except SourceError as error:
+        return Prepared(source.path, outcome=unparsable(error, source.text, source.path, plan, ignored))
+    except Exception as error:
+        trouble = internal("the front end", source.path, error)
+        return Prepared(source.path, outcome=Outcome(source.path, troubles=(trouble,)))
+    return Prepared(source.path, program, False, comments, source, b"", lines, marks, parentheses)
+
+
 def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], project: Project | None) -> Outcome:
     """The second step for a file that is wanted; `project` None means that nothing is known beyond the file."""
     from transferlint.syntax.portable import FrozenSpans
@@ -136,7 +151,7 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
         return Outcome(path, troubles=(internal("the engine", path, error),))
 
 
-class _Programs(Mapping[str, "Program"]):
+class Programs(Mapping[str, "Program"]):
     """The programs of a project by path; those that are only kept are read when they are asked for."""
 
     def __init__(self, prepared: Iterable[Prepared], plan: Plan) -> None:
@@ -192,7 +207,7 @@ def linked(
     files for which those of the plan do not hold."""
     from transferlint.flow.project import Project
 
-    found = _Programs(prepared, plan)
+    found = Programs(prepared, plan)
     inside = [path for path in found if path in entered]
     project = Project(found, index, plan.options, found.lines, inside, own)
     with collector.paused():

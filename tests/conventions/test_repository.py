@@ -29,6 +29,7 @@ SUPPORT = {
     "simulated.py",
     "listening.py",
     "kineto.py",
+    "editing.py",
 }  # what tests import
 VAGUE = {"utils", "helpers", "common", "manager", "misc"}
 

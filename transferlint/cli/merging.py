@@ -19,14 +19,14 @@ _PLAIN = ("output_format", "sort", "fix", "unsafe_fixes", "jobs", "context", "fo
 def nearest(given: Mapping[str, Any]) -> Nearest:
     """The settings in force for each file, with the options `given` (None or empty: not given): those of its nearest
     settings file, or of the one file that is named. Raises SettingsError."""
-    named = given["isolated"] or any(_names_file(text) for text in given["config"])
+    named = given["isolated"] or any(names_file(text) for text in given["config"])
     return Nearest(_merged(_of_file(given), given), None if named else lambda found: _merged(found, given))
 
 
 def _merged(found: Settings, given: Mapping[str, Any]) -> Settings:
     """What a settings file says, and then the command line. Raises SettingsError."""
     for text in given["config"]:
-        if not _names_file(text):
+        if not names_file(text):
             found = settings_of.inline(text, found)
     values: dict[str, Any] = {name: given[name] for name in _PLAIN if given[name] is not None}
     if given["min_confidence"]:
@@ -58,7 +58,7 @@ def _selected(found: Settings, given: Mapping[str, Any]) -> Settings:
 
 def _of_file(given: Mapping[str, Any]) -> Settings:
     root = given["project_root"]
-    files = [text for text in given["config"] if _names_file(text)]
+    files = [text for text in given["config"] if names_file(text)]
     if len(files) > 1:
         raise SettingsError("--config: more than one settings file")
     if given["isolated"]:
@@ -75,5 +75,6 @@ def _of_file(given: Mapping[str, Any]) -> Settings:
     return dataclasses.replace(found, root=os.path.abspath(root)) if root else found
 
 
-def _names_file(text: str) -> bool:
+def names_file(text: str) -> bool:
+    """Whether an argument of `--config` is a file, and not a setting."""
     return os.path.exists(text) or (text.endswith(".toml") and "=" not in text)

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from transferlint import escaping
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
-_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "config", "init", "schema", "debug")
+_COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "config", "init", "schema", "server", "debug")
 
 
 class _Stopped(Exception):

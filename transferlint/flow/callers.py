@@ -18,7 +18,10 @@ class Callers:
 
     def tell(self, index: int, slot: Slot, value: Value, site: Site) -> None:
         """Note what a call gives for a parameter; its registers mean nothing here."""
-        clean = value.foreign().but(flags=value.flags & RESIDENT)
+        self.note(index, slot, value.foreign().but(flags=value.flags & RESIDENT), site)
+
+    def note(self, index: int, slot: Slot, clean: Value, site: Site) -> None:
+        """Note a value without registers."""
         self._values.setdefault(index, {}).setdefault(slot, {})[site] = clean
 
     def called(self, index: int, site: Site, given: dict[str, Reg] | None) -> None:

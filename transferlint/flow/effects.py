@@ -419,7 +419,7 @@ def _in_place(frame: Frame, subject: Reg, moved: Value) -> None:
         frame.state.paths[path] = moved
         info = frame.file.class_of(frame.function)
         if path.startswith("self.") and path.count(".") == 1 and info is not None:
-            frame.file.attributes[info.index][path[5:]] = moved.foreign()
+            frame.file.set_attribute(info, path[5:], moved.foreign())
 
 
 def copy_into(frame: Frame, reg: Reg, made: Call, receiver: Reg, value: Value) -> Value:

@@ -367,4 +367,4 @@ def _register(frame: Frame, made: Call, subject: Reg) -> None:
     if isinstance(name, str):
         buffer = effects.parameter(value)
         frame.state.paths[f"self.{name}"] = buffer
-        frame.file.attributes[info.index][name] = buffer.but(why=())
+        frame.file.set_attribute(info, name, buffer.but(why=()))

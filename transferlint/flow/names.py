@@ -142,6 +142,10 @@ class Names:
         """The qualified name that an import, def or class statement of a function binds to a slot, "" without one."""
         return self._bindings[function].get(slot, "")
 
+    def bindings(self, function: int) -> dict[int, str]:
+        """The qualified names that imports, defs and class statements of a function bind, by slot."""
+        return self._bindings[function]
+
     def dotted(self, function: Function, reg: Reg) -> str:
         """See the class."""
         code = function.code

@@ -78,12 +78,7 @@ class FilePlacement:
         self.options = options
         self.key = program.path
         self.project = project
-        self.names = Names(program, project)
-        self.targets = Targets(program)
-        self.classes: dict[int, ClassInfo] = classes(self.names)
-        self.roles: list[Role] = []
-        for function in program.functions:
-            self.roles.append(role_of(self, function, options))
+        self.look_up()
         self.placed: dict[int, Placed] = {}
         self.attributes: dict[int, dict[str, Value]] = {index: {} for index in self.classes}
         self.default_places = 0
@@ -99,6 +94,15 @@ class FilePlacement:
         self._recursion = project.recursion if project is not None else Recursion()
         self._changed: set[int] = set()
         self._told = False
+
+    def look_up(self) -> None:
+        """Find out what stands where, before anything is placed: that rests on programs alone."""
+        self.names = Names(self.program, self.project)
+        self.targets = Targets(self.program)
+        self.classes: dict[int, ClassInfo] = classes(self.names)
+        self.roles: list[Role] = []
+        for function in self.program.functions:
+            self.roles.append(role_of(self, function, self.options))
 
     def run(self) -> None:
         """Place every function: the module, then constructors, then the rest; methods whose class learnt more of its
@@ -344,6 +348,10 @@ class FilePlacement:
         """What the annotation of a class's attribute says, where that is more than that it is a plain value."""
         found = annotated(owner, body, text, Value(TENSOR, ANYWHERE))
         return found if found is not None and not found.is_a(HOST_VALUE) else None
+
+    def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
+        """Note that `self.name` holds nothing but a value from now on."""
+        self.attributes[info.index][name] = value
 
     def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """Note that a method stores a value in `self.name`."""

@@ -166,9 +166,13 @@ class Project:
         if known is not None or key in self._making or key not in self.programs:
             return known
         self._making.add(key)
-        known = self._placements[key] = FilePlacement(self.programs[key], self._own.get(key, self.options), self)
+        known = self._placements[key] = self._begun(key)
         self._making.discard(key)
         return known
+
+    def _begun(self, key: str) -> FilePlacement:
+        """The placement of a file before anything is placed."""
+        return FilePlacement(self.programs[key], self._own.get(key, self.options), self)
 
     def class_info(self, name: str) -> ClassInfo | None:
         """A class by its ident."""

@@ -37,6 +37,7 @@ class Recursion:
     """The functions that are being placed, over all files, in the order in which they were begun."""
 
     def __init__(self) -> None:
+        self.rests = 0  # how often somebody asked for what is not placed to its end
         self._running: list[Running] = []
         self._resting: dict[tuple[str, int], int] = {}  # placed functions that rest on one at that position
 
@@ -66,6 +67,7 @@ class Recursion:
             self._rest(self._resting[owner.key, index])
 
     def _rest(self, position: int) -> None:
+        self.rests += 1
         top = self._running[-1]
         top.lowest = min(top.lowest, position)
 

@@ -44,6 +44,10 @@ class Targets:
                     if holder is not None:
                         self._held.setdefault(holder, []).append((function, made.value))
 
+    def tables(self) -> set[int]:
+        """The functions (their indices) that bind, for others to see, what may be functions or tables of some."""
+        return {owner.index for holder, held in self._held.items() for owner, _ in held if holder[0] != owner.index}
+
     def of(self, names: Names, function: Function, callee: Reg) -> Iterator[str]:
         """The qualified names of the functions that a callee may be: `f` where `f` is defined more than once,
         `table[key]`, `table.get(key)` and `self.table[key]` of a display of functions."""

@@ -143,6 +143,19 @@ def decode(path: str, data: bytes, max_bytes: int = MAX_BYTES) -> Source:
         raise SourceError(path, None, f"is not {encoding}: {_one_line(str(error))}") from None
 
 
+def of_text(path: str, text: str) -> Source:
+    """The source that a text is which somebody else decoded, such as an editor: whatever encoding it declares, it is
+    right already. Raises SourceError where `decode` would for any other reason."""
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        return dataclasses.replace(decode(path, data), text=text.removeprefix("\ufeff"))
+    except SourceError:
+        first = _encoding(path, data, False)  # raises it again where that is what is wrong
+        if first == "utf-8" or len(data) > MAX_BYTES or b"\0" in data:
+            raise
+        return Source(path, text.removeprefix("\ufeff"), first, False)
+
+
 def _decode_notebook(path: str, data: bytes, max_bytes: int) -> Source:
     """The text of a notebook's cells. Raises SourceError with a line of that text."""
     if len(data) > notebooks.MAX_BYTES:

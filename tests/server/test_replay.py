@@ -1,0 +1,210 @@
+"""A project that is put together again after a change is the one that is made from nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from transferlint import engine, registry
+from transferlint.nearest import Nearest
+from transferlint.scopes import Scopes
+from transferlint.server.documents import Document, uri_of
+from transferlint.server.projects import Projects
+from transferlint.settings import Settings
+
+FILES = {
+    "pyproject.toml": "",
+    "lib/__init__.py": "from lib.layers import Block\nfrom lib.reading import value\n",
+    "lib/reading.py": """import torch
+
+SCALE = torch.ones(3).cuda()
+
+
+def value(x):
+    return x.item()
+
+
+def moved(x, device="cpu"):
+    return x.to(device)
+
+
+def looped(x, depth=3):
+    return looped(x, depth - 1) if depth else value(x)
+""",
+    "lib/layers.py": """import torch
+from lib.reading import SCALE, moved, value
+
+
+class Base(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = SCALE
+        self.table = {"a": self.first}
+        self.limit: torch.Tensor = torch.zeros(1)
+
+    def first(self, x):
+        return x * self.scale
+
+    def forward(self, x):
+        if x.sum() > self.limit:
+            return self.first(x)
+        return self.table["a"](x)
+
+
+class Block(Base):
+    bias = torch.zeros(2)
+
+    def first(self, x):
+        self.last = moved(x, "cuda")
+        return self.last + self.bias
+
+    def report(self):
+        return value(self.last)
+""",
+    "lib/every.py": "from lib.reading import *\n",
+    "lib/training.py": """import torch
+from lib import Block, value
+from lib.every import SCALE, moved
+from lib.reading import looped
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model.cuda()
+        self.seen = []
+
+    def step(self, batch):
+        loss = self.model(batch.cuda()).mean()
+        self.seen.append(value(loss))
+        moved(loss * SCALE).item()
+        return loss
+
+    def run(self, loader):
+        total = 0.0
+        for batch in loader:
+            total += looped(self.step(batch))
+            keep = lambda x: x.cpu()
+            keep(batch)
+        return total
+
+
+def main(loader):
+    trainer = Trainer(Block())
+    print(trainer.run(loader), trainer.model.report())
+""",
+}
+EDITED = sorted(name for name in FILES if name.endswith(".py") and "__init__" not in name)
+# Each may be put at the end of a line, or on a line of its own before one.
+PIECES = (
+    "", "  # why", " + 1", ".item()", ".cpu()", ".to('cuda')", ".detach()", "[0]", "(", " if x else None",
+    "x = x.cuda()", "x = value(x)", "self.last = x.cpu()", "self.scale = x", "global SCALE", "y = lambda z: z.item()",
+    "for x in loader: value(x)", "import torch as t", "pass", "def value(x): return x", "return x", "print(x)",
+    "class A(Base): pass", "super().first(x)", "torch.set_default_device('cuda')", "self.model = self.model.cpu()",
+    "x = looped(x)", "SCALE = None", "moved = None", "from lib.layers import Base",
+)  # fmt: skip
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+PACKS = registry.load()
+
+
+def projects() -> Projects:
+    def scopes_for(path: str) -> Scopes:
+        chosen = Settings(root=os.getcwd())
+        return Scopes(Nearest(chosen), engine.plan_for(chosen, PACKS, write=False))
+
+    return Projects(scopes_for)
+
+
+def found(kept: Projects, path: Path, text: str, version: int) -> list[str]:
+    document = Document(uri_of(str(path)), str(path), version, text)
+    outcome = kept.check(document, {str(path): text}, lambda: False).outcome
+    assert outcome.troubles == ()
+    return [repr(one) for one in outcome.findings]
+
+
+def inserted(text: str, line: int, piece: str, alone: bool) -> str:
+    lines = text.split("\n")
+    at = line % len(lines)
+    if not alone:
+        lines[at] += piece
+    else:
+        indentation = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+        lines.insert(at, indentation + piece)
+    return "\n".join(lines)
+
+
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 60), st.sampled_from(PIECES), st.booleans(), st.booleans()), min_size=1, max_size=4
+)
+
+
+@given(st.sampled_from(EDITED), CHANGES)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_found_is_what_a_check_finds_that_keeps_nothing(
+    tree: Path, name: str, changes: list[tuple[int, str, bool, bool]]
+) -> None:
+    """Each change is made to the text as it is by then, or (`anew`) to the first: as typing and undoing go."""
+    before = os.getcwd()
+    kept, path = projects(), tree / name
+    text = FILES[name]
+    try:
+        found(kept, path, text, 0)
+        for version, (line, piece, alone, anew) in enumerate(changes, start=1):
+            text = inserted(FILES[name] if anew else text, line, piece, alone)
+            assert found(kept, path, text, version) == found(projects(), path, text, version)
+    finally:
+        os.chdir(before)
+
+
+def test_most_is_not_done_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change within one function has that function placed, and what is run while its module is; no other."""
+    monkeypatch.chdir(tree)
+    from transferlint.flow.replay import TracedPlacement
+
+    placed: list[tuple[str, str]] = []
+    real = TracedPlacement.__mro__[1]._placed  # type: ignore[attr-defined]
+
+    def counted(self: TracedPlacement, index: int) -> object:
+        placed.append((self.key, self.program.functions[index].qualname))
+        return real(self, index)
+
+    monkeypatch.setattr(TracedPlacement.__mro__[1], "_placed", counted)
+    kept, path = projects(), tree / "lib/training.py"
+    text = FILES["lib/training.py"]
+    found(kept, path, text, 0)
+    assert len(placed) > 12
+    placed.clear()
+    found(kept, path, text.replace("self.seen.append(value(loss))", "self.seen.append(value(loss))  # why"), 1)
+    assert {name for _, name in placed} <= {"<module>"}
+    placed.clear()
+    found(kept, path, text.replace("append(value(loss))", "append(value(loss) + 1)"), 2)
+    assert {name for _, name in placed} <= {"<module>", "Trainer.step"}
+    assert ("lib/training.py", "Trainer.step") in placed
+
+
+def test_another_file_on_disk_counts_once_it_is_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree)
+    kept, path = projects(), tree / "lib/training.py"
+    first = found(kept, path, FILES["lib/training.py"], 1)
+    (tree / "lib/reading.py").write_text(FILES["lib/reading.py"].replace("x.item()", "x"))
+    assert found(kept, path, FILES["lib/training.py"], 2) == first
+    kept.renew([str(tree / "lib/reading.py")])
+    changed = found(kept, path, FILES["lib/training.py"], 3)
+    assert changed == found(projects(), path, FILES["lib/training.py"], 3) != first
+    shutil.rmtree(tree / "lib/__pycache__", ignore_errors=True)
+    (tree / "lib/reading.py").unlink()
+    kept.look_again()
+    assert found(kept, path, FILES["lib/training.py"], 4) == found(projects(), path, FILES["lib/training.py"], 4)

@@ -1,0 +1,210 @@
+"""What functions asked of each other, and told, while they were placed: from it the next placing of a project is made.
+
+A function's placing follows from its code and from what it asks of the rest, in order: what another function gives
+back, what an attribute or an outer name holds, what callers tell. A *trace* has these questions with their answers, and
+what the function told in return. Where the code is the same and each question has the same answer again, the outcome
+is the same too, and only what it tells is told once more (memoisation with verified dependencies: U. A. Acar,
+Self-Adjusting Computation, 2005).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from transferlint.flow.callers import Callers, Site
+from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.roles import Role
+from transferlint.flow.values import Value
+from transferlint.syntax.program import Function, Parameter, Reg, Slot
+
+# Questions, with what they are about, the answer, and (but for PLACE) whether anything was placed for it; what is told.
+PLACE, OUTER, ATTRIBUTE, GLOBAL, LEARNT, FLAG = range(6)
+STORE, SET, SET_FLAG, TELL, CALLED = range(6, 11)
+Event = tuple[Any, ...]
+Entered = list[tuple[Parameter, Value, Value]]
+
+
+@dataclasses.dataclass(slots=True)
+class Trace:
+    """One placing of a function: what went on, in order, and what came of it. `leant` and `leans` say whether it was
+    taken to work on the host before and after; `spoilt`, that its variables were read before it was finished, so that
+    it has to be gone through again."""
+
+    role: Role
+    leant: bool
+    events: list[Event]
+    placed: Placed | None = None
+    stored: dict[int, Value] = dataclasses.field(default_factory=dict)
+    entered: Entered = dataclasses.field(default_factory=list)
+    leans: bool = False
+    spoilt: bool = False
+
+
+class Traces:
+    """The traces of all functions of a project, by file and index, each placing in turn. `known` are those of the time
+    before; `changed` are the functions that are not what they were.
+
+    Until the first placing that others can tell from that of the time before (`deviates`), all that may be asked is as
+    it was then at the same point. So until then no answer has to be looked at.
+    """
+
+    def __init__(self, known: dict[tuple[str, int], list[Trace]] | None = None) -> None:
+        self.known = known or {}
+        self.changed: set[tuple[str, int]] = set()
+        self.made: dict[tuple[str, int], list[Trace]] = {}
+        self.top: list[Event] | None = None  # of the function that is being placed, None where nothing is noted
+        self.count = 0  # of placings
+        self.deviates = False
+        self.running: dict[tuple[str, int], Trace] = {}
+
+    def before(self, key: str, index: int) -> Trace | None:
+        """The trace of the time before of what is placed next."""
+        at = key, index
+        traces = self.known.get(at, ()) if at not in self.changed else ()
+        turn = len(self.made.get(at, ()))
+        return traces[turn] if turn < len(traces) and not traces[turn].spoilt else None
+
+    def keep(self, key: str, index: int, trace: Trace) -> None:
+        """Take up a trace for the next time."""
+        self.made.setdefault((key, index), []).append(trace)
+        self.count += 1
+
+    def compare(self, key: str, index: int, made: Trace, read: bool) -> None:
+        """Find out whether others can tell a placing, which was gone through, from that of the time before. `read`:
+        others read the variables of this function."""
+        turn = len(self.made.get((key, index), ()))
+        old = self.known.get((key, index), ())
+        if not self.deviates:
+            self.deviates = turn >= len(old) or not alike(old[turn], made, read)
+
+
+class TracedCallers(Callers):
+    """`Callers` of the file `key`, with a note of what each is told."""
+
+    def __init__(self, key: str, traces: Traces) -> None:
+        super().__init__()
+        self._key = key
+        self._traces = traces
+
+    def note(self, index: int, slot: Slot, clean: Value, site: Site) -> None:
+        """See `Callers`."""
+        super().note(index, slot, clean, site)
+        if self._traces.top is not None:
+            self._traces.top.append((TELL, self._key, index, slot, clean, site))
+
+    def called(self, index: int, site: Site, given: dict[str, Reg] | None) -> None:
+        """See `Callers`."""
+        super().called(index, site, given)
+        if self._traces.top is not None:
+            self._traces.top.append((CALLED, self._key, index, site, given))
+
+
+def alike(old: Trace, new: Trace, read: bool) -> bool:
+    """Whether others cannot tell two placings of a function from each other."""
+    if (old.leant, old.leans) != (new.leant, new.leans) or not as_seen(old.placed, new.placed):
+        return False
+    return (not read or old.stored == new.stored) and _told(old.events) == _told(new.events)
+
+
+def as_seen(one: Placed | None, other: Placed | None) -> bool:
+    """Whether two placings are the same to a caller, who sees what a function returns and what it wraps."""
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    return _returned_alike(one.returns, other.returns) and (one.passed is other.passed or one.passed == other.passed)
+
+
+def _returned_alike(one: Value | None, other: Value | None) -> bool:
+    """Whether two results are the same but for registers, which mean nothing to a caller."""
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    if (one.kinds, one.places, one.flags, one.name, bool(one.reads), bool(one.uploads)) != (
+        other.kinds, other.places, other.flags, other.name, bool(other.reads), bool(other.uploads)
+    ):  # fmt: skip
+        return False
+    if (one.items is None) != (other.items is None) or len(one.items or ()) != len(other.items or ()):
+        return False
+    parts = zip((one.item, *(one.items or ())), (other.item, *(other.items or ())), strict=True)
+    return all(_returned_alike(a, b) for a, b in parts)
+
+
+def _told(events: list[Event]) -> list[Event]:
+    """What a placing does to others, in order: whom it has placed first, and what it tells. Where in the function a
+    call stands is of no account."""
+    found: dict[Event, None] = {}
+    for event in events:
+        kind = event[0]
+        if kind == PLACE:
+            found[event[:3]] = None
+        elif kind == TELL:
+            told = (*event[:5], event[5][:2])
+            found[told] = None
+        elif kind == CALLED:
+            names = None if event[4] is None else tuple(event[4])
+            told = (*event[:3], event[3][:2], names)
+            found[told] = None
+        elif kind in (STORE, SET, SET_FLAG):
+            found[event] = None
+        elif event[-1]:
+            found[event[:3] if kind == LEARNT else event[:-2]] = None
+    return list(found)
+
+
+def visible(file: FilePlacement) -> Iterator[Any]:
+    """All that other files can see of one without asking how a function of it was placed, or for a name of it."""
+    yield file.names.stars
+    yield file.classes
+    for function in file.program.functions:
+        yield (
+            function.kind, function.name, function.qualname, function.parent, function.decorators, function.returns,
+            function.is_async, function.is_generator, function.parameters, function.declared,
+        )  # fmt: skip
+        yield (function.slots, function.annotations) if function.kind == "class" else None
+
+
+def rebound(before: FilePlacement, now: FilePlacement) -> set[str]:
+    """The names of a module that are not bound to what they were, as far as that can be seen without placing it."""
+    old, new = _module_names(before), _module_names(now)
+    return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+
+
+def _module_names(file: FilePlacement) -> dict[str, tuple[str, str]]:
+    """What a module binds each name to, and its annotation, "" for what is not known."""
+    module, bound = file.program.functions[0], file.names.bindings(0)
+    return {name: (bound.get(slot, ""), module.annotations.get(slot, "")) for name, slot in module.slots.items()}
+
+
+def differing(before: FilePlacement, now: FilePlacement) -> set[int]:
+    """The functions of a file (of which others see the same as before) that are not what they were, or of which what is
+    looked up before anything is placed is not."""
+    pairs = zip(before.program.functions, now.program.functions, strict=True)
+    changed = {new.index for old, new in pairs if not _same(old, new)}
+    for function in now.program.functions:  # what stands in a function comes after it
+        if function.parent in changed and function.parent > 0:
+            changed.add(function.index)
+    every = set(range(len(now.program.functions)))
+    bindings = all(before.names.bindings(index) == now.names.bindings(index) for index in every)
+    tables = before.targets.tables() == now.targets.tables()
+    return changed if bindings and tables and changed.isdisjoint(now.targets.tables()) else every
+
+
+def _same(old: Function, new: Function) -> bool:
+    """Whether two functions are the same but for where they stand."""
+    return (
+        old.code == new.code
+        and old.slots == new.slots
+        and old.slot_names == new.slot_names
+        and old.annotations == new.annotations
+        and old.blocks == new.blocks
+        and len(old.regions) == len(new.regions)
+        and all(
+            dataclasses.replace(a, node=None) == dataclasses.replace(b, node=None)
+            for a, b in zip(old.regions, new.regions, strict=True)
+        )
+        and [node is None for node in old.nodes] == [node is None for node in new.nodes]
+    )
