@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from runtime_check import limits
 from runtime_check.guards import LOGGER
@@ -50,12 +50,13 @@ class PerStep:
         self._warmup = warmup
         self.steps = 0  # that have ended
         self._watch: watch | None = None  # made when it is needed: a process that is spawned is sent none
+        self._counting = False
         self._forget()
 
     def start(self) -> None:
         """Begin to count. Warns, by the logger "runtime_check", where torch has no accelerator: nothing crosses then.
         Raises ImportError where there is no torch."""
-        if self._watch is not None:
+        if self._counting:
             return
         from runtime_check.hooks import device
 
@@ -64,29 +65,31 @@ class PerStep:
                 "torch finds no accelerator, so that nothing is transferred; transferlint.runtime.simulate(), called "
                 "before the program begins, counts on a simulated one"
             )
-        self._watch = watch(threads="all")
+        self._watch = self._watch or watch(threads="all")
         self._watch.__enter__()
+        self._counting = True
         self._forget()
 
     def stop(self) -> None:
         """Count no more; what was counted can still be read. Does nothing the second time."""
-        if self._watch is not None:
+        if self._watch is not None and self._counting:
+            self._counting = False
             self._watch.__exit__(None, None, None)
 
     def begin(self) -> None:
         """What was counted since the last step ended is of no step: evaluation, say, or what a framework logs."""
         self._began = self._mark()
 
-    def end(self, limited: bool = True) -> Totals:
-        """A step ended; what it moved. The next one begins. Raises TransferLimitExceeded where it was too much, and is
-        `limited`."""
+    def end(self, excused: Collection[str] = ()) -> Totals:
+        """A step ended; what it moved. The next one begins. Raises TransferLimitExceeded where it was too much, of
+        anything but what is `excused`."""
         began, self._began = self._began, self._mark()
         moved = self._began.totals - began.totals
         self.steps += 1
         self._since += 1
         self._sum += moved
-        over = limits.exceeded(self._limits, moved) if limited and self.steps > self._warmup else {}
-        if over:
+        over = limits.exceeded({name: most for name, most in self._limits.items() if name not in excused}, moved)
+        if over and self.steps > self._warmup:
             said = f"step {self.steps} transferred too often"
             raise limits.TransferLimitExceeded(limits.message(said, over, moved, self._seen(began)))
         return moved

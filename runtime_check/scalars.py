@@ -10,13 +10,13 @@ from runtime_check.per_step import PREFIX, PerStep
 
 
 class Scalars(PerStep):
-    """Counts from its first use as a context manager, or from `start`, and writes after every `every` steps the mean per
-    step: `with Scalars(writer) as transfers: ...; transfers.step()`.
+    """Counts while it is entered, and writes after every `every` steps the mean per step:
+    `with Scalars(writer) as transfers:`, and `transfers.step()` at the end of each.
 
     `to` is a `SummaryWriter` of TensorBoard (it has `add_scalar(name, value, step)`: PyTorch documentation,
-    "torch.utils.tensorboard"), a run of Weights & Biases (it has `log(values)`: its documentation, "Run.log"; the number
-    of the step is among the values, as `transfers/step`), or a function of the values by name and the number of the
-    step. Only Python numbers are handed over. Limits are those of `PerStep`. Raises TypeError for another `to`, and
+    "torch.utils.tensorboard"), a run of Weights & Biases (it has `log(values)`: its documentation, "Run.log"; the
+    number of the step is among the values, as `transfers/step`), or a function of the values by name and the number of
+    the step. Only Python numbers are handed over. Limits are those of `PerStep`. Raises TypeError for another `to`, and
     ValueError for fewer than one step.
     """
 

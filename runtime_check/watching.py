@@ -115,8 +115,9 @@ def lines(records: tuple[SiteRecord, ...]) -> list[str]:
 
 
 def describe(record: SiteRecord) -> str:
-    """`train.py:42: d2h 100 times, 400 bytes (aten::_local_scalar_dense)`."""
+    """`train.py:42: d2h 100 times, 400 bytes (aten::_local_scalar_dense)`, and the line of a library that did it."""
     site = record.user or record.site
     what = "waits" if record.direction is Direction.NONE else record.direction.value
     times = f"{record.count} time{'s' * (record.count != 1)}"
-    return f"{naming.shown(site.path)}:{site.line}: {what} {times}, {record.bytes} bytes ({record.operation})"
+    inside = f" in {naming.in_library(record.site.path)}:{record.site.line}" if record.user else ""
+    return f"{naming.shown(site.path)}:{site.line}: {what} {times}, {record.bytes} bytes ({record.operation}{inside})"
