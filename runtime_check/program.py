@@ -121,7 +121,9 @@ def _of_spec(spec: importlib.machinery.ModuleSpec, compiled: Compile, package: s
     loader: Any = spec.loader
     if loader is None:
         raise NoProgram(f"{spec.name!r} is a namespace package and cannot be run")
-    _main(__file__=spec.origin, __cached__=spec.cached, __loader__=loader, __package__=package, __spec__=spec)
+    _main(
+        __file__=spec.origin, __cached__=spec.cached, __loader__=loader, __package__=package, __spec__=spec
+    )
     if isinstance(loader, importlib.machinery.SourceFileLoader) and spec.origin:
         return compiled(loader.get_data(spec.origin), spec.origin)
     return _code(loader.get_code(spec.name), spec.name)
