@@ -100,7 +100,7 @@ def test_wrong_options_are_refused_in_one_line() -> None:
 @in_simulation
 def test_check_is_told_beside_the_lines() -> None:
     shell = Shell("import torch\n%time 1\nx = torch.ones(4, device='cuda')", "%%time\n1 +")
-    cell = "for i in range(20):\n    loss = (x * i).sum()\n    if loss.item() < 0:\n        print(x.tolist())"
+    cell = "for i in range(20):\n    loss = (x * i).sum()\n    if loss.item() < 0:\n        print((loss + x).tolist())"
     text, _ = shell.run(f"%%transfers --check\n{cell}")
     assert "line 4" in text
     assert "|   confirmed: TL101 `loss.item()` makes the host wait" in text
