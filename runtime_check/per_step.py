@@ -51,7 +51,10 @@ class PerStep:
         self.steps = 0  # that have ended
         self._watch: watch | None = None  # made when it is needed: a process that is spawned is sent none
         self._counting = False
-        self._forget()
+        self._since = 0  # steps that ended since scalars were asked for, and what they moved
+        self._sum = Totals()
+        self._held: list[_Mark] = []
+        self._began = self._mark()
 
     def start(self) -> None:
         """Begin to count. Warns, by the logger "runtime_check", where torch has no accelerator: nothing crosses then.
@@ -139,9 +142,8 @@ class PerStep:
 
     def _forget(self) -> None:
         self._began = self._mark()
-        self._held: list[_Mark] = []
-        self._since = 0
-        self._sum = Totals()
+        self._held = []
+        self._since, self._sum = 0, Totals()
 
     def _mark(self) -> _Mark:
         if self._watch is None:

@@ -205,9 +205,7 @@ def test_ignite() -> None:
         trainer = create_supervised_trainer(model, optimizer, loss, device="cuda")
         evaluator = create_supervised_evaluator(model, device="cuda")
         TransfersHandler(**limits).attach(trainer)  # type: ignore[arg-type]
-        trainer.add_event_handler(
-            Events.ITERATION_COMPLETED, lambda engine: seen.append(dict(engine.state.metrics))
-        )
+        trainer.add_event_handler(Events.ITERATION_COMPLETED, lambda engine: seen.append(dict(engine.state.metrics)))
         trainer.add_event_handler(Events.ITERATION_COMPLETED, lambda _, run=evaluator.run: run(batches()))
         if limits:
             with pytest.raises(TransferLimitExceeded, match=r"in ignite/engine/__init__.py:\d+\)"):

@@ -49,7 +49,7 @@ def test_a_cell_shows_its_lines_with_counts_and_gives_its_value() -> None:
     assert [row[:12].strip() for row in rows[1:3]] == ["line 6", "line 7"]
     assert rows[0].startswith("Cell In[2], line 3 ")
     assert rows[0].split()[4:9] == ["3", "12", "B", "30.0", "µs"]
-    assert "<td class=\"what\">line 6: <code>t = y.cpu()</code>" in shell.html[0]
+    assert '<td class="what">line 6: <code>t = y.cpu()</code>' in shell.html[0]
     text, value = shell.run("%transfers x.sum().item()")
     assert value == 4.0
     assert "line 1" in text

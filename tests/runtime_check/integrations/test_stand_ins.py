@@ -53,7 +53,7 @@ def on_device() -> Any:
 
 @in_fork
 def test_importing_the_run_time_api_imports_no_framework() -> None:
-    import transferlint  # noqa: F401
+    import transferlint
 
     assert "runtime_check.guards" not in sys.modules
     import transferlint.runtime  # noqa: F401
