@@ -91,8 +91,10 @@ class PerStep:
         self.steps += 1
         self._since += 1
         self._sum += moved
+        if not self._limits or self.steps <= self._warmup:
+            return moved
         over = limits.exceeded({name: most for name, most in self._limits.items() if name not in excused}, moved)
-        if over and self.steps > self._warmup:
+        if over:
             said = f"step {self.steps} transferred too often"
             raise limits.TransferLimitExceeded(limits.message(said, over, moved, self._seen(began)))
         return moved
@@ -127,11 +129,15 @@ class PerStep:
         self._since, self._sum = 0, Totals()
         if not steps:
             return {}
-        fields = dataclasses.asdict(total)
-        nanoseconds = fields.pop("blocked_ns")
-        found = {f"{PREFIX}{name}": number / steps for name, number in fields.items()}
         modelled = self._watch is not None and self._watch.time_source == "modelled"
-        return {**found, f"{PREFIX}blocked_ms{'_modelled' if modelled else ''}": nanoseconds / 1e6 / steps}
+        return {
+            f"{PREFIX}h2d": total.h2d / steps,
+            f"{PREFIX}d2h": total.d2h / steps,
+            f"{PREFIX}sync": total.sync / steps,
+            f"{PREFIX}h2d_bytes": total.h2d_bytes / steps,
+            f"{PREFIX}d2h_bytes": total.d2h_bytes / steps,
+            f"{PREFIX}blocked_ms{'_modelled' if modelled else ''}": total.blocked_ns / 1e6 / steps,
+        }
 
     def records(self) -> tuple[SiteRecord, ...]:
         """All that was counted since `start`, by line, outside of steps too."""

@@ -21,10 +21,24 @@ class Totals:
     blocked_ns: int = 0
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(*(one + two for one, two in zip(_numbers(self), _numbers(other), strict=True)))
+        return Totals(
+            self.h2d + other.h2d,
+            self.d2h + other.d2h,
+            self.sync + other.sync,
+            self.h2d_bytes + other.h2d_bytes,
+            self.d2h_bytes + other.d2h_bytes,
+            self.blocked_ns + other.blocked_ns,
+        )
 
     def __sub__(self, other: Totals) -> Totals:
-        return Totals(*(one - two for one, two in zip(_numbers(self), _numbers(other), strict=True)))
+        return Totals(
+            self.h2d - other.h2d,
+            self.d2h - other.d2h,
+            self.sync - other.sync,
+            self.h2d_bytes - other.h2d_bytes,
+            self.d2h_bytes - other.d2h_bytes,
+            self.blocked_ns - other.blocked_ns,
+        )
 
 
 class Running:
@@ -52,7 +66,3 @@ class Running:
     def now(self) -> Totals:
         """The totals so far."""
         return Totals(self._h2d, self._d2h, self._sync, self._h2d_bytes, self._d2h_bytes, self._blocked)
-
-
-def _numbers(totals: Totals) -> tuple[int, ...]:
-    return tuple(getattr(totals, field.name) for field in dataclasses.fields(totals))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import importlib
+import pickle
 import sys
 import types
 from collections.abc import Callable
@@ -78,10 +79,7 @@ def test_an_import_without_its_framework_says_so_in_one_line() -> None:
 
 @in_simulation
 def test_lightning() -> None:
-    class Callback:
-        pass
-
-    installed("lightning.pytorch", Callback=Callback)
+    installed("lightning.pytorch", Callback=object)
     from transferlint.runtime import TransferLimitExceeded
     from transferlint.runtime.lightning import TransfersCallback
 
@@ -118,6 +116,7 @@ def test_lightning() -> None:
     callback = TransfersCallback()
     trainer = Trainer(callback)
     trainer.fit([1, 2, 3, 4, 5])
+    assert pickle.loads(pickle.dumps(TransfersCallback(d2h=0))).transfers.steps == 0  # as launchers send it to workers
     logged = [(at, row["transfers/h2d"], row["transfers/d2h"]) for at, row in trainer.rows]
     assert logged == [(2, 1.0, 1.5), (4, 1.0, 4.0)]
     assert "d2h 53" in str(callback.transfers)
