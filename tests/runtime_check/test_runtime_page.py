@@ -12,7 +12,8 @@ import pytest
 
 pytest.importorskip("torch")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-BLOCKS = re.findall(r"^```(\w+)(?: title=\"(.*?)\")?\n(.*?)^```$", (DOCS / "runtime-tutorial.md").read_text(), re.M | re.S)
+TUTORIAL = (DOCS / "runtime-tutorial.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)(?: title=\"(.*?)\")?\n(.*?)^```$", TUTORIAL, re.M | re.S)
 
 
 def python(name: str, number: int = 0) -> str:
