@@ -44,12 +44,13 @@ def test_a_cell_shows_its_lines_with_counts_and_gives_its_value() -> None:
     text, value = shell.run("%%transfers\ny = x * 2\n\nfor i in range(3):\n    read(y)\nt = y.cpu()\ny.tolist()")
     assert value == [2.0, 2.0, 2.0, 2.0]
     first, headings, *rows = text.splitlines()
-    assert first.startswith("transfers: h2d 0 · d2h 5 (44 B) · 5 waits · the host was blocked for 50.0 µs (modelled) ·")
+    assert first.startswith("transfers: h2d 0 · d2h 5 (44 B) · 5 waits · the host was blocked for ")
+    assert " µs (modelled) · the cell took " in first
     assert headings.split() == ["h2d", "d2h", "wait", "bytes", "blocked"]
     assert [row.split("|")[1].strip() for row in rows[:3]] == ["return x.sum().item()", "t = y.cpu()", "y.tolist()"]
     assert [row[:12].strip() for row in rows[1:3]] == ["line 6", "line 7"]
     assert rows[0].startswith("Cell In[2], line 3 ")
-    assert rows[0].split()[4:9] == ["3", "12", "B", "30.0", "µs"]
+    assert rows[0].split()[4:7] == ["3", "12", "B"]
     assert '<td class="what">line 6: <code>t = y.cpu()</code>' in shell.html[0]
     text, value = shell.run("%transfers x.sum().item()")
     assert value == 4.0
