@@ -14,6 +14,7 @@ import difflib
 import functools
 import inspect
 import logging
+import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -76,6 +77,8 @@ class Region:
             return
         from runtime_check.hooks.observer import SCOPES
 
+        if isinstance(error, TransferForbidden):
+            _end_at_its_line(trace)
         entered = self._leave()
         if entered is not None:
             entered.open = False
@@ -206,6 +209,18 @@ class guard(Region):
                 return policy, name
         crosses = asked.direction.value in self._policies or asked.sync
         return (self._policy or "", "") if crosses else ("", "")
+
+
+def _end_at_its_line(trace: TracebackType | None) -> None:
+    """Have a traceback end with the program's line, or torch's: the frames below are those of the hooks."""
+    here = os.path.join(os.path.dirname(__file__), "")
+    last = trace
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(here):
+            last = trace
+        trace = trace.tb_next
+    if last is not None:
+        last.tb_next = None
 
 
 def _wrong(name: str, policy: object) -> str:

@@ -89,3 +89,12 @@ def shown(path: str) -> str:
     except ValueError:  # another drive
         return path
     return path if short.startswith("..") else short
+
+
+def in_library(path: str) -> str:
+    """A path from the folder that packages are installed in ("lightning/pytorch/trainer.py"), where it lies in one."""
+    folders = path.replace("\\", "/")
+    for name in ("/site-packages/", "/dist-packages/"):
+        if name in folders:
+            return folders.rpartition(name)[2]
+    return shown(path)

@@ -12,6 +12,7 @@ allows not once, `--transfers=off` looks at nothing; `transfers = ...` in pytest
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import json
 from collections.abc import Generator, Mapping
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from runtime_check.watching import watch
 
 VERSION = 1
-LIMITS = ("h2d", "d2h", "sync")
 MODES = ("simulate", "guard", "off")
 _MARK = "transfers"
-_LINES = 20  # in the summary, tests; and for a test that fails, lines
+_LINES = 20  # tests, in the summary
 _WATCH: pytest.StashKey[watch] = pytest.StashKey()
 
 
@@ -89,12 +89,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     unasked = limits is None and _WATCH not in item.stash and not item.config.getoption("--transfers-report")
     if unasked or "off" in modes:
         return (yield)
+    from runtime_check.limits import exceeded, message
+
     run = _watch(item)
     with run, _guarded(limits or {}) if "guard" in modes else contextlib.nullcontext():
         result = yield
-    exceeded = {name: (most, getattr(run, name)) for name, most in (limits or {}).items() if getattr(run, name) > most}
-    if exceeded:
-        pytest.fail(_failure(run, exceeded), pytrace=False)
+    over = exceeded(limits or {}, run.totals())
+    if over:
+        pytest.fail(message("transferred too often", over, run.totals(), run.records()), pytrace=False)
     return result
 
 
@@ -170,10 +172,10 @@ def _limits(item: pytest.Item) -> Mapping[str, int] | None:
     mark = item.get_closest_marker(_MARK)
     if mark is None:
         return None
-    wrong = [name for name in mark.kwargs if name not in LIMITS]
-    values = [value for value in mark.kwargs.values() if value is not None]
-    if mark.args or wrong or not all(isinstance(value, int) and value >= 0 for value in values):
-        what = f"unknown {', '.join(wrong)}" if wrong else "numbers of transfers by name"
+    from runtime_check import limits
+
+    what = "numbers of transfers by name" if mark.args else limits.wrong(mark.kwargs)
+    if what:
         pytest.fail(f"@pytest.mark.transfers takes h2d=, d2h= and sync=: {what}", pytrace=False)
     if not _has_torch():
         pytest.fail("@pytest.mark.transfers: torch is not installed here", pytrace=False)
@@ -202,22 +204,9 @@ def _counts(test: str, run: watch) -> Mapping[str, Any]:
         for record in run.records()
         if record.crossed
     ]
-    numbers = {name: getattr(run, name) for name in (*LIMITS, "h2d_bytes", "d2h_bytes")}
+    numbers = dataclasses.asdict(run.totals())
+    del numbers["blocked_ns"]
     return {"test": test, **numbers, "sites": sites}
-
-
-def _failure(run: watch, exceeded: Mapping[str, tuple[int, int]]) -> str:
-    from runtime_check.watching import describe
-
-    parts = [f"{name} {count}, limit {most}" for name, (most, count) in exceeded.items()]
-    concerned = [
-        record
-        for record in sorted(run.records(), key=lambda record: -record.count)
-        if record.direction.value in exceeded or ("sync" in exceeded and record.sync)
-    ]
-    shown = [f"  {describe(record)}" for record in concerned[:_LINES]]
-    more = [f"  ... and {len(concerned) - _LINES} more lines"] if len(concerned) > _LINES else []
-    return "\n".join([f"transferred too often: {'; '.join(parts)}", *shown, *more])
 
 
 def _json(tests: list[Mapping[str, Any]]) -> str:

@@ -71,6 +71,10 @@ class SiteSum:
         if step > 0:
             self._current += 1
 
+    def counts(self) -> tuple[int, int]:
+        """Events and bytes so far."""
+        return self._count, self._bytes
+
     def record(self, steps: int) -> SiteRecord:
         """The sum so far, when `steps` step boundaries have been seen."""
         event, (frame, user, thread) = self._first, self._places

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Literal
 
-from runtime_check import naming
+from runtime_check import cost, naming
 from runtime_check.collect import Collector
 from runtime_check.events import Event
 from runtime_check.guards import Region
 from runtime_check.records import SiteRecord
 from runtime_check.session import Session
+from runtime_check.totals import Totals
 from transferlint.model import Direction
 
 
@@ -30,6 +32,10 @@ class watch(Region):
         self._sessions: list[Session] = []
 
     def __enter__(self) -> watch:
+        from runtime_check.hooks import device
+
+        if self._collector.model is None and device.simulation() is not None:
+            self._collector.model = cost.default()
         if self._everywhere:
             self._sessions.append(Session(self._collector, trace=False))
         else:
@@ -55,36 +61,51 @@ class watch(Region):
         """What was seen, by line: see `runtime_check.SiteRecord`."""
         return self._collector.records()
 
+    def totals(self) -> Totals:
+        """All of the numbers below at once."""
+        return self._collector.totals()
+
+    def counts(self) -> Mapping[int, tuple[int, int]]:
+        """Events and bytes by the id of a record, much quicker than `records`."""
+        return self._collector.counts()
+
     @property
     def h2d(self) -> int:
         """Transfers from host to device."""
-        return self._count(Direction.H2D)
+        return self.totals().h2d
 
     @property
     def d2h(self) -> int:
         """Transfers from device to host."""
-        return self._count(Direction.D2H)
+        return self.totals().d2h
 
     @property
     def h2d_bytes(self) -> int:
         """Bytes from host to device."""
-        return sum(record.bytes for record in self.records() if record.direction is Direction.H2D)
+        return self.totals().h2d_bytes
 
     @property
     def d2h_bytes(self) -> int:
         """Bytes from device to host."""
-        return sum(record.bytes for record in self.records() if record.direction is Direction.D2H)
+        return self.totals().d2h_bytes
 
     @property
     def sync(self) -> int:
         """How often the host waited for the device, in transfers too."""
-        return sum(record.count for record in self.records() if record.sync)
+        return self.totals().sync
+
+    @property
+    def blocked_ns(self) -> int:
+        """For how many nanoseconds transfers and waits kept the host; see `time_source`."""
+        return self.totals().blocked_ns
+
+    @property
+    def time_source(self) -> str:
+        """Where times come from: "measured" by the clock, or on the simulated accelerator "modelled"."""
+        return "measured" if self._collector.model is None else "modelled"
 
     def __str__(self) -> str:
         return "\n".join([f"h2d {self.h2d}, d2h {self.d2h}, waits {self.sync}", *lines(self.records())])
-
-    def _count(self, direction: Direction) -> int:
-        return sum(record.count for record in self.records() if record.direction is direction)
 
 
 def lines(records: tuple[SiteRecord, ...]) -> list[str]:
@@ -94,8 +115,9 @@ def lines(records: tuple[SiteRecord, ...]) -> list[str]:
 
 
 def describe(record: SiteRecord) -> str:
-    """`train.py:42: d2h 100 times, 400 bytes (aten::_local_scalar_dense)`."""
+    """`train.py:42: d2h 100 times, 400 bytes (aten::_local_scalar_dense)`, and the line of a library that did it."""
     site = record.user or record.site
     what = "waits" if record.direction is Direction.NONE else record.direction.value
     times = f"{record.count} time{'s' * (record.count != 1)}"
-    return f"{naming.shown(site.path)}:{site.line}: {what} {times}, {record.bytes} bytes ({record.operation})"
+    inside = f" in {naming.in_library(record.site.path)}:{record.site.line}" if record.user else ""
+    return f"{naming.shown(site.path)}:{site.line}: {what} {times}, {record.bytes} bytes ({record.operation}{inside})"

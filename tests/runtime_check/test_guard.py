@@ -42,6 +42,9 @@ def test_a_forbidden_transfer_raises_before_it_happens_and_names_its_line() -> N
     assert "\n" not in message
     assert (caught.value.path, caught.value.line) == (__file__, line)
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
+    with pytest.raises(TransferForbidden) as shown, guard(d2h="disallow_explicit"):
+        x.sum().item()
+    assert shown.traceback[-1].path.name == "test_guard.py"  # and not the hooks that raised it
 
 
 @in_simulation
