@@ -46,6 +46,7 @@ from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import DATA, MODULE, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax import notebooks
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -68,7 +69,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             continue
         if transfer.inside is not None:
             continue  # what the wrapper returns is not all that it does
-        if function.role.cold.startswith("test"):
+        shown = facts.path.endswith(notebooks.SUFFIX) and notebooks.displayed(
+            facts.text, *function.outer_span(transfer.register)
+        )
+        if shown or function.role.cold.startswith("test"):
             continue
         tensor = transfer.before.is_a(TENSOR)
         if not tensor and not _of_a_batch(function, transfer.subject):

@@ -64,6 +64,13 @@ def test_a_diff_is_shown_cell_by_cell_with_magics_as_they_are(save, capsys):
     assert "get_ipython" not in out
 
 
+def test_what_a_cell_shows_is_taken_by_somebody(save, capsys):
+    moved = "import torch\nx = torch.ones(3)\n"
+    save("a.ipynb", f"{moved}x.cuda()", "x.cuda()  # shown\n\n", "x.cuda();", "x.cuda()\nx", "if True:\n    x.cuda()")
+    out = check(capsys, "a.ipynb", "-f", "concise", "--select", "TL501")[1]
+    assert places(out) == ["a.ipynb:cell 4:1:1", "a.ipynb:cell 5:1:1", "a.ipynb:cell 6:2:5"]
+
+
 def test_suppressions_and_baselines_count_in_cells(save, capsys):
     path = save("a.ipynb", IMPORTS, TRAIN)
     check(capsys, "a.ipynb", "--baseline", "known.json", "--write-baseline")

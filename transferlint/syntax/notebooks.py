@@ -32,6 +32,7 @@ _COVERED = re.compile(r"^[ \t]*get_ipython\(\)  #\|\||get_ipython\(\)  #\||^#\|"
 # Cell magics whose cell is Python in this process (`%%time`); the cells of all others are another language, or a file.
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "script-python", "python")
 _BLANK = re.compile(r"[ \t\r\n]*")
+_NOTHING = re.compile(r"(?:\s|#[^\n]*)*")
 
 
 class NotebookError(Exception):
@@ -100,6 +101,15 @@ def place(text: str, line: int) -> Place:
             break
         number, first = int(mark[1]), at + 1
     return Place(number, max(1, line - first))
+
+
+def displayed(text: str, start: int, end: int) -> bool:
+    """Whether a notebook shows the value of the expression between two offsets of its text: the last statement of a
+    cell, at its top level, without a semicolon behind it (IPython's `ast_node_interactivity`, "last_expr")."""
+    if start and text[start - 1] != "\n":
+        return False
+    following = _MARK.search(text, end)
+    return _NOTHING.fullmatch(text, end, following.start() if following else len(text)) is not None
 
 
 def uncovered(text: str) -> str:
