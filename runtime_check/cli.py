@@ -3,12 +3,14 @@ do stands in `runtime_check.verify`, imported when one of them runs."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
 import click
 
 from runtime_check.plan import LEVELS
+from runtime_check.simulate.conditions import DEVICES
 
 FOLDER = "transferlint-run"
 _FORMATS = ("text", "json", "html", "perfetto")
@@ -102,6 +104,8 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
 @click.option("--trace", is_flag=True, help="Run nothing: take the times of FILE..., traces of torch.profiler (JSON, "
               "gzipped or not, one a rank) or SQLite exports of nsys; folders and .py files among them are what is "
               "checked.  [default: the project around the current folder]")  # fmt: skip
+@click.option("--devices", type=click.IntRange(1, 16), metavar="N", help="Simulate so many CUDA devices; stands for "
+              "--level simulate.  [default: 1]")  # fmt: skip
 @click.option("--fixed", is_flag=True, help="Run copies with and without the fixes, alternately, and compare them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, metavar="N", show_default=True,
               help="With --fixed: how often each is run.")  # fmt: skip
@@ -128,6 +132,7 @@ def VERIFY(**given: Any) -> int:
 
     if not given["program"]:
         raise click.UsageError("name the program to run: transferlint verify [OPTIONS] SCRIPT [ARGS...]")
+    _ask_for_devices(given)
     if given.pop("trace"):
         return _verify_trace(given)
     of_fixed = {name: given.pop(name) for name in ("rounds", "unsafe_fixes", "compare_files", "link")}
@@ -153,6 +158,17 @@ def _verify_trace(given: dict[str, Any]) -> int:
     for name in (*of_fixed, "rounds"):
         del given[name]
     return verify_trace(Options(**given))
+
+
+def _ask_for_devices(given: dict[str, Any]) -> None:
+    """`--devices`: every process of the program's is told by its environment."""
+    number = given.pop("devices")
+    if number is None:
+        return
+    if given["level"] not in ("auto", "simulate"):
+        raise click.UsageError(f"--devices simulates devices, and --level {given['level']} takes those that are there")
+    given["level"] = "simulate"
+    os.environ[DEVICES] = str(number)
 
 
 def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:

@@ -66,6 +66,11 @@ class watch(Region):
         return self._count(Direction.D2H)
 
     @property
+    def d2d(self) -> int:
+        """Copies from one device to another, for which the host does not wait."""
+        return self._count(Direction.D2D)
+
+    @property
     def h2d_bytes(self) -> int:
         """Bytes from host to device."""
         return sum(record.bytes for record in self.records() if record.direction is Direction.H2D)

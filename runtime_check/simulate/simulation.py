@@ -80,6 +80,8 @@ def install(simulation: Simulation, devices: int = 1) -> None:
 
     changes = simulation.changes
     changes.attribute(ordinals.PRESENT, "count", devices)
+    if devices > 1:
+        simulation.device_name = f"{devices} simulated CUDA devices"
     has_cuda = bool(torch.cuda._is_compiled())
     made = forge.make()
     with warnings.catch_warnings():

@@ -26,9 +26,11 @@ def _place(number: int) -> Any:
 
 
 def _spreading(forge: Forge) -> Iterable[Callable[..., Any]]:
+    move = aten.to.device  # not the method, which whoever records has wrapped: CUDA's is called in C++
+
     def replica(tensor: Any, number: int) -> Any:
         if not tensor.is_cuda:
-            return tensor.to(_place(number), non_blocking=True, copy=True)
+            return move(tensor, _place(number), tensor.dtype, True, True)
         return forge.device(aten.clone.default._op(forge.host(tensor)), number)
 
     def _broadcast(tensor: Any, devices: Any) -> Any:
@@ -52,7 +54,8 @@ def _spreading(forge: Forge) -> Iterable[Callable[..., Any]]:
 
     def _scatter(tensor: Any, devices: Any, chunk_sizes: Any = None, dim: int = 0, streams: Any = None) -> Any:
         parts = tensor.split(chunk_sizes, dim) if chunk_sizes else tensor.chunk(len(devices), dim)
-        return [part.to(_place(number), non_blocking=True) for part, number in zip(parts, devices, strict=False)]
+        pairs = zip(parts, devices, strict=False)
+        return [move(part, _place(number), part.dtype, True) for part, number in pairs]
 
     def _scatter_out(tensor: Any, out: Any, dim: int = 0, streams: Any = None) -> Any:
         for part, one in zip(tensor.split([one.shape[dim] for one in out], dim), out, strict=True):
