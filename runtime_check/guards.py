@@ -158,9 +158,9 @@ class guard(Region):
     | "disallow_explicit" | raises | raises |
 
     `policy` is for all of it; `h2d`, `d2h` and `d2d` (between two devices) are for one direction each, and `sync` for
-    everything that makes the host wait, transfers included where nothing is said of their direction. What is left out (None) is decided further out.
-    Logged is a warning to the logger "runtime_check", once for each line. What raises is TransferForbidden, before
-    anything is moved. Raises ValueError for another policy.
+    everything that makes the host wait, transfers included where nothing is said of their direction. What is left out
+    (None) is decided further out. Logged is a warning to the logger "runtime_check", once for each line. What raises is
+    TransferForbidden, before anything is moved. Raises ValueError for another policy.
     """
 
     def __init__(

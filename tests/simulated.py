@@ -1,8 +1,8 @@
 """Tests in a process of their own: each runs in a fork of a server that has imported torch and done nothing with it.
 
-`@in_simulation` runs a test function's body where the simulated accelerator has been started, `@on_two_devices` where it
-has two devices, `@in_fork` where it has not been started. `outcome(path, function, simulate, *args)` runs a function of any file so and gives what it returned (as JSON).
-A body may use what it imports itself and the names of its module; fixtures that JSON can carry are passed on.
+`@in_simulation` runs a test function's body where the simulated accelerator has been started, `@on_two_devices` where
+it has two devices, `@in_fork` where it has not been started. `outcome(path, function, simulate, *args)` runs a function
+of any file so and gives what it returned (as JSON). A body may use what it imports itself and the names of its module; fixtures that JSON can carry are passed on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def _elsewhere(test: Test, simulate: int) -> Test:
 
 
 def outcome(path: str, function: str, simulate: int, **kwargs: Any) -> Any:
-    """What `function` of the file `path` returns in a fork with so many simulated devices; the test fails with its traceback where it raises."""
+    """What `function` of the file `path` returns in a fork with so many simulated devices; the test fails with its
+    traceback where it raises."""
     answer = _server().ask({"path": str(path), "function": function, "simulate": simulate, "kwargs": kwargs})
     if answer["kind"] == "skipped":
         pytest.skip(answer["text"])

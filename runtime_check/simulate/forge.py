@@ -1,9 +1,9 @@
 """Device tensors made of host memory.
 
 A capsule of the DLPack protocol that says `kDLCUDA` over host memory gives an ordinary `torch.Tensor` on which C++
-itself sees `device() == cuda:0`, or another number. One descriptor serves all: torch reads it while it makes the tensor and keeps only the
-pointer to its deleter, which is NULL. The host tensor that owns the memory hangs on the device storage's Python object,
-which torch keeps as long as the storage lives.
+itself sees `device() == cuda:0`, or another number. One descriptor serves all: torch reads it while it makes the tensor
+and keeps only the pointer to its deleter, which is NULL. The host tensor that owns the memory hangs on the device
+storage's Python object, which torch keeps as long as the storage lives.
 """
 
 from __future__ import annotations
@@ -79,8 +79,9 @@ ELEMENTS = {  # dtype to DLPack's code and bits
 @dataclasses.dataclass(frozen=True, slots=True)
 class Forge:
     """`device(host tensor, number)` gives a tensor of that device over the same memory (without a number: of device 0),
-    `host(device tensor)` the host tensor under it, `rebind(device tensor, host tensor)` lets the first stand for the second's memory from now on. `close()` makes
-    them raise what CUDA raises in a forked process. `captures` says whether a CUDA graph is being captured."""
+    `host(device tensor)` the host tensor under it, `rebind(device tensor, host tensor)` lets the first stand for the
+    second's memory from now on. `close()` makes them raise what CUDA raises in a forked process. `captures` says
+    whether a CUDA graph is being captured."""
 
     device: Callable[..., Any]
     host: Callable[[Any], Any]

@@ -16,6 +16,7 @@ OUT_OF_RANGE = (
     "(this machine's CUDA devices are simulated, and there {}; TRANSFERLINT_SIMULATED_DEVICES=N gives N of them)"
 )
 
+
 class Present:
     """How many devices there are in this process. A start sets it, once."""
 

@@ -15,6 +15,7 @@ from runtime_check.simulate.ordinals import count, current, index_of, use
 NAME = "Simulated CUDA device"
 CAPABILITY = (8, 0)
 MEMORY = 80 << 30
+NO_UUID = "00000000-0000-0000-0000-00000000000"  # and the device's number
 PROPERTIES = {
     "name": NAME,
     "major": CAPABILITY[0],
@@ -32,7 +33,6 @@ PROPERTIES = {
     "shared_memory_per_multiprocessor": 167936,
     "L2_cache_size": 40 << 20,
     "gcnArchName": "",
-    "uuid": "00000000-0000-0000-0000-000000000000",
     "pci_bus_id": 0,
     "pci_device_id": 0,
     "pci_domain_id": 0,
@@ -78,7 +78,7 @@ def install(changes: Changes) -> None:
 
     def properties(device: Any = None) -> Any:
         index = index_of(device)
-        return types.SimpleNamespace(**{**PROPERTIES, "pci_bus_id": index, "uuid": f"{PROPERTIES['uuid'][:-1]}{index:x}"})
+        return types.SimpleNamespace(**{**PROPERTIES, "pci_bus_id": index, "uuid": f"{NO_UUID}{index:x}"})
 
     def peers(device: Any, peer_device: Any) -> bool:
         return index_of(device) != index_of(peer_device)

@@ -20,7 +20,7 @@ model.to(DEVICE)  # transfers: h2d 32 B x 1, h2d 8 B x 1
 replicated = torch.nn.DataParallel(model) if TWO else model
 optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
 
-for number in range(3):
+for _ in range(3):
     batch = torch.randint(-3, 4, (6, 4)).float()
     # 6 rows are 3 for each device, pageable; the second device's 3 x 2 outputs come to the first
     out = replicated(batch)  # transfers: h2d 48 B x 6, d2d 24 B x 3 async
