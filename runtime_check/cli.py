@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from runtime_check.plan import LEVELS
-from runtime_check.simulate.conditions import DEVICES
 
 FOLDER = "transferlint-run"
 _FORMATS = ("text", "json", "html", "perfetto")
@@ -162,6 +161,8 @@ def _verify_trace(given: dict[str, Any]) -> int:
 
 def _ask_for_devices(given: dict[str, Any]) -> None:
     """`--devices`: every process of the program's is told by its environment."""
+    from runtime_check.simulate.conditions import DEVICES
+
     number = given.pop("devices")
     if number is None:
         return

@@ -2,7 +2,8 @@
 
 `@in_simulation` runs a test function's body where the simulated accelerator has been started, `@on_two_devices` where
 it has two devices, `@in_fork` where it has not been started. `outcome(path, function, simulate, *args)` runs a function
-of any file so and gives what it returned (as JSON). A body may use what it imports itself and the names of its module; fixtures that JSON can carry are passed on.
+of any file so and gives what it returned (as JSON). A body may use what it imports itself and the names of its module;
+fixtures that JSON can carry are passed on.
 """
 
 from __future__ import annotations

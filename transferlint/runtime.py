@@ -2,16 +2,31 @@
 
 `with watch() as run:` counts, `with guard("disallow"):` refuses, `with allow("why"):` lets through what a guard further
 out refuses, `with record("folder"):` writes what `transferlint report` shows, `step()` marks the end of a step,
-`measure(function)` counts what one call moves, and `simulate()` starts a simulated accelerator where there is none. The
+`measure(function)` counts what one call moves, `capturable(function)` tells what of it keeps a CUDA graph from being
+captured, and `simulate()` starts a simulated accelerator where there is none. The
 names are those of `runtime_check`, the folder in which this half lies. Importing this imports no torch; using it does.
 """
 
 from __future__ import annotations
 
+from runtime_check.capturing import Capturability, Obstacle, capturable
 from runtime_check.guards import TransferForbidden, allow, guard, step
 from runtime_check.measuring import Measured, measure
 from runtime_check.recorded import record
 from runtime_check.simulate import start as simulate
 from runtime_check.watching import watch
 
-__all__ = ["Measured", "TransferForbidden", "allow", "guard", "measure", "record", "simulate", "step", "watch"]
+__all__ = [
+    "Capturability",
+    "Measured",
+    "Obstacle",
+    "TransferForbidden",
+    "allow",
+    "capturable",
+    "guard",
+    "measure",
+    "record",
+    "simulate",
+    "step",
+    "watch",
+]

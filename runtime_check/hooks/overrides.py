@@ -131,14 +131,15 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
             return crossing(keyset, target, source, non_blocking, upload)
 
     def crossing(keyset: Any, target: Any, source: Any, non_blocking: bool, upload: bool) -> Any:
-        # What a CUDA graph records does not run yet; torch refuses to record copies that wait.
         mine = local.mine
-        host = source if upload else target if target.is_cpu else None
-        if mine.inside or not target.numel() or ((non_blocking or host is None) and capturing()):
+        if mine.inside or not target.numel():
             return original(keyset, target, source, non_blocking)
+        host = source if upload else target if target.is_cpu else None
         pinned = host is not None and host.is_pinned()
         dense = not non_blocking or host is None or _dense(target, source, upload)
         sync = not (non_blocking and pinned and dense) and host is not None
+        if not sync and capturing():  # what a CUDA graph records does not run yet; torch refuses copies that wait
+            return original(keyset, target, source, non_blocking)
         direction = h2d if upload else d2d if host is None else d2h
         size = target.nbytes if target.dtype == source.dtype else _converted(target, source, non_blocking, upload)
         event = observer.begin(mine, direction, _COPY, size, sync, caller)

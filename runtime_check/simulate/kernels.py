@@ -83,7 +83,7 @@ class Maker:
         return before
 
     def _wait(self, operation: str, wait: syncs.Wait) -> None:
-        self.forge.captures.waits()
+        self.forge.captures.waits(operation)
         if wait.how is syncs.How.WAIT:
             self.report(operation, wait.bytes)
             return

@@ -11,6 +11,7 @@ from runtime_check.simulate.internals import C, aten, operator, torch
 from runtime_check.simulate.kernels import below_modes
 from runtime_check.simulate.ordinals import guarded, index_of
 from runtime_check.simulate.pinned import is_pinned, mark_pinned, receiving
+from transferlint.model import Direction
 
 Kernel = Callable[..., Any]
 VIEWS = (
@@ -86,13 +87,13 @@ def _copies(forge: Forge) -> dict[str, Kernel]:
             copy(to, given)
             return target
         if target.is_cuda != source.is_cuda and not (non_blocking and (is_pinned(target) or is_pinned(source))):
-            captures.waits()
+            captures.waits("aten::copy_", Direction.H2D if target.is_cuda else Direction.D2H)
         captures.current.run(copy, (to, given), {})
         return target
 
     def local_scalar_dense(tensor: Any) -> Any:
         if captures.current is not None:
-            captures.waits()
+            captures.waits("aten::_local_scalar_dense")
         return read(host(tensor))
 
     composed = torch.library.get_kernel("aten::_to_copy", "CUDA")  # C++'s own, composed of empty and copy_

@@ -5,10 +5,13 @@ from __future__ import annotations
 import atexit
 import warnings
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.refused import Refused
+
+if TYPE_CHECKING:
+    from runtime_check.simulate.captures import Captures
 
 Callback = Callable[[str, int], None]
 
@@ -17,6 +20,8 @@ class Simulation:
     """The simulated accelerator of this process. There is one, and it stays until the process ends."""
 
     device_name = "Simulated CUDA device"
+    captures: Captures
+    """Whether a CUDA graph is being captured."""
 
     def __init__(self) -> None:
         self._callback: Callback | None = None
@@ -84,6 +89,7 @@ def install(simulation: Simulation, devices: int = 1) -> None:
         simulation.device_name = f"{devices} simulated CUDA devices"
     has_cuda = bool(torch.cuda._is_compiled())
     made = forge.make()
+    simulation.captures = made.captures
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*previously registered kernel")
         device_guard.install(changes, has_cuda)

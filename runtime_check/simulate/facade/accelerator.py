@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.facade.device import CAPABILITY, MEMORY, answering
 from runtime_check.simulate.facade.streams import Held
@@ -11,7 +12,7 @@ from runtime_check.simulate.internals import C, torch
 from runtime_check.simulate.ordinals import count, current, index_of, use
 
 
-def install(changes: Changes, held: Held) -> None:
+def install(changes: Changes, held: Held, captures: Captures) -> None:
     """Replace torch.accelerator's functions, those that this torch has."""
 
     def set_index(device: Any) -> None:
@@ -19,6 +20,7 @@ def install(changes: Changes, held: Held) -> None:
 
     def synchronize(device: Any = None) -> None:
         index_of(device)
+        captures.waits("torch.accelerator.synchronize")
 
     answers: dict[str, Any] = {
         "is_available": answering(True),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
-from runtime_check.simulate.captures import refuse
+from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.internals import torch
 from runtime_check.simulate.ordinals import count, index_of, use
@@ -17,6 +17,8 @@ NUMBERS = itertools.count(1)
 
 class Event:
     """`torch.cuda.Event`. Times are the host's."""
+
+    captures: ClassVar[Captures]
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **_options: Any
@@ -39,7 +41,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Nothing to wait for; on a GPU the host would."""
-        synchronize()
+        self.captures.waits("torch.cuda.Event.synchronize")
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between two recorded events. Raises what CUDA raises for others."""
@@ -53,6 +55,8 @@ class Event:
 class Stream:
     """`torch.cuda.Stream`."""
 
+    captures: ClassVar[Captures]
+
     def __init__(self, device: Any = None, priority: int = 0, **_options: Any) -> None:
         self.device_index, self.device_type = index_of(device), 1
         self.device = torch.device("cuda", self.device_index)
@@ -61,7 +65,7 @@ class Stream:
 
     def synchronize(self) -> None:
         """Nothing to wait for; on a GPU the host would."""
-        synchronize()
+        self.captures.waits("torch.cuda.Stream.synchronize")
 
     def wait_stream(self, stream: Any) -> None:
         """Nothing to wait for."""
@@ -138,16 +142,17 @@ class StreamContext:
             self.held.set(self._before)
 
 
-def synchronize(device: Any = None) -> None:
-    """`torch.cuda.synchronize`: nothing to wait for; on a GPU the host would. Raises what CUDA raises while a graph is
-    captured."""
-    index_of(device)
-    if torch.cuda.is_current_stream_capturing():
-        refuse()
-
-
-def install(changes: Changes) -> Held:
+def install(changes: Changes, captures: Captures) -> Held:
     """Replace torch's streams and events."""
+
+    def synchronize(device: Any = None) -> None:
+        """`torch.cuda.synchronize`: nothing to wait for; on a GPU the host would. Raises what CUDA raises while a graph
+        is captured."""
+        index_of(device)
+        captures.waits("torch.cuda.synchronize")
+
+    for kind in (Event, Stream):
+        changes.attribute(kind, "captures", captures)
     held = Held()
     context = type("StreamContext", (StreamContext,), {"held": held})
     changes.attribute(StreamContext, "held", held)  # a stream used as a context itself
