@@ -1,4 +1,4 @@
-"""`capturable(function)`: every line of a function that keeps a CUDA graph from being captured, and not only the first."""
+"""`capturable(function)`: every line of a function that keeps a CUDA graph from being captured, not only the first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a capture of a CUDA graph refuses, by operation: why the host waits there, and what to write instead.
 
-"Prohibited operations" and "Constraints" of docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs: whatever makes the
-host wait for the device fails while a graph is captured.
+docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs, "Constraints": whatever makes the host wait for the device
+fails while a graph is captured.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _READ = (
 )
 _UPLOAD = (
     "the copy to the device blocks",
-    "make it before the capture and fill it with copy_ before each replay, or pin the memory and pass non_blocking=True",
+    "make it before the capture and fill it with copy_ before a replay, or pin the memory and pass non_blocking=True",
 )
 _DOWNLOAD = ("the copy to the host blocks", "copy it after the replay")
 _ASKED = ("it asks the host to wait", "leave it out of what is captured; wait after the replay")
