@@ -105,6 +105,8 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
               "checked.  [default: the project around the current folder]")  # fmt: skip
 @click.option("--devices", type=click.IntRange(1, 16), metavar="N", help="Simulate so many CUDA devices; stands for "
               "--level simulate.  [default: 1]")  # fmt: skip
+@click.option("--device-type", type=click.Choice(("cuda", "mps", "xpu")), default="cuda", show_default=True,
+              help="What kind of device is simulated: cuda alone can be.")  # fmt: skip
 @click.option("--fixed", is_flag=True, help="Run copies with and without the fixes, alternately, and compare them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, metavar="N", show_default=True,
               help="With --fixed: how often each is run.")  # fmt: skip
@@ -160,10 +162,17 @@ def _verify_trace(given: dict[str, Any]) -> int:
 
 
 def _ask_for_devices(given: dict[str, Any]) -> None:
-    """`--devices`: every process of the program's is told by its environment."""
+    """`--device-type` and `--devices`: every process of the program's is told by its environment."""
     from runtime_check.simulate.conditions import DEVICES
 
-    number = given.pop("devices")
+    kind, number = given.pop("device_type"), given.pop("devices")
+    if kind != "cuda":
+        refused = click.ClickException(
+            f"the simulated device is CUDA's and --device-type {kind} can not be had (docs/simulator.md, Limits): a "
+            "program that takes cuda where it is available runs as it is, another on a real device"
+        )
+        refused.exit_code = 2
+        raise refused
     if number is None:
         return
     if given["level"] not in ("auto", "simulate"):

@@ -145,6 +145,14 @@ def test_report_shows_it_again(verified: tuple[Path, Ran], form: str, monkeypatc
     assert (place / "again").read_text() == made.out
 
 
+@pytest.mark.parametrize("kind", ["mps", "xpu"])
+def test_devices_that_are_not_cudas_are_refused_in_one_line(folder: Path, kind: str) -> None:
+    made = run("verify", "--device-type", kind, "program.py")
+    assert (made.code, made.out) == (2, "")
+    assert made.err.startswith(f"Error: the simulated device is CUDA's and --device-type {kind} can not be had")
+    assert made.err.count("\n") == 1
+
+
 TWO_DEVICES = """
 import torch
 
