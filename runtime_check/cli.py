@@ -33,6 +33,12 @@ class _ProgramCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+class _Refused(click.ClickException):
+    """What can not be done, in one line."""
+
+    exit_code = 2
+
+
 def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, int]:
     """`10:20` is (10, 20); an end that is left out is -1."""
     found = re.fullmatch(r"(\d*):(\d*)", text or ":")
@@ -167,12 +173,10 @@ def _ask_for_devices(given: dict[str, Any]) -> None:
 
     kind, number = given.pop("device_type"), given.pop("devices")
     if kind != "cuda":
-        refused = click.ClickException(
+        raise _Refused(
             f"the simulated device is CUDA's and --device-type {kind} can not be had (docs/simulator.md, Limits): a "
             "program that takes cuda where it is available runs as it is, another on a real device"
         )
-        refused.exit_code = 2
-        raise refused
     if number is None:
         return
     if given["level"] not in ("auto", "simulate"):
