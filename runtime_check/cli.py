@@ -179,6 +179,8 @@ def _ask_for_devices(given: dict[str, Any]) -> None:
         )
     if number is None:
         return
+    if given["trace"]:
+        raise click.UsageError("--trace runs nothing and takes no --devices")
     if given["level"] not in ("auto", "simulate"):
         raise click.UsageError(f"--devices simulates devices, and --level {given['level']} takes those that are there")
     given["level"] = "simulate"
