@@ -3,6 +3,7 @@ do stands in `runtime_check.verify`, imported when one of them runs."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -30,6 +31,12 @@ class _ProgramCommand(click.Command):
                 break
             at += 2 if args[at] in valued else 1
         return super().parse_args(ctx, args)
+
+
+class _Refused(click.ClickException):
+    """What can not be done, in one line."""
+
+    exit_code = 2
 
 
 def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, int]:
@@ -102,6 +109,10 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
 @click.option("--trace", is_flag=True, help="Run nothing: take the times of FILE..., traces of torch.profiler (JSON, "
               "gzipped or not, one a rank) or SQLite exports of nsys; folders and .py files among them are what is "
               "checked.  [default: the project around the current folder]")  # fmt: skip
+@click.option("--devices", type=click.IntRange(1, 16), metavar="N", help="Simulate so many CUDA devices; stands for "
+              "--level simulate.  [default: 1]")  # fmt: skip
+@click.option("--device-type", type=click.Choice(("cuda", "mps", "xpu")), default="cuda", show_default=True,
+              help="What kind of device is simulated: cuda alone can be.")  # fmt: skip
 @click.option("--fixed", is_flag=True, help="Run copies with and without the fixes, alternately, and compare them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, metavar="N", show_default=True,
               help="With --fixed: how often each is run.")  # fmt: skip
@@ -128,6 +139,7 @@ def VERIFY(**given: Any) -> int:
 
     if not given["program"]:
         raise click.UsageError("name the program to run: transferlint verify [OPTIONS] SCRIPT [ARGS...]")
+    _ask_for_devices(given)
     if given.pop("trace"):
         return _verify_trace(given)
     of_fixed = {name: given.pop(name) for name in ("rounds", "unsafe_fixes", "compare_files", "link")}
@@ -153,6 +165,26 @@ def _verify_trace(given: dict[str, Any]) -> int:
     for name in (*of_fixed, "rounds"):
         del given[name]
     return verify_trace(Options(**given))
+
+
+def _ask_for_devices(given: dict[str, Any]) -> None:
+    """`--device-type` and `--devices`: every process of the program's is told by its environment."""
+    from runtime_check.simulate.conditions import DEVICES
+
+    kind, number = given.pop("device_type"), given.pop("devices")
+    if kind != "cuda":
+        raise _Refused(
+            f"the simulated device is CUDA's and --device-type {kind} can not be had (docs/simulator.md, Limits): a "
+            "program that takes cuda where it is available runs as it is, another on a real device"
+        )
+    if number is None:
+        return
+    if given["trace"]:
+        raise click.UsageError("--trace runs nothing and takes no --devices")
+    if given["level"] not in ("auto", "simulate"):
+        raise click.UsageError(f"--devices simulates devices, and --level {given['level']} takes those that are there")
+    given["level"] = "simulate"
+    os.environ[DEVICES] = str(number)
 
 
 def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:

@@ -160,10 +160,10 @@ class guard(Region):
     | "log_explicit" | is logged | is logged |
     | "disallow_explicit" | raises | raises |
 
-    `policy` is for all of it; `h2d` and `d2h` are for one direction each, and `sync` for everything that makes the host
-    wait, transfers included where nothing is said of their direction. What is left out (None) is decided further out.
-    Logged is a warning to the logger "runtime_check", once for each line. What raises is TransferForbidden, before
-    anything is moved. Raises ValueError for another policy.
+    `policy` is for all of it; `h2d`, `d2h` and `d2d` (between two devices) are for one direction each, and `sync` for
+    everything that makes the host wait, transfers included where nothing is said of their direction. What is left out
+    (None) is decided further out. Logged is a warning to the logger "runtime_check", once for each line. What raises is
+    TransferForbidden, before anything is moved. Raises ValueError for another policy.
     """
 
     def __init__(
@@ -172,14 +172,15 @@ class guard(Region):
         *,
         h2d: str | None = None,
         d2h: str | None = None,
+        d2d: str | None = None,
         sync: str | None = None,
     ) -> None:
         super().__init__()
-        for name, level in (("policy", policy), ("h2d", h2d), ("d2h", d2h), ("sync", sync)):
+        for name, level in (("policy", policy), ("h2d", h2d), ("d2h", d2h), ("d2d", d2d), ("sync", sync)):
             if level is not None and level not in POLICIES:
                 raise ValueError(_wrong(name, level))
         self._policy = policy
-        self._policies = {"h2d": h2d, "d2h": d2h, "sync": sync}
+        self._policies = {"h2d": h2d, "d2h": d2h, "d2d": d2d, "sync": sync}
         self._logged: set[object] = set()
 
     def before(self, asked: Asked) -> bool:

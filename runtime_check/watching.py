@@ -80,6 +80,11 @@ class watch(Region):
         return self.totals().d2h
 
     @property
+    def d2d(self) -> int:
+        """Copies from one device to another, for which the host does not wait."""
+        return self._count(Direction.D2D)
+
+    @property
     def h2d_bytes(self) -> int:
         """Bytes from host to device."""
         return self.totals().h2d_bytes

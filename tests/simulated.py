@@ -1,8 +1,9 @@
 """Tests in a process of their own: each runs in a fork of a server that has imported torch and done nothing with it.
 
-`@in_simulation` runs a test function's body where the simulated accelerator has been started, `@in_fork` where it has
-not. `outcome(path, function, simulate, *args)` runs a function of any file so and gives what it returned (as JSON).
-A body may use what it imports itself and the names of its module; fixtures that JSON can carry are passed on.
+`@in_simulation` runs a test function's body where the simulated accelerator has been started, `@on_two_devices` where
+it has two devices, `@in_fork` where it has not been started. `outcome(path, function, simulate, *args)` runs a function
+of any file so and gives what it returned (as JSON). A body may use what it imports itself and the names of its module;
+fixtures that JSON can carry are passed on.
 """
 
 from __future__ import annotations
@@ -28,15 +29,20 @@ SECONDS = 600  # it ends what hangs, and nothing that is slow
 
 def in_simulation(test: Test) -> Test:
     """Run the body of `test` in a fork with the simulated accelerator."""
-    return _elsewhere(test, simulate=True)
+    return _elsewhere(test, simulate=1)
+
+
+def on_two_devices(test: Test) -> Test:
+    """Run the body of `test` in a fork with two simulated devices."""
+    return _elsewhere(test, simulate=2)
 
 
 def in_fork(test: Test) -> Test:
     """Run the body of `test` in a fork with torch and without the simulated accelerator."""
-    return _elsewhere(test, simulate=False)
+    return _elsewhere(test, simulate=0)
 
 
-def _elsewhere(test: Test, simulate: bool) -> Test:
+def _elsewhere(test: Test, simulate: int) -> Test:
     if os.environ.get("SIMULATED_FORK"):
         return test
 
@@ -47,8 +53,9 @@ def _elsewhere(test: Test, simulate: bool) -> Test:
     return run  # type: ignore[return-value]
 
 
-def outcome(path: str, function: str, simulate: bool, **kwargs: Any) -> Any:
-    """What `function` of the file `path` returns in a fork; the test fails with its traceback where it raises."""
+def outcome(path: str, function: str, simulate: int, **kwargs: Any) -> Any:
+    """What `function` of the file `path` returns in a fork with so many simulated devices; the test fails with its
+    traceback where it raises."""
     answer = _server().ask({"path": str(path), "function": function, "simulate": simulate, "kwargs": kwargs})
     if answer["kind"] == "skipped":
         pytest.skip(answer["text"])
@@ -135,7 +142,7 @@ def _in_child(question: dict[str, Any], folder: Path) -> NoReturn:
             from runtime_check.simulate import trial
 
             trial.run = lambda install: ""  # has tests of its own, and doubles the time of all others
-            simulate.start()
+            simulate.start(int(question["simulate"]))
         specification = importlib.util.spec_from_file_location(
             "forked_" + Path(question["path"]).stem, question["path"]
         )

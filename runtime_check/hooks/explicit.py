@@ -13,13 +13,13 @@ from transferlint.model import Direction
 
 # `empty_cache` frees memory with cudaFree, which waits for the device (c10/cuda/CUDACachingAllocator.cpp).
 _FUNCTIONS = (
-    *("torch.cuda.synchronize", "torch.accelerator.synchronize", "torch.xpu.synchronize"),
+    *("torch.cuda.synchronize", "torch.accelerator.synchronize", "torch.xpu.synchronize", "torch.mps.synchronize"),
     "torch.cuda.empty_cache",
 )
 _METHODS = (
     *("torch.cuda.Stream.synchronize", "torch.cuda.Event.synchronize"),
     *("torch.xpu.Stream.synchronize", "torch.xpu.Event.synchronize"),
-    *("torch.Stream.synchronize", "torch.Event.synchronize"),
+    *("torch.Stream.synchronize", "torch.Event.synchronize", "torch.mps.event.Event.synchronize"),
 )
 
 

@@ -45,16 +45,16 @@ def _moving(observer: Observer, original: Any) -> Callable[..., Any]:
     def to_copy(keyset: Any, source: Any, **options: Any) -> Any:
         device = options.get("device")
         mine = local.mine
-        if mine.inside or device is None or torch.device(device).type == source.device.type or not source.numel():
+        if mine.inside or device is None or not source.numel() or _same(source.device, torch.device(device)):
             return original(source, **options)
-        upload = source.is_cpu
+        upload, between = source.is_cpu, torch.device(device).type == source.device.type
         non_blocking = bool(options.get("non_blocking"))
         dtype = options.get("dtype") or source.dtype
         crossing = source.dtype if upload == non_blocking else dtype
         pinned = source.is_pinned() if upload else non_blocking
-        direction = Direction.H2D if upload else Direction.D2H
+        direction = Direction.D2D if between else Direction.H2D if upload else Direction.D2H
         size = source.numel() * int(crossing.itemsize)
-        event = observer.begin(mine, direction, "aten::copy_", size, not (non_blocking and pinned))
+        event = observer.begin(mine, direction, "aten::copy_", size, not between and not (non_blocking and pinned))
         if event is None:
             return original(source, **options)
         event.pinned, event.non_blocking = pinned, non_blocking
@@ -69,3 +69,16 @@ def _moving(observer: Observer, original: Any) -> Callable[..., Any]:
         return result
 
     return to_copy
+
+
+def _same(source: Any, target: Any) -> bool:
+    """Whether a move stays on its device. One without a number names the current one."""
+    import torch
+
+    if source.type != target.type or source == target:
+        return bool(source.type == target.type)
+    if target.index is None:
+        module = getattr(torch, target.type, None)
+        current = getattr(module, "current_device", lambda: source.index)
+        return bool(current() == source.index)
+    return False

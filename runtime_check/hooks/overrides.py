@@ -8,6 +8,7 @@ host-only operations nothing, and leaves compiled graphs as they are.
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -130,14 +131,15 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
             return crossing(keyset, target, source, non_blocking, upload)
 
     def crossing(keyset: Any, target: Any, source: Any, non_blocking: bool, upload: bool) -> Any:
-        # What a CUDA graph records does not run yet; torch refuses to record copies that wait.
         mine = local.mine
-        if mine.inside or not target.numel() or (non_blocking and capturing()):
+        if mine.inside or not target.numel():
             return original(keyset, target, source, non_blocking)
         host = source if upload else target if target.is_cpu else None
         pinned = host is not None and host.is_pinned()
         dense = not non_blocking or host is None or _dense(target, source, upload)
         sync = not (non_blocking and pinned and dense) and host is not None
+        if not sync and capturing():  # what a CUDA graph records does not run yet; torch refuses copies that wait
+            return original(keyset, target, source, non_blocking)
         direction = h2d if upload else d2d if host is None else d2h
         size = target.nbytes if target.dtype == source.dtype else _converted(target, source, non_blocking, upload)
         event = observer.begin(mine, direction, _COPY, size, sync, caller)
@@ -199,10 +201,21 @@ def reading(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
 
 def _converted(target: Any, source: Any, non_blocking: bool, upload: bool) -> int:
     """Bytes on the bus of a copy that changes the type: it is converted on the device if the copy need not be waited
-    for, and on the host otherwise (aten/src/ATen/native/cuda/Copy.cu, copy_kernel_cuda)."""
+    for, and on the host otherwise (aten/src/ATen/native/cuda/Copy.cu, copy_kernel_cuda). Between two devices of which
+    one reaches the other's memory, a kernel of the source's writes the result there (copy_device_to_device)."""
+    if not upload and not target.is_cpu and _peers(source.device, target.device):
+        return int(target.nbytes)
     host, device = (source, target) if upload else (target, source)
     crossing = host if non_blocking else device
     return int(target.numel() * crossing.element_size())
+
+
+@functools.cache
+def _peers(source: Any, target: Any) -> bool:
+    """Whether a device reaches another's memory, as torch asks it (aten/src/ATen/cuda/PeerToPeerAccess.cpp)."""
+    import torch
+
+    return source.type == "cuda" and torch.cuda.can_device_access_peer(source, target)
 
 
 def _never() -> bool:

@@ -111,11 +111,14 @@ def spread(shown: Shown) -> tuple[int, int] | None:
 
 
 def totals(records: Sequence[SiteRecord]) -> list[tuple[str, int, int]]:
-    """(what, events, bytes) of h2d, d2h and the syncs that moved nothing."""
-    kinds = (("h2d", Direction.H2D), ("d2h", Direction.D2H), ("sync", Direction.NONE))
+    """(what, events, bytes) of h2d, d2h and the syncs that moved nothing; d2d, between two devices, where there is
+    any."""
+    kinds = [("h2d", Direction.H2D), ("d2h", Direction.D2H), ("sync", Direction.NONE)]
+    if any(one.direction is Direction.D2D for one in records):
+        kinds.insert(2, ("d2d", Direction.D2D))
     found = []
     for name, direction in kinds:
-        group = [one for one in records if one.direction is direction and one.crossed]
+        group = [one for one in records if one.direction is direction and (one.crossed or direction is Direction.D2D)]
         found.append((name, sum(one.count for one in group), sum(one.bytes for one in group)))
     return found
 

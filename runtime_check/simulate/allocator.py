@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import c_int8, c_size_t, c_void_p
 
+from runtime_check.simulate import ordinals
 from runtime_check.simulate.changes import keep_for_ever
 
 KINDS = 1  # of devices: DeviceType::CUDA
@@ -39,7 +40,7 @@ def make(host_allocator: int) -> int:
     def allocate(result: int, _: int, size: int) -> int:
         on_host(result, host_allocator, size)
         found = DataPtr.from_address(result)
-        found.kind, found.index = KINDS, 0
+        found.kind, found.index = KINDS, ordinals.current()
         return result
 
     probe = DataPtr(kind=7, index=7)

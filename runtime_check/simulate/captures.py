@@ -7,10 +7,13 @@ they wrote to memory that was there before is put back at the end. A replay runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
+from runtime_check import obstacles
 from runtime_check.simulate.internals import C, Tensor, torch
+from transferlint.model import Direction
 
 NOT_PERMITTED = "CUDA error: operation not permitted when stream is capturing"
 
@@ -74,11 +77,12 @@ class Captures:
 
     def __init__(self) -> None:
         self.current: Recording | None = None
+        self._trying = False
 
     def begin(self) -> Recording:
         """Start a recording. Raises RuntimeError where one is under way."""
         if self.current is not None:
-            refuse()
+            refuse("another graph is being captured")
         self.current = Recording()
         return self.current
 
@@ -88,17 +92,31 @@ class Captures:
         if ended is not None:
             ended.restore()
 
-    def waits(self) -> None:
-        """Called where the host would wait for the device: not allowed while a graph is captured."""
-        if self.current is not None:
-            refuse()
+    @contextlib.contextmanager
+    def trying(self) -> Iterator[None]:
+        """As if a graph were captured, and nothing refused. Raises RuntimeError while one is captured."""
+        self.begin()
+        self._trying = True
+        try:
+            yield
+        finally:
+            self._trying = False
+            self.end()
+
+    def waits(self, operation: str, direction: Direction = Direction.NONE) -> None:
+        """Called where the host would wait for the device: not allowed while a graph is captured. `direction` is that
+        of a copy."""
+        if self.current is not None and not self._trying:
+            why, instead = obstacles.of(operation, direction)
+            refuse(
+                f"{operation}: {why}; {instead} (transferlint.runtime.capturable tells all such lines of a function)"
+            )
 
 
-def refuse() -> NoReturn:
-    """Raise what CUDA raises."""
+def refuse(why: str) -> NoReturn:
+    """Raise what CUDA raises, and say why."""
     raise torch.AcceleratorError(
-        f"{NOT_PERMITTED}\nWhile a CUDA graph is captured the host must not wait for the device: no `.item()`, no copy "
-        "that blocks, no shape that depends on data"
+        f"{NOT_PERMITTED}\nWhile a CUDA graph is captured the host must not wait for the device.\n{why}"
     )
 
 

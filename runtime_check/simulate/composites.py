@@ -9,6 +9,7 @@ from typing import Any
 from runtime_check.simulate import places
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import Tensor, torch
+from runtime_check.simulate.ordinals import index_among
 
 RECURRENT = (
     *("lstm.input", "lstm.data", "gru.input", "gru.data", "lstm_cell", "gru_cell"),
@@ -38,9 +39,11 @@ class OnHost(torch.autograd.Function):  # type: ignore[misc]
         result = compute()
         memory = [one.detach() for one in results]
         ctx.forge, ctx.inputs, ctx.results = forge, inputs, results
+        ctx.numbers = [one.get_device() if one.is_cuda else 0 for one in tensors]
         if forge.captures.current is not None:
             forge.captures.current.note(lambda: _into(memory, (compute(), results)[1]), True)
-        forged = tuple(forge.device(one) for one in memory)
+        number = index_among(tensors)
+        forged = tuple(forge.device(one, number) for one in memory)
         return forged[0] if isinstance(result, Tensor) else forged
 
     @staticmethod
@@ -62,7 +65,8 @@ class OnHost(torch.autograd.Function):  # type: ignore[misc]
             captures.current.note(lambda: _into(computed, compute()), True)
         found = iter(computed)
         answer = [next(found) if one.requires_grad else None for one in ctx.inputs]
-        return (None, None, *(one if one is None else ctx.forge.device(one) for one in answer))
+        pairs = zip(answer, ctx.numbers, strict=True)
+        return (None, None, *(one if one is None else ctx.forge.device(one, number) for one, number in pairs))
 
 
 def _into(memory: Any, results: Any) -> None:

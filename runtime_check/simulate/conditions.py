@@ -8,12 +8,24 @@ import re
 import sys
 from pathlib import Path
 
+from runtime_check.simulate.refused import Refused
+
 OLDEST = (2, 10)
+DEVICES = "TRANSFERLINT_SIMULATED_DEVICES"
+MOST_DEVICES = 16  # as many as the largest nodes have
 
 
 def unmet() -> str:
     """Why no simulation can be started here, "" where nothing speaks against it. Imports torch last."""
     return _machine() or _real_device() or _torch()
+
+
+def devices() -> int:
+    """How many devices the environment asks for: one where it says nothing. Raises Refused where it says nonsense."""
+    said = os.environ.get(DEVICES, "").strip() or "1"
+    if not said.isdecimal() or not 1 <= int(said) <= MOST_DEVICES:
+        raise Refused(f"{DEVICES}={said} is no number of devices from 1 to {MOST_DEVICES}", torch_version())
+    return int(said)
 
 
 def torch_version() -> str:

@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any
 
-from runtime_check.simulate import allocator
+from runtime_check.simulate import allocator, ordinals
 from runtime_check.simulate.changes import Changes, keep_for_ever
 from runtime_check.simulate.internals import FOLDER, C
 from runtime_check.simulate.native_interface import slots
@@ -30,7 +30,7 @@ ZERO = ("getCurrentDevice", "exchangeDevice", "maybeExchangeDevice")
 
 
 def install(changes: Changes, has_cuda: bool) -> None:
-    """Make C++ see one CUDA accelerator. Raises Refused."""
+    """Make C++ see a CUDA accelerator. Raises Refused."""
     core = ctypes.CDLL(str(FOLDER / "lib/libc10.so"))
     library = ctypes.CDLL(str(FOLDER / "lib/libtorch_cpu.so"))
     try:
@@ -61,12 +61,31 @@ def install(changes: Changes, has_cuda: bool) -> None:
         table[2 + order[name]] = one
     for name in ZERO:
         table[2 + order[name]] = zero
+    for name, function in _several().items():
+        table[2 + order[name]] = function
     table[2 + order["getPinnedMemoryAllocator"]] = host_allocator
     table[2 + order["getDefaultGenerator"]] = generator
     memory = _memory_allocator(getattr(core, CPU_ALLOCATOR))
     last = _last_slot(order)
     if memory and last is not None:
         table[2 + last] = memory
+
+
+def _several() -> dict[str, int]:
+    """Where there are several devices: who answers which of them there are, and which is the current one."""
+    if ordinals.count() == 1:
+        return {}
+    answers: dict[str, Any] = {
+        "deviceCount": lambda _, __: ordinals.count(),
+        "getCurrentDevice": lambda _, __: ordinals.current(),
+        "setCurrentDevice": lambda _, index: ordinals.use(index),
+    }
+    found = {}
+    for name, answer in answers.items():
+        function = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p, ctypes.c_int8)(answer)
+        keep_for_ever(function)
+        found[name] = _address(function)
+    return found
 
 
 def _last_slot(order: Mapping[str, int]) -> int | None:

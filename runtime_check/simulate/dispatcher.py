@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from runtime_check.simulate import collectives, composites, declarations, layouts, own_kernels, quantized
+from runtime_check.simulate import collectives, composites, declarations, layouts, ordinals, own_kernels, quantized
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.cuda_wheel import missing, refusing
 from runtime_check.simulate.forge import Forge
@@ -68,7 +68,7 @@ def _of_parts(changes: Changes, maker: Maker) -> None:
                 op = operator(rest)
                 on_parts = rest in layouts.ON_PARTS
                 kernel = own_kernels.at_host_key(op, host_key) if on_parts else maker.kernel(op, of_parts=True)
-                changes.kernel(name, kernel, key)
+                changes.kernel(name, ordinals.guarded(kernel), key)
 
 
 def _quantized(changes: Changes, maker: Maker) -> None:
@@ -78,7 +78,7 @@ def _quantized(changes: Changes, maker: Maker) -> None:
             op = operator(name)
             on_object = name in quantized.ON_OBJECT
             kernel = own_kernels.at_host_key(op, quantized.HOST_KEY) if on_object else maker.kernel(op)
-            changes.kernel(f"aten::{name}", kernel, quantized.KEY)
+            changes.kernel(f"aten::{name}", ordinals.guarded(kernel), quantized.KEY)
     changes.kernel("aten::copy_", quantized.copying(maker.forge.host, maker.forge.device), quantized.KEY)
 
 

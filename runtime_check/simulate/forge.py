@@ -1,9 +1,9 @@
 """Device tensors made of host memory.
 
 A capsule of the DLPack protocol that says `kDLCUDA` over host memory gives an ordinary `torch.Tensor` on which C++
-itself sees `device() == cuda:0`. One descriptor serves all: torch reads it while it makes the tensor and keeps only the
-pointer to its deleter, which is NULL. The host tensor that owns the memory hangs on the device storage's Python object,
-which torch keeps as long as the storage lives.
+itself sees `device() == cuda:0`, or another number. One descriptor serves all: torch reads it while it makes the tensor
+and keeps only the pointer to its deleter, which is NULL. The host tensor that owns the memory hangs on the device
+storage's Python object, which torch keeps as long as the storage lives.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any
 
-from runtime_check.simulate import layouts, quantized
+from runtime_check.simulate import layouts, ordinals, quantized
 from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import keep_for_ever
 from runtime_check.simulate.internals import C, Tensor, aten, torch
@@ -78,11 +78,12 @@ ELEMENTS = {  # dtype to DLPack's code and bits
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Forge:
-    """`device(host tensor)` gives a device tensor over the same memory, `host(device tensor)` the host tensor under
-    it, `rebind(device tensor, host tensor)` lets the first stand for the second's memory from now on. `close()` makes
-    them raise what CUDA raises in a forked process. `captures` says whether a CUDA graph is being captured."""
+    """`device(host tensor, number)` gives a tensor of that device over the same memory (without a number: of device 0),
+    `host(device tensor)` the host tensor under it, `rebind(device tensor, host tensor)` lets the first stand for the
+    second's memory from now on. `close()` makes them raise what CUDA raises in a forked process. `captures` says
+    whether a CUDA graph is being captured."""
 
-    device: Callable[[Any], Any]
+    device: Callable[..., Any]
     host: Callable[[Any], Any]
     rebind: Callable[[Any, Any], None]
     close: Callable[[], None]
@@ -108,15 +109,16 @@ def make() -> Forge:
     carriers = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     set_storage = aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
     view_of_host, empty_host = aten.as_strided.default._op, aten.empty.memory_format._op
-    strided, cpu, cuda = torch.strided, torch.device("cpu"), torch.device("cuda", 0)
+    strided, cpu = torch.strided, torch.device("cpu")
+    places = [torch.device("cuda", number) for number in range(ordinals.count())]
     base = C.TensorBase
     size_of, stride_of, offset_of, storage_of = base.size, base.stride, base.storage_offset, base.untyped_storage
     lock = threading.RLock()
 
-    def device(tensor: Any) -> Any:
+    def device(tensor: Any, number: int = 0) -> Any:
         element = elements.get(tensor.dtype)
         if element is None or tensor.layout is not strided or tensor.is_nested:
-            return made_of_parts(tensor) if layouts.special(tensor) else carried(tensor)
+            return made_of_parts(tensor, number) if layouts.special(tensor) else carried(tensor, number)
         if tensor.is_neg() or (tensor.dtype.is_complex and tensor.is_conj()):
             tensor = tensor.resolve_conj().resolve_neg()
         storage, size, offset, stride = storage_of(tensor), size_of(tensor), offset_of(tensor), stride_of(tensor)
@@ -132,25 +134,26 @@ def make() -> Forge:
                 fill_numbers[dimensions](strides, 0, *stride)
             else:
                 dimensions, shape[0], strides[0] = 1, bytes_ // itemsize, 1
-            fill(managed, 0, storage.data_ptr(), KDL_CUDA, 0, dimensions, code, bits, 1)
+            fill(managed, 0, storage.data_ptr(), KDL_CUDA, number, dimensions, code, bits, 1)
             forged = from_dlpack(capsule)
         storage_of(forged)._simulated_owner = tensor, tensor.dtype, size, stride, offset
         return forged if whole else view(at_cpu, forged, size, stride, offset)
 
-    def made_of_parts(tensor: Any) -> Any:
-        return layouts.rebuild(tensor, device, cuda)
+    def made_of_parts(tensor: Any, number: int) -> Any:
+        return layouts.rebuild(tensor, lambda part: device(part, number), places[number])
 
-    def carried(tensor: Any) -> Any:
+    def carried(tensor: Any, number: int) -> Any:
         """A tensor of a type that DLPack does not know, over one of integers of the same size."""
         if tensor.is_quantized:
-            return quantized.over(tensor, storage_of(device(quantized.integers(tensor, whole=True))), device, cuda)
+            memory = storage_of(device(quantized.integers(tensor, whole=True), number))
+            return quantized.over(tensor, memory, lambda part: device(part, number), places[number])
         integers = carriers.get(tensor.element_size())
         if integers is None or tensor.layout is not strided:
             raise NotImplementedError(
                 f"the simulated CUDA device has no tensors of {tensor.dtype} with layout {tensor.layout}"
             )
         whole = tensor.as_strided((storage_of(tensor).nbytes() // tensor.element_size(),), (1,), 0)
-        forged = view_as(at_cpu, device(whole.view(integers)), tensor.dtype)
+        forged = view_as(at_cpu, device(whole.view(integers), number), tensor.dtype)
         return view(at_cpu, forged, size_of(tensor), stride_of(tensor), offset_of(tensor))
 
     def host(tensor: Any) -> Any:
@@ -188,7 +191,7 @@ def make() -> Forge:
         return record
 
     def rebind(tensor: Any, memory: Any) -> None:
-        forged = device(memory)
+        forged = device(memory, tensor.device.index)
         if layouts.special(tensor):
             layouts.follow(tensor, forged)
             return

@@ -11,7 +11,7 @@ from runtime_check.simulate import generators, layouts, places, syncs, wider
 from runtime_check.simulate.declarations import Declaration
 from runtime_check.simulate.forge import Forge
 from runtime_check.simulate.internals import C, Tensor, aten, torch
-from runtime_check.simulate.ordinals import index_of
+from runtime_check.simulate.ordinals import count, index_among, index_of
 from runtime_check.simulate.pinned import mark_pinned
 from runtime_check.simulate.signature import Kind, Signature, signature
 
@@ -20,7 +20,6 @@ TAKE_NUMBERS = frozenset(  # overloads whose CPU operator accepts a Python numbe
     "add add_ sub sub_ mul mul_ div div_ true_divide true_divide_ floor_divide floor_divide_".split()
 )
 INDEXING = frozenset(("index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"))
-DEVICE = torch.device("cuda", 0)
 HOST_RESULTS = {"_pack_padded_sequence": (1,)}
 
 
@@ -42,7 +41,7 @@ class Maker:
     def _check(self, operator: Any, facts: Signature) -> Callable[..., None]:
         """Raises CUDA's error for arguments in several places."""
         declaration = self.declarations.get(facts.full)
-        named = not (torch.Tag.pointwise in operator.tags or facts.name.startswith("_foreach_"))
+        named = torch.Tag.pointwise not in operator.tags
         lenient = facts.full in places.ACCEPT_HOST_TENSORS or facts.name in places.ACCEPT_HOST_TENSORS
         if declaration is not None:
             named = named and declaration.checks_places
@@ -53,6 +52,8 @@ class Maker:
             arguments = [*zip(facts.names, args, strict=False), *kwargs.items()]
             if facts.name in ("convolution", "_convolution"):
                 error = places.convolution_difference(arguments)
+            elif facts.name.startswith("_foreach_"):
+                error = places.foreach_difference(arguments)
             elif named:
                 error = places.named_difference(facts.name, arguments)
             else:
@@ -82,14 +83,15 @@ class Maker:
         return before
 
     def _wait(self, operation: str, wait: syncs.Wait) -> None:
-        self.forge.captures.waits()
+        self.forge.captures.waits(operation)
         if wait.how is syncs.How.WAIT:
             self.report(operation, wait.bytes)
             return
         dtype = getattr(torch, wait.dtype)
         if wait.how is syncs.How.UPLOAD:
             aten._to_copy.default(
-                aten.zeros.default((wait.bytes // dtype.itemsize,), dtype=dtype, device="cpu"), device=DEVICE
+                aten.zeros.default((wait.bytes // dtype.itemsize,), dtype=dtype, device="cpu"),
+                device=torch.device("cuda", index_of()),
             )
             return
         scratch = self.forge.device(aten.zeros.default((), dtype=dtype, device="cpu"))
@@ -102,16 +104,16 @@ class Maker:
         """Host indices and a 0-dimensional host value go to the device by ordinary copies; masks are expanded on the
         host first, into pinned memory, and go up without waiting (IndexingUtils.h: expandTensors)."""
         itself, indices = args[0], args[1]
+        if any(index is not None and index.is_cuda and index.device != itself.device for index in indices):
+            raise RuntimeError(
+                f"indices should be either on cpu or on the same device as the indexed tensor ({itself.device})"
+            )
         if not itself.is_cuda:
-            if any(index is not None and index.is_cuda for index in indices):
-                raise RuntimeError(
-                    f"indices should be either on cpu or on the same device as the indexed tensor ({itself.device})"
-                )
             return args
         values = syncs.argument(args, kwargs, 2, "values") if facts.name not in ("index", "_unsafe_index") else None
-        if values is not None and not values.is_cuda:
+        if values is not None and values.device != itself.device:
             error = places.iterator_difference((("self", itself), ("values", values)))
-            if error is not None:
+            if error is not None and values.dim():
                 raise error
             if not syncs.fills_masked(args, kwargs):
                 args = (*args[:2], values.to(itself.device), *args[3:])
@@ -159,6 +161,7 @@ def _convert(
     plain = len(facts.returned) == 1 and facts.returned[0] is None
     host, depth, disabled = forge.host, C._len_torch_function_stack, C.DisableTorchFunction
     captures = forge.captures
+    several = _number(facts) if count() > 1 else None
 
     def kernel(*args: Any, **kwargs: Any) -> Any:  # see `below_modes`
         if depth():
@@ -185,17 +188,37 @@ def _convert(
                 for name, value in kwargs.items()
                 if name != "pin_memory"
             }
+        number = 0 if several is None else several(args, kwargs, seen)
         if seen[0]:
             check(args, kwargs)
         recording = captures.current
         result = call(*converted, **named) if recording is None else recording.run(call, converted, named)
         if plain and isinstance(result, Tensor):
-            return device(result)
+            return device(result, number)
         if restore is not None:
             restore(args, kwargs, converted, named)
-        return give(result, args, kwargs)
+        return give(result, args, kwargs, number)
 
     return kernel
+
+
+def _number(facts: Signature) -> Callable[..., int]:
+    """Gives the number of the device that an operator's results are on, by its arguments: where it is told to put them,
+    or where its first device tensor is. Marks `seen` where tensors are on several devices."""
+    places_told = [place for place, kind in enumerate(facts.kinds) if kind == Kind.DEVICE]
+
+    def number(args: tuple[Any, ...], kwargs: Mapping[str, Any], seen: list[bool]) -> int:
+        for place in places_told:
+            told = syncs.argument(args, kwargs, place, facts.names[place])
+            if told is not None:
+                return index_of(told)
+        given = (*args, *kwargs.values())
+        found = index_among(given)
+        if any(one.is_cuda and one.get_device() != found for one in places.tensors(given)):
+            seen[0] = True
+        return found
+
+    return number
 
 
 def _host_one(forge: Forge, takes_numbers: bool) -> Callable[[Any, int, list[bool], tuple[Any, ...]], Any]:
@@ -256,26 +279,30 @@ def _restore(facts: Signature, forge: Forge) -> Callable[..., None]:
     return restore
 
 
-def _give(facts: Signature, forge: Forge) -> Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Any]:
-    """Turns what the CPU's operator gave into what the caller gets: its own arguments, or new device tensors."""
+def _give(facts: Signature, forge: Forge) -> Callable[[Any, tuple[Any, ...], Mapping[str, Any], int], Any]:
+    """Turns what the CPU's operator gave into what the caller gets: its own arguments, or new device tensors. Each of
+    the results of a `_foreach_` operator is where its own arguments are."""
     returned, names, device = facts.returned, facts.names, forge.device
     stay = HOST_RESULTS.get(facts.name, ())
+    each = facts.name.startswith("_foreach_") and count() > 1
 
-    def one(place: int, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def one(place: int, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], number: int) -> Any:
         argument = returned[place]
         if argument is not None:
             return args[argument] if argument < len(args) else kwargs[names[argument]]
         if isinstance(result, Tensor):
-            return result if place in stay else device(result)
+            return result if place in stay else device(result, number)
         if isinstance(result, (list, tuple)):
-            return [device(part) if isinstance(part, Tensor) else part for part in result]
+            numbers = [tensor.get_device() for tensor in args[0]] if each else [number] * len(result)
+            pairs = zip(result, numbers, strict=True)
+            return [device(part, its) if isinstance(part, Tensor) else part for part, its in pairs]
         return result
 
-    def give(result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def give(result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], number: int = 0) -> Any:
         if not returned:
             return None
         if len(returned) == 1:
-            return one(0, result, args, kwargs)
-        return tuple(one(place, part, args, kwargs) for place, part in enumerate(result))
+            return one(0, result, args, kwargs, number)
+        return tuple(one(place, part, args, kwargs, number) for place, part in enumerate(result))
 
     return give

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from runtime_check.simulate import ordinals
 from runtime_check.simulate.internals import C, aten, torch
 
 HOST_KEYS = {"SparseCUDA": "SparseCPU", "SparseCsrCUDA": "SparseCsrCPU", "NestedTensorCUDA": "NestedTensorCPU"}
@@ -55,6 +56,14 @@ def special(tensor: Any) -> bool:
 
 def rebuild(tensor: Any, part: Callable[[Any], Any], device: Any) -> Any:
     """The tensor that is made of `part` of each part of this one; `device` is where those lie."""
+    before = ordinals.use(-1 if device.index is None else device.index)
+    try:
+        return _rebuilt(tensor, part, device)
+    finally:
+        ordinals.use(before)
+
+
+def _rebuilt(tensor: Any, part: Callable[[Any], Any], device: Any) -> Any:
     if tensor.is_nested:
         about = (_ask(tensor, f"_nested_tensor_{name}") for name in ("size", "strides", "storage_offsets"))
         view = aten._nested_view_from_buffer.default._handle.redispatch_boxed

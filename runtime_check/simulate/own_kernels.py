@@ -9,8 +9,9 @@ from runtime_check.simulate import layouts
 from runtime_check.simulate.forge import Forge, is_device
 from runtime_check.simulate.internals import C, aten, operator, torch
 from runtime_check.simulate.kernels import below_modes
-from runtime_check.simulate.ordinals import index_of
+from runtime_check.simulate.ordinals import guarded, index_of
 from runtime_check.simulate.pinned import is_pinned, mark_pinned, receiving
+from transferlint.model import Direction
 
 Kernel = Callable[..., Any]
 VIEWS = (
@@ -23,7 +24,8 @@ def table(forge: Forge) -> dict[str, Kernel]:
     """Operator name without namespace to kernel."""
     kernels = {**_memory(forge), **_copies(forge), **_captured(_device_only(forge), forge)}
     kernels = {name: kernel if name == "_to_copy" else below_modes(kernel) for name, kernel in kernels.items()}
-    kernels.update((name, at_host_key(operator(name))) for name in (*VIEWS, *layouts.FROM_DENSE))
+    kernels.update((name, at_host_key(operator(name))) for name in VIEWS)
+    kernels.update((name, guarded(at_host_key(operator(name)))) for name in layouts.FROM_DENSE)
     return kernels
 
 
@@ -41,18 +43,15 @@ def _memory(forge: Forge) -> dict[str, Kernel]:
     def empty(
         size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, memory_format: Any = None, **_: Any
     ) -> Any:
-        if device is not None and device.index:
-            index_of(device)
+        number = index_of(device)
         if memory_format is None and (layout is None or layout is strided):
-            return forged(plain(size, dtype=dtype, device=cpu))
-        return forged(new(size, dtype=dtype, layout=layout, device=cpu, memory_format=memory_format))
+            return forged(plain(size, dtype=dtype, device=cpu), number)
+        return forged(new(size, dtype=dtype, layout=layout, device=cpu, memory_format=memory_format), number)
 
     def empty_strided(
         size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, **_: Any
     ) -> Any:
-        if device is not None and device.index:
-            index_of(device)
-        return forged(new_strided(size, stride, dtype=dtype, layout=layout, device=cpu))
+        return forged(new_strided(size, stride, dtype=dtype, layout=layout, device=cpu), index_of(device))
 
     def resize_(tensor: Any, size: Any, *, memory_format: Any = None) -> Any:
         if memory_format is torch.preserve_format:
@@ -88,13 +87,13 @@ def _copies(forge: Forge) -> dict[str, Kernel]:
             copy(to, given)
             return target
         if target.is_cuda != source.is_cuda and not (non_blocking and (is_pinned(target) or is_pinned(source))):
-            captures.waits()
+            captures.waits("aten::copy_", Direction.H2D if target.is_cuda else Direction.D2H)
         captures.current.run(copy, (to, given), {})
         return target
 
     def local_scalar_dense(tensor: Any) -> Any:
         if captures.current is not None:
-            captures.waits()
+            captures.waits("aten::_local_scalar_dense")
         return read(host(tensor))
 
     composed = torch.library.get_kernel("aten::_to_copy", "CUDA")  # C++'s own, composed of empty and copy_
@@ -164,14 +163,14 @@ def _device_only(forge: Forge) -> dict[str, Kernel]:
     def softmax(op: Any) -> Kernel:
         def kernel(tensor: Any, dim: int, half_to_float: bool) -> Any:
             memory = host(tensor)
-            return device(op._op(memory.float() if half_to_float else memory, dim, False))
+            return device(op._op(memory.float() if half_to_float else memory, dim, False), tensor.get_device())
 
         return kernel
 
     def softmax_backward(op: Any) -> Kernel:
         def kernel(gradient: Any, output: Any, dim: int, input_dtype: Any) -> Any:
             result = op._op(host(gradient), host(output), dim, gradient.dtype)
-            return device(result.to(input_dtype))
+            return device(result.to(input_dtype), gradient.get_device())
 
         return kernel
 
@@ -182,21 +181,23 @@ def _device_only(forge: Forge) -> dict[str, Kernel]:
 
     def native_dropout(tensor: Any, p: float, train: bool | None) -> Any:
         """As `dropout` computes it on the CPU (Dropout.cpp: _dropout_impl), random numbers and rounding included."""
-        memory = host(tensor)
+        memory, number = host(tensor), tensor.get_device()
         if train is False or p == 0:
-            return device(memory.clone()), device(torch.ones_like(memory, dtype=torch.bool))
+            return device(memory.clone(), number), device(torch.ones_like(memory, dtype=torch.bool), number)
         noise = torch.empty_like(memory).bernoulli_(1 - p)
         mask = noise.bool()
-        return device(memory * (noise.div_(1 - p) if p < 1 else noise)), device(mask)
+        return device(memory * (noise.div_(1 - p) if p < 1 else noise), number), device(mask, number)
 
     def native_dropout_backward(gradient: Any, mask: Any, scale: float) -> Any:
         memory = host(gradient)
         noise = host(mask).to(memory.dtype)
-        return device(memory * (noise.div_(1 / scale) if scale else noise.zero_()))
+        return device(memory * (noise.div_(1 / scale) if scale else noise.zero_()), gradient.get_device())
 
     kernels["native_dropout"] = native_dropout
     kernels["native_dropout_backward"] = native_dropout_backward
-    kernels["_efficientzerotensor"] = lambda size, *, dtype=None, **_: device(torch.zeros(size, dtype=dtype))
+    kernels["_efficientzerotensor"] = lambda size, *, dtype=None, **options: device(
+        torch.zeros(size, dtype=dtype), index_of(options.get("device"))
+    )
     for name in ("_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"):
         kernels[name] = kernels[f"{name}.Tensor"] = lambda *args, **kwargs: False
     kernels["record_stream"] = lambda tensor, stream: None

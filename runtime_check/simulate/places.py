@@ -7,7 +7,7 @@ Two texts: that of the checks which torch generates for each CUDA kernel (c10/co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from runtime_check.simulate.internals import Tensor
@@ -62,3 +62,24 @@ def iterator_difference(arguments: Iterable[tuple[str, Any]]) -> RuntimeError | 
     if len(places) < 2:
         return None
     return RuntimeError(f"{SAME}found at least two devices, {places[0]} and {places[1]}!")
+
+
+def foreach_difference(arguments: Iterable[tuple[str, Any]]) -> RuntimeError | None:
+    """`_foreach_` operators take lists on several devices, one by one (aten/src/ATen/native/ForeachUtils.h:
+    can_use_fast_route), so that only what stands in the same place has to be on the same device."""
+    given = [value for _, value in arguments if isinstance(value, (Tensor, list, tuple))]
+    for place in range(max((len(value) for value in given if not isinstance(value, Tensor)), default=0)):
+        beside = (value if isinstance(value, Tensor) else value[place : place + 1] for value in given)
+        error = iterator_difference(("", value) for value in beside)
+        if error is not None:
+            return error
+    return None
+
+
+def tensors(values: Iterable[Any]) -> Iterator[Any]:
+    """The tensors among arguments, those in lists too."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from (one for one in value if isinstance(one, Tensor))

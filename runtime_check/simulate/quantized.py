@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from runtime_check.simulate import ordinals
 from runtime_check.simulate.internals import C, aten, torch
 
 KEY, HOST_KEY = "QuantizedCUDA", "QuantizedCPU"
@@ -31,14 +32,15 @@ def over(tensor: Any, storage: Any, part: Callable[[Any], Any], device: Any) -> 
     """A quantised tensor over `storage`, which is on `device`, and otherwise as `tensor`; `part` is to bring scales
     there."""
     options = {"dtype": tensor.dtype, "device": device}
+    empty = ordinals.guarded(_at_host_key("_empty_affine_quantized"))
+    empty_per_channel = ordinals.guarded(_at_host_key("_empty_per_channel_affine_quantized"))
     if _ask(tensor, "qscheme") == PER_TENSOR:
         scale, zero = _ask(tensor, "q_scale"), _ask(tensor, "q_zero_point")
-        made = _at_host_key("_empty_affine_quantized")([0], scale=scale, zero_point=zero, **options)
+        made = empty([0], scale=scale, zero_point=zero, **options)
     else:
         scales, zeros = (part(_ask(tensor, f"q_per_channel_{name}")) for name in ("scales", "zero_points"))
-        made = _at_host_key("_empty_per_channel_affine_quantized")(
-            [0], scales=scales, zero_points=zeros, axis=_ask(tensor, "q_per_channel_axis"), **options
-        )
+        axis = _ask(tensor, "q_per_channel_axis")
+        made = empty_per_channel([0], scales=scales, zero_points=zeros, axis=axis, **options)
     place = tensor.storage_offset(), tensor.size(), tensor.stride()
     _at_host_key("set_", "source_Storage_storage_offset")(made, storage, *place)
     return made
@@ -57,11 +59,11 @@ def integers(tensor: Any, whole: bool = False) -> Any:
     return found.set_(storage, *place)
 
 
-def copying(host: Callable[[Any], Any], device: Callable[[Any], Any]) -> Kernel:
+def copying(host: Callable[[Any], Any], device: Callable[..., Any]) -> Kernel:
     """`copy_` where one side is quantised and on the device (aten/src/ATen/native/Copy.cpp: copy_impl)."""
 
     def carrier(tensor: Any) -> Any:
-        return device(integers(host(tensor))) if tensor.is_cuda else integers(tensor)
+        return device(integers(host(tensor)), tensor.device.index) if tensor.is_cuda else integers(tensor)
 
     def known(tensor: Any) -> tuple[Any, ...]:
         scheme = _ask(tensor, "qscheme")

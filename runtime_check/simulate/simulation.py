@@ -5,10 +5,13 @@ from __future__ import annotations
 import atexit
 import warnings
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.refused import Refused
+
+if TYPE_CHECKING:
+    from runtime_check.simulate.captures import Captures
 
 Callback = Callable[[str, int], None]
 
@@ -17,6 +20,8 @@ class Simulation:
     """The simulated accelerator of this process. There is one, and it stays until the process ends."""
 
     device_name = "Simulated CUDA device"
+    captures: Captures
+    """Whether a CUDA graph is being captured."""
 
     def __init__(self) -> None:
         self._callback: Callback | None = None
@@ -45,27 +50,27 @@ class Simulation:
         atexit.unregister(settle)
 
 
-def refusal() -> str:
+def refusal(devices: int = 1) -> str:
     """Why the simulation can not start in this process, in one line; "" where it can."""
     from runtime_check.simulate import conditions, trial
 
     why = conditions.unmet()
     if not why:
-        why = trial.run(lambda: install(Simulation()))
+        why = trial.run(lambda: install(Simulation(), devices))
     return str(Refused(why, conditions.torch_version())) if why else ""
 
 
-def begin() -> Simulation:
-    """Start it. Raises Refused, and then nothing was changed."""
+def begin(devices: int = 1) -> Simulation:
+    """Start it, with so many devices. Raises Refused, and then nothing was changed."""
     from runtime_check.simulate import conditions, leaving, trial
 
     version = conditions.torch_version()
-    why = conditions.unmet() or trial.run(lambda: install(Simulation()))
+    why = conditions.unmet() or trial.run(lambda: install(Simulation(), devices))
     if why:
         raise Refused(why, version)
     simulation = Simulation()
     try:
-        install(simulation)
+        install(simulation, devices)
     except Exception as error:
         simulation.changes.undo()
         raise Refused(getattr(error, "why", "") or f"{type(error).__name__}: {error}", version) from error
@@ -73,19 +78,23 @@ def begin() -> Simulation:
     return simulation
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Simulation, devices: int = 1) -> None:
     """Change this process. Raises Refused and whatever torch raises; `changes.undo()` takes back what was done."""
-    from runtime_check.simulate import cuda_hooks, cuda_wheel, device_guard, dispatcher, facade, forge
+    from runtime_check.simulate import cuda_hooks, cuda_wheel, device_guard, dispatcher, facade, forge, ordinals
     from runtime_check.simulate.internals import torch
 
     changes = simulation.changes
+    changes.attribute(ordinals.PRESENT, "count", devices)
+    if devices > 1:
+        simulation.device_name = f"{devices} simulated CUDA devices"
     has_cuda = bool(torch.cuda._is_compiled())
     made = forge.make()
+    simulation.captures = made.captures
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*previously registered kernel")
         device_guard.install(changes, has_cuda)
         cuda_hooks.install(changes, has_cuda)
-        facade.install(changes, made.captures)
+        facade.install(changes, made)
         kept = dispatcher.install(changes, made, simulation.report)
         if has_cuda:
             cuda_wheel.install(changes, made, simulation.report, kept)

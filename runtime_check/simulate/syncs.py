@@ -189,6 +189,10 @@ def _scale_and_zero(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wa
     return [_element(one, How.READ) for one in given if one.is_cuda]
 
 
+def _nms(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
+    return [COUNT] if args[0].numel() else []
+
+
 TABLE: tuple[Row, ...] = (
     Row(("nonzero",), always(COUNT), "cuda/Nonzero.cu: nonzero_cuda_out_impl"),
     Row(("masked_select",), always(COUNT), "cuda/IndexKernel.cpp: masked_select_out_cuda_impl, by nonzero"),
@@ -229,7 +233,7 @@ TABLE: tuple[Row, ...] = (
         always(*[Wait(4, How.READ, "float32")] * 2),
         "quantized/QTensor.cpp: quantize_per_tensor_dynamic",
     ),
-    Row(("torchvision::nms",), always(COUNT), "torchvision/csrc/ops/cuda/nms_kernel.cu: nms_kernel, by masked_select"),
+    Row(("torchvision::nms",), _nms, "torchvision/csrc/ops/cuda/nms_kernel.cu: nms_kernel, by masked_select"),
 )
 
 # Of tensors that are made of parts. What is not here waits where the operators on the parts do, as far as it is known.

@@ -76,6 +76,7 @@ def _in_child(install: Callable[[], object], write: int) -> None:
 
 def exercise() -> None:
     """Use what programs use most. Raises AssertionError, or whatever torch raises."""
+    from runtime_check.simulate import ordinals
     from runtime_check.simulate.internals import C, torch
 
     torch.set_num_threads(1)  # a pool of threads does not survive the fork
@@ -92,6 +93,8 @@ def exercise() -> None:
     _raises(RuntimeError, lambda: device + host)
     _backward(device)
     _saved(device)
+    if ordinals.count() > 1:
+        _moved_on(device)
 
 
 def _backward(device: object) -> None:
@@ -121,6 +124,19 @@ def _backward(device: object) -> None:
     with torch.autograd.graph.saved_tensors_hooks(lambda one: one, raising):
         loss = (layer(device).sin() * 2).sum()
     _raises(KeyError, loss.backward)
+
+
+def _moved_on(device: object) -> None:
+    """To the next device, and back by autograd, which has a thread for each."""
+    from runtime_check.simulate.internals import torch
+
+    leaf = device.detach().requires_grad_()  # type: ignore[attr-defined]
+    there = leaf.to("cuda:1")
+    assert str(there.device) == "cuda:1", "a tensor that was moved on is not on the second device"
+    (there * 2).sum().backward()
+    assert (str(leaf.grad.device), leaf.grad.sum().item()) == ("cuda:0", 12.0), "a gradient did not come back"
+    with torch.cuda.device(1):
+        assert str(torch.ones(1).to("cuda").device) == "cuda:1", "the second device does not become the current one"
 
 
 def _saved(device: object) -> None:

@@ -145,6 +145,39 @@ def test_report_shows_it_again(verified: tuple[Path, Ran], form: str, monkeypatc
     assert (place / "again").read_text() == made.out
 
 
+@pytest.mark.parametrize("kind", ["mps", "xpu"])
+def test_devices_that_are_not_cudas_are_refused_in_one_line(folder: Path, kind: str) -> None:
+    made = run("verify", "--device-type", kind, "program.py")
+    assert (made.code, made.out) == (2, "")
+    assert made.err.startswith(f"Error: the simulated device is CUDA's and --device-type {kind} can not be had")
+    assert made.err.count("\n") == 1
+
+
+TWO_DEVICES = """
+import torch
+
+x = torch.ones(4, device="cuda")
+for _ in range(3):
+    y = x.to("cuda:1")
+print(torch.cuda.device_count(), y.sum().item())
+"""
+
+
+@pytest.mark.usefixtures("simulated")
+def test_several_devices_are_simulated_where_they_are_asked_for(folder: Path) -> None:
+    (folder / "two.py").write_text(TWO_DEVICES)
+    made = run("verify", "--devices", "2", "two.py")
+    assert (made.code, made.out) == (0, "2 4.0\n")
+    headline = next(line for line in made.err.splitlines() if line.startswith("transferlint verify: "))
+    assert "two.py on 2 simulated CUDA devices (level simulate)" in headline
+    assert " · 1 d2h (4 B), 3 d2d (48 B) · " in headline
+    assert "invalid device ordinal" in run("verify", "two.py").err
+    assert (
+        "--devices simulates devices, and --level guard takes"
+        in run("verify", "--devices", "2", "--level", "guard", "two.py").err
+    )
+
+
 @pytest.mark.usefixtures("simulated")
 @pytest.mark.parametrize(
     ("option", "code"), [("--raise", 1), ("--kill", -signal.SIGKILL), ("--exit", 3)], ids=["raised", "killed", "left"]

@@ -30,8 +30,9 @@ from simulated import ROOT, outcome
 PROGRAMS = Path(__file__).with_name("programs")
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
 RANKS = {"ddp_two_ranks": 2}
+DEVICES = {"model_parallel": 2, "replicas": 2}
 MARK = re.compile(r"# transfers: (.+)$")
-ONE = re.compile(r"(?:(h2d|d2h|wait) (\d+) B|(no-op)) x (\d+)( async)?$")
+ONE = re.compile(r"(?:(h2d|d2h|d2d|wait) (\d+) B|(no-op)) x (\d+)( async)?$")
 PAGE = ROOT / "docs" / "simulator.md"
 Crossing = tuple[int, str, bool, int]  # line, direction, whether the host waits, bytes
 
@@ -43,21 +44,21 @@ def test_the_page_lists_the_programs_and_their_counts() -> None:
 
 def rows() -> list[str]:
     """The page's table: each program, the first line of its docstring, and how often it transfers and waits."""
-    found = ["| program | what it shows | h2d | d2h | other waits |", "| --- | --- | --- | --- | --- |"]
+    found = ["| program | what it shows | h2d | d2h | d2d | other waits |", "| --- | --- | --- | --- | --- | --- |"]
     for name in NAMES:
         path = PROGRAMS / f"{name}.py"
         about = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()[0]
-        times = {"h2d": 0, "d2h": 0, "none": 0}
+        times = dict.fromkeys(("h2d", "d2h", "d2d", "none"), 0)
         for (_, way, sync, _), count in marked(path).items():
             times[way] += count if sync or way != "none" else 0
-        found.append(f"| `{name}.py` | {about} | {times['h2d']} | {times['d2h']} | {times['none']} |")
+        found.append(f"| `{name}.py` | {about} | {' | '.join(map(str, times.values()))} |")
     return found
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in RANKS])
 def test_a_program_transfers_what_was_counted_and_computes_what_the_cpu_computes(name: str) -> None:
     on_host = outcome(__file__, "printed", False, name=name)
-    on_device = outcome(__file__, "recorded_alone", True, name=name)
+    on_device = outcome(__file__, "recorded_alone", DEVICES.get(name, 1), name=name)
     assert without_places(on_device["said"]) == on_host
     events = collections.Counter(map(tuple, on_device["events"]))
     assert_counted(name, events, {tuple(key): (count, size) for *key, count, size in on_device["sums"]})

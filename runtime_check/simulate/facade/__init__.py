@@ -1,12 +1,12 @@
-"""`torch.cuda` and its neighbours, answering as on a machine with one GPU."""
+"""`torch.cuda` and its neighbours, answering as on a machine with GPUs."""
 
 from __future__ import annotations
 
-from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.forge import Forge
 
 
-def install(changes: Changes, captures: Captures) -> None:
+def install(changes: Changes, forge: Forge) -> None:
     """Replace what asks or steers the device from Python."""
     from runtime_check.simulate import pinned
     from runtime_check.simulate.facade import (
@@ -26,16 +26,16 @@ def install(changes: Changes, captures: Captures) -> None:
     )
 
     pinned.install(changes)
-    held = streams.install(changes)
-    graphs.install(changes, captures)
+    held = streams.install(changes, forge.captures)
+    graphs.install(changes, forge.captures)
     device.install(changes)
     memory.install(changes)
     randomness.install(changes)
-    accelerator.install(changes, held)
+    accelerator.install(changes, held, forge.captures)
     storages.install(changes)
     backends.install(changes)
     compiling.install(changes)
-    parallel.install(changes)
+    parallel.install(changes, forge)
     distributed.install(changes)
     legacy.install(changes)
     processes.install(changes)

@@ -1,4 +1,4 @@
-"""Which devices there are: one, number 0."""
+"""Which devices there are, and which is the current one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.forge import FORKED
 from runtime_check.simulate.internals import C, torch
-from runtime_check.simulate.ordinals import index_of
+from runtime_check.simulate.ordinals import count, current, index_of, use
 
 NAME = "Simulated CUDA device"
 CAPABILITY = (8, 0)
 MEMORY = 80 << 30
+NO_UUID = "00000000-0000-0000-0000-00000000000"  # and the device's number
 PROPERTIES = {
     "name": NAME,
     "major": CAPABILITY[0],
@@ -32,7 +33,6 @@ PROPERTIES = {
     "shared_memory_per_multiprocessor": 167936,
     "L2_cache_size": 40 << 20,
     "gcnArchName": "",
-    "uuid": "00000000-0000-0000-0000-000000000000",
     "pci_bus_id": 0,
     "pci_device_id": 0,
     "pci_domain_id": 0,
@@ -48,16 +48,24 @@ def answering(value: Any) -> Callable[..., Any]:
 
 
 class DeviceContext:
-    """`torch.cuda.device(...)`."""
+    """`torch.cuda.device(...)`, of a device or a number; a negative one changes nothing."""
 
     def __init__(self, device: Any = None, *_more: Any) -> None:
-        self.idx = index_of(device) if not isinstance(device, torch.Tensor) else 0
+        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device)
+        self.prev_idx = -1
 
     def __enter__(self) -> None:
-        return None
+        self.prev_idx = use(self.idx)
 
     def __exit__(self, *_error: object) -> None:
-        return None
+        use(self.prev_idx)
+
+
+class DeviceOf(DeviceContext):
+    """`torch.cuda.device_of(...)`, of a tensor or storage; of one on the host it changes nothing."""
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__(owner.get_device() if owner.is_cuda else -1)
 
 
 def install(changes: Changes) -> None:
@@ -69,8 +77,11 @@ def install(changes: Changes) -> None:
             raise RuntimeError(FORKED)
 
     def properties(device: Any = None) -> Any:
-        index_of(device)
-        return types.SimpleNamespace(**PROPERTIES)
+        index = index_of(device)
+        return types.SimpleNamespace(**{**PROPERTIES, "pci_bus_id": index, "uuid": f"{NO_UUID}{index:x}"})
+
+    def peers(device: Any, peer_device: Any) -> bool:
+        return index_of(device) != index_of(peer_device)
 
     def about(value: Any) -> Callable[..., Any]:
         def answer(device: Any = None) -> Any:
@@ -82,15 +93,15 @@ def install(changes: Changes) -> None:
     cuda = torch.cuda
     for name, value in {
         "is_available": answering(True),
-        "device_count": answering(1),
-        "current_device": answering(0),
+        "device_count": count,
+        "current_device": current,
         "is_initialized": answering(True),
         "init": lazy_init,
         "_lazy_init": lazy_init,
         "_lazy_call": lambda call, **kwargs: call(),
         "_is_in_bad_fork": lambda: os.getpid() != owner,
         "_initialized": True,
-        "set_device": about(None),
+        "set_device": lambda device: use(-1 if isinstance(device, int) and device < 0 else index_of(device)),
         "get_device_properties": properties,
         "get_device_name": about(NAME),
         "get_device_capability": about(CAPABILITY),
@@ -98,12 +109,12 @@ def install(changes: Changes) -> None:
         "get_gencode_flags": answering("-gencode compute=compute_80,code=sm_80"),
         "is_bf16_supported": answering(True),
         "is_tf32_supported": answering(True),
-        "can_device_access_peer": answering(False),
+        "can_device_access_peer": peers,
         "device": DeviceContext,
-        "device_of": DeviceContext,
+        "device_of": DeviceOf,
         "_DeviceGuard": DeviceContext,
-        "_exchange_device": answering(0),
-        "_maybe_exchange_device": answering(0),
+        "_exchange_device": use,
+        "_maybe_exchange_device": use,
         "_sleep": answering(None),
         "utilization": about(0),
         "memory_usage": about(0),
@@ -120,8 +131,8 @@ def install(changes: Changes) -> None:
     changes.attribute(torch.version, "cuda", torch.version.cuda or "12.8")
     if not hasattr(C, "_cuda_getDevice"):
         # `_cuda_getDeviceCount` stays away: with it, dynamo takes the build for a CUDA one and imports what is missing.
-        changes.attribute(C, "_cuda_getDevice", answering(0))
-        changes.attribute(C, "_cuda_setDevice", answering(None))
+        changes.attribute(C, "_cuda_getDevice", current)
+        changes.attribute(C, "_cuda_setDevice", use)
     marker = types.SimpleNamespace(
         rangePushA=answering(0), rangePop=answering(0), rangeStartA=answering(0), rangeEnd=answering(None),
         markA=answering(None), deviceRangeStart=answering(None), deviceRangeEnd=answering(None),

@@ -6,6 +6,7 @@ from typing import Any
 
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.internals import Tensor, torch
+from runtime_check.simulate.ordinals import current
 
 TYPES = {
     "FloatTensor": "float32",
@@ -19,7 +20,6 @@ TYPES = {
     "ByteTensor": "uint8",
     "BoolTensor": "bool",
 }
-DEVICE = torch.device("cuda", 0)
 
 
 class OldType(type):
@@ -28,12 +28,13 @@ class OldType(type):
     dtype: Any
 
     def __call__(cls, *data: Any, **_options: Any) -> Any:
+        place = torch.device("cuda", current())
         if len(data) == 1 and isinstance(data[0], Tensor):
-            return data[0].to(DEVICE, cls.dtype)
+            return data[0].to(place, cls.dtype)
         if len(data) == 1 and not isinstance(data[0], (int, torch.Size)):
-            return torch.tensor(data[0], dtype=cls.dtype, device=DEVICE)
+            return torch.tensor(data[0], dtype=cls.dtype, device=place)
         sizes = data[0] if len(data) == 1 and isinstance(data[0], torch.Size) else data or (0,)
-        return torch.empty(tuple(sizes), dtype=cls.dtype, device=DEVICE)
+        return torch.empty(tuple(sizes), dtype=cls.dtype, device=place)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.is_cuda and instance.dtype is cls.dtype
@@ -52,6 +53,6 @@ def install(changes: Changes) -> None:
             set_type(kind)
             return
         torch.set_default_dtype(getattr(torch, TYPES[name.rpartition(".")[2]]))
-        torch.set_default_device(DEVICE)
+        torch.set_default_device("cuda")
 
     changes.attribute(torch, "set_default_tensor_type", set_default_tensor_type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable
 from typing import Any
 
 from runtime_check.simulate.changes import Changes
@@ -25,17 +26,24 @@ EMPTY = ("memory_stats", "memory_stats_as_nested_dict", "host_memory_stats", "ho
 def install(changes: Changes) -> None:
     """Replace torch.cuda.memory, here and where torch.cuda names it again."""
 
-    def zero(device: Any = None) -> int:
+    def about(value: Any) -> Callable[..., Any]:
+        def answer(device: Any = None) -> Any:
+            index_of(device)
+            return value
+
+        return answer
+
+    def statistics(device: Any = None) -> Any:
         index_of(device)
-        return 0
+        return collections.defaultdict(int)
 
     answers: dict[str, Any] = {
-        **dict.fromkeys(ZERO, zero),
+        **dict.fromkeys(ZERO, about(0)),
         **dict.fromkeys(NOTHING, answering(None)),
-        **dict.fromkeys(EMPTY, lambda device=None: collections.defaultdict(int)),
+        **dict.fromkeys(EMPTY, statistics),
         "memory_summary": answering("the simulated CUDA device keeps no memory statistics"),
         "memory_snapshot": lambda *args, **kwargs: [],
-        "mem_get_info": answering((MEMORY, MEMORY)),
+        "mem_get_info": about((MEMORY, MEMORY)),
         "get_per_process_memory_fraction": answering(1.0),
         "get_allocator_backend": answering("native"),
     }

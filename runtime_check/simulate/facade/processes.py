@@ -7,8 +7,9 @@ import multiprocessing.spawn
 from typing import Any
 
 from runtime_check.simulate.changes import Changes
+from runtime_check.simulate.ordinals import count
 
-BEFORE = "from runtime_check.simulate import start; start(); "
+BEFORE = "from runtime_check.simulate import start; start({}); "
 
 
 def install(changes: Changes) -> None:
@@ -18,7 +19,7 @@ def install(changes: Changes) -> None:
     def get_command_line(**kwargs: Any) -> list[str]:
         command: list[str] = real(**kwargs)
         if "-c" in command:
-            command[command.index("-c") + 1] = BEFORE + command[command.index("-c") + 1]
+            command[command.index("-c") + 1] = BEFORE.format(count()) + command[command.index("-c") + 1]
         return command
 
     changes.attribute(multiprocessing.spawn, "get_command_line", get_command_line)

@@ -1,5 +1,5 @@
-"""Random numbers: host and device draw from one generator, in the program's order, so a program that draws on the
-device gets the numbers it would get on the CPU. Seeds of the device alone change nothing for the same reason."""
+"""Random numbers: host and devices draw from one generator, in the program's order, so a program that draws on the
+device gets the numbers it would get on the CPU. Seeds of a device alone change nothing for the same reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.facade.device import answering
 from runtime_check.simulate.generators import Generator
 from runtime_check.simulate.internals import torch
-from runtime_check.simulate.ordinals import index_of
+from runtime_check.simulate.ordinals import count, index_of
 
 
 def install(changes: Changes) -> None:
@@ -29,7 +29,7 @@ def install(changes: Changes) -> None:
 
     answers = {
         "get_rng_state": get_rng_state,
-        "get_rng_state_all": lambda: [torch.get_rng_state()],
+        "get_rng_state_all": lambda: [torch.get_rng_state() for _ in range(count())],
         "set_rng_state": set_rng_state,
         "set_rng_state_all": set_rng_state_all,
         "manual_seed": answering(None),
@@ -42,4 +42,4 @@ def install(changes: Changes) -> None:
         changes.attribute(torch.cuda, name, value)
         changes.attribute(torch.cuda.random, name, value)
     changes.attribute(torch, "Generator", Generator)
-    changes.attribute(torch.cuda, "default_generators", (torch.default_generator,))
+    changes.attribute(torch.cuda, "default_generators", (torch.default_generator,) * count())

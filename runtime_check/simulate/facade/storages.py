@@ -9,8 +9,6 @@ from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.internals import torch
 from runtime_check.simulate.ordinals import index_of
 
-DEVICE = torch.device("cuda", 0)
-
 
 def install(changes: Changes) -> None:
     """Replace four methods of torch.UntypedStorage."""
@@ -25,10 +23,8 @@ def install(changes: Changes) -> None:
         return cuda(self, place, non_blocking) if place.type == "cuda" else self.cpu()
 
     def cuda(self: Any, place: Any = None, non_blocking: bool = False) -> Any:
-        index_of(place)
-        return (
-            self if self.device.type == "cuda" else over(self).to(DEVICE, non_blocking=non_blocking).untyped_storage()
-        )
+        device = torch.device("cuda", index_of(place))
+        return self if self.device == device else over(self).to(device, non_blocking=non_blocking).untyped_storage()
 
     def clone(self: Any) -> Any:
         return over(self).clone().untyped_storage() if self.device.type == "cuda" else clone_host(self)

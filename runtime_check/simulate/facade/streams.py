@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
-from runtime_check.simulate.captures import refuse
+from runtime_check.simulate.captures import Captures
 from runtime_check.simulate.changes import Changes
 from runtime_check.simulate.internals import torch
-from runtime_check.simulate.ordinals import index_of
+from runtime_check.simulate.ordinals import count, index_of, use
 
 NUMBERS = itertools.count(1)
 
@@ -18,11 +18,13 @@ NUMBERS = itertools.count(1)
 class Event:
     """`torch.cuda.Event`. Times are the host's."""
 
+    captures: ClassVar[Captures]
+
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **_options: Any
     ) -> None:
         self.enable_timing = enable_timing
-        self.device = torch.device("cuda", 0)
+        self.device = torch.device("cuda", index_of())
         self.event_id = self.cuda_event = 0
         self._recorded: float | None = None
 
@@ -39,7 +41,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Nothing to wait for; on a GPU the host would."""
-        synchronize()
+        self.captures.waits("torch.cuda.Event.synchronize")
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between two recorded events. Raises what CUDA raises for others."""
@@ -53,16 +55,17 @@ class Event:
 class Stream:
     """`torch.cuda.Stream`."""
 
+    captures: ClassVar[Captures]
+
     def __init__(self, device: Any = None, priority: int = 0, **_options: Any) -> None:
-        index_of(device)
-        self.device = torch.device("cuda", 0)
-        self.device_index, self.device_type = 0, 1
+        self.device_index, self.device_type = index_of(device), 1
+        self.device = torch.device("cuda", self.device_index)
         self.priority = priority
         self.stream_id = self.cuda_stream = next(NUMBERS)
 
     def synchronize(self) -> None:
         """Nothing to wait for; on a GPU the host would."""
-        synchronize()
+        self.captures.waits("torch.cuda.Stream.synchronize")
 
     def wait_stream(self, stream: Any) -> None:
         """Nothing to wait for."""
@@ -94,23 +97,29 @@ class Stream:
 
 
 class Held:
-    """The current stream of each thread."""
+    """The current stream of each thread and device."""
 
     def __init__(self) -> None:
-        self.default = Stream()
-        self.default.stream_id = self.default.cuda_stream = 0
+        self._default = [Stream(number) for number in range(count())]
+        for stream in self._default:
+            stream.stream_id = stream.cuda_stream = 0
         self._threads = threading.local()
+
+    def default(self, device: Any = None) -> Stream:
+        """The stream that a device has from the start."""
+        return self._default[index_of(device)]
 
     def current(self, device: Any = None) -> Stream:
         """The calling thread's stream."""
-        index_of(device)
-        found: Stream = getattr(self._threads, "stream", self.default)
+        index = index_of(device)
+        found: Stream = getattr(self._threads, f"of_{index}", self._default[index])
         return found
 
     def set(self, stream: Any) -> None:
-        """Make `stream` the calling thread's."""
+        """Make `stream` the calling thread's, and its device the current one."""
         if stream is not None:
-            self._threads.stream = stream
+            use(stream.device_index)
+            setattr(self._threads, f"of_{stream.device_index}", stream)
 
 
 class StreamContext:
@@ -122,39 +131,38 @@ class StreamContext:
         self.stream = stream
 
     def __enter__(self) -> Any:
-        self._before = self.held.current()
-        self.held.set(self.stream)
+        if self.stream is not None:
+            self._there, self._before = self.held.current(self.stream.device), self.held.current()
+            self.held.set(self.stream)
         return self.stream
 
     def __exit__(self, *_error: object) -> None:
-        self.held.set(self._before)
+        if self.stream is not None:
+            self.held.set(self._there)
+            self.held.set(self._before)
 
 
-def synchronize(device: Any = None) -> None:
-    """`torch.cuda.synchronize`: nothing to wait for; on a GPU the host would. Raises what CUDA raises while a graph is
-    captured."""
-    index_of(device)
-    if torch.cuda.is_current_stream_capturing():
-        refuse()
-
-
-def install(changes: Changes) -> Held:
+def install(changes: Changes, captures: Captures) -> Held:
     """Replace torch's streams and events."""
+
+    def synchronize(device: Any = None) -> None:
+        """`torch.cuda.synchronize`: nothing to wait for; on a GPU the host would. Raises what CUDA raises while a graph
+        is captured."""
+        index_of(device)
+        captures.waits("torch.cuda.synchronize")
+
+    for kind in (Event, Stream):
+        changes.attribute(kind, "captures", captures)
     held = Held()
     context = type("StreamContext", (StreamContext,), {"held": held})
     changes.attribute(StreamContext, "held", held)  # a stream used as a context itself
     cuda = torch.cuda
-
-    def default_stream(device: Any = None) -> Stream:
-        index_of(device)
-        return held.default
-
     for name, value in {
         "Stream": Stream,
         "ExternalStream": Stream,
         "Event": Event,
         "current_stream": held.current,
-        "default_stream": default_stream,
+        "default_stream": held.default,
         "set_stream": held.set,
         "stream": context,
         "StreamContext": context,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from simulated import in_simulation
+from simulated import in_fork, in_simulation
 
 
 def network(kind: str) -> Any:
@@ -149,3 +149,103 @@ def test_what_does_not_wait_can() -> None:
     graph.reset()
     with pytest.raises(RuntimeError, match="without a preceding successful capture"):
         graph.replay()
+
+
+@in_simulation
+def test_the_error_of_a_capture_names_the_operation_and_what_helps() -> None:
+    import torch
+
+    x, host = torch.arange(3.0, device="cuda"), torch.ones(3)
+    for wait, operation, words in (
+        (x.sum().item, "aten::_local_scalar_dense", "keep it a tensor"),
+        (host.cuda, "aten::copy_", "pin the memory and pass non_blocking=True"),
+        (x.cpu, "aten::copy_", "copy it after the replay"),
+        (x.nonzero, "aten::nonzero", "the size of its result depends on data"),
+        (lambda: torch.linalg.eigh(x.diag()), "aten::_linalg_eigh", "its kernel reads a result back"),
+        (torch.cuda.synchronize, "torch.cuda.synchronize", "wait after the replay"),
+        (torch.cuda.Event().synchronize, "torch.cuda.Event.synchronize", "wait after the replay"),
+    ):
+        with pytest.raises(torch.AcceleratorError) as raised, torch.cuda.graph(torch.cuda.CUDAGraph()):
+            wait()
+        last = str(raised.value).splitlines()[-1]
+        assert last.startswith(f"{operation}: ")
+        assert words in last
+
+
+@in_simulation
+def test_all_lines_that_a_capture_would_refuse_are_told_at_once() -> None:
+    import torch
+
+    from transferlint import runtime
+
+    x, host, count = torch.arange(3.0, device="cuda"), torch.ones(3), torch.zeros((), device="cuda")
+    pinned = torch.ones(3).pin_memory()
+
+    def step(scale: float) -> Any:
+        count.add_(1)
+        y = x * scale + pinned.to("cuda", non_blocking=True)
+        if y.sum() > 0:
+            y = y + host.to("cuda", non_blocking=True)
+        for _ in range(3):
+            torch.cuda.synchronize()
+        normal = torch.distributions.Normal(y, 1.0)
+        assert torch.cuda.is_current_stream_capturing()
+        return normal.loc.mul_(2), y[y > 1].tolist()
+
+    found = runtime.capturable(step, scale=2.0)
+    first = step.__code__.co_firstlineno
+    assert [(one.line - first, one.operation, one.count) for one in found.obstacles] == [
+        (3, "aten::_local_scalar_dense", 1),
+        (4, "aten::copy_", 1),
+        (6, "torch.cuda.synchronize", 3),
+        (7, "aten::copy_", 1),  # torch/distributions/utils.py: broadcast_all makes a tensor of the number
+        (7, "aten::_local_scalar_dense", 2),  # and each of the two parameters is checked
+        (9, "aten::index", 1),
+        (9, "aten::copy_", 1),
+    ]
+    assert not found
+    assert found.error is None
+    assert found.obstacles[0].text == "y.sum() > 0"
+    assert found.obstacles[3].inside.startswith("torch/distributions/utils.py:")
+    assert "5 lines would make a capture fail" in str(found)
+    assert "torch.cuda.synchronize 3 times: it asks the host to wait" in str(found)
+    assert not torch.cuda.is_current_stream_capturing()
+    assert (count.item(), x.tolist()) == (0.0, [0.0, 1.0, 2.0])  # as a capture, it computed nothing
+
+
+@in_simulation
+def test_what_can_be_captured_and_what_ends_early() -> None:
+    import torch
+
+    from transferlint import runtime
+
+    model = torch.nn.Linear(3, 1).cuda()
+    x = torch.ones(2, 3, device="cuda")
+    fine = runtime.capturable(model, x)
+    assert fine
+    assert str(fine) == "nothing waits"
+
+    def stepping(optimizer: Any) -> None:
+        optimizer.step()
+
+    for capturable, expected in ((True, True), (False, False)):
+        optimizer = torch.optim.Adam(model.parameters(), capturable=capturable)
+        model(x).sum().backward()
+        found = runtime.capturable(stepping, optimizer)
+        assert bool(found) is expected
+    assert "test_graphs.py:" in str(found)
+    assert "RuntimeError: Attempting CUDA graph capture of step()" in str(found)
+    assert found.obstacles == ()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(x)
+    graph.replay()
+    assert torch.equal(y, model(x))
+
+
+@in_fork
+def test_without_an_accelerator_there_is_nothing_to_capture_on() -> None:
+    from transferlint import runtime
+
+    with pytest.raises(RuntimeError, match=r"transferlint.runtime.simulate\(\) simulates one"):
+        runtime.capturable(int)
