@@ -82,7 +82,7 @@ class watch(Region):
     @property
     def d2d(self) -> int:
         """Copies from one device to another, for which the host does not wait."""
-        return self._count(Direction.D2D)
+        return self.totals().d2d
 
     @property
     def h2d_bytes(self) -> int:
