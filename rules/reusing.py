@@ -111,10 +111,11 @@ def names(function: FunctionFacts, reg: Reg) -> list[Reg]:
         made = function.code[at]
         if isinstance(made, p.Call) and at == reg:
             callee = function.code[made.function]
-            assert isinstance(callee, p.Attr)
             if made.stars:
                 return []
-            pending += [callee.object, *made.args, *(r for _, r in made.keywords)]
+            if isinstance(callee, p.Attr):
+                pending.append(callee.object)
+            pending += [*made.args, *(r for _, r in made.keywords)]
         elif isinstance(made, p.Const) or function.values[at].is_a(DTYPE):
             continue
         elif path(function, at) is not None:

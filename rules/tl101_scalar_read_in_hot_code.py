@@ -181,5 +181,16 @@ def losses(model, loader, device):
         ),
     ),
     detect=detect,
+    advice=(
+        (
+            "jax",
+            "keep the array on the device and read it once, after the loop or at log time (`jax.device_get`)",
+        ),
+        (
+            "tensorflow",
+            "keep the tensor, or let a `keras.metrics.Mean` add it up, and read it once, after the loop",
+        ),
+        ("cupy", "keep the array on the device and read it once, after the loop or at log time"),
+    ),
     doc=__doc__,
 )

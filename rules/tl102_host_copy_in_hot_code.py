@@ -310,5 +310,13 @@ def predict(model, loader, device):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "collect the arrays and copy them once, after the loop: `jax.device_get(outputs)`"),
+        (
+            "tensorflow",
+            "collect the tensors and copy them once, after the loop; give `predict` all the data at once",
+        ),
+        ("cupy", "collect the arrays and copy them once, after the loop: `cp.asnumpy(cp.stack(outputs))`"),
+    ),
     doc=__doc__,
 )

@@ -279,5 +279,10 @@ for _ in range(10):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "move it once, before the loop"),
+        ("tensorflow", "make the tensor once, before the loop"),
+        ("cupy", "move it once, before the loop"),
+    ),
     doc=__doc__,
 )

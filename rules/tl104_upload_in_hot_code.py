@@ -219,5 +219,10 @@ for step in range(10):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "make it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),
+        ("tensorflow", "make it on the device (`tf.range`, `tf.fill`), or let `tf.data` bring batches there"),
+        ("cupy", "make it on the device (`cp.arange`, `cp.full`), or upload all of it once before the loop"),
+    ),
     doc=__doc__,
 )

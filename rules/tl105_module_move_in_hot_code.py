@@ -171,5 +171,6 @@ def distil(loader, student, optimizer):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

@@ -242,6 +242,11 @@ class Heads(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "read them together: `a, b = jax.device_get((a, b))`"),
+        ("tensorflow", "read them together: `tf.stack([a, b]).numpy()`"),
+        ("cupy", "read them together: `cp.stack([a, b]).get()`"),
+    ),
     claims=claims,
     doc=__doc__,
 )

@@ -249,6 +249,11 @@ class Names(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "compute on the whole array (`jax.vmap`), or copy it once before the loop: `jax.device_get(x)`"),
+        ("tensorflow", "compute on the whole tensor, or copy it once before the loop: `x.numpy()`"),
+        ("cupy", "compute on the whole array, or copy it once before the loop: `x.get()`"),
+    ),
     claims=claims,
     doc=__doc__,
 )

@@ -184,5 +184,16 @@ out = lowered(torch.arange(6.0), 3)
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "compute it on the device with `jax.numpy`; take another framework's array by `jax.dlpack`"),
+        (
+            "tensorflow",
+            "compute it on the device; take another framework's tensor by `tf.experimental.dlpack`",
+        ),
+        (
+            "cupy",
+            "compute it on the device with `cupy`; take another framework's array by `cp.from_dlpack`",
+        ),
+    ),
     doc=__doc__,
 )

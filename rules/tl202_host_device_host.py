@@ -147,5 +147,6 @@ def train(loader, model, device):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

@@ -164,5 +164,13 @@ class Decoder(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(
+        (
+            "jax",
+            "decide on the device (`jnp.where`, `jax.lax.cond`, `jax.lax.while_loop`), or every so many steps",
+        ),
+        ("tensorflow", "decide in the graph (`tf.where`, `tf.cond` in a `tf.function`), or every so many steps"),
+        ("cupy", "decide on the device (`cp.where`), or every so many steps"),
+    ),
     doc=__doc__,
 )

@@ -49,7 +49,7 @@ from transferlint.flow.invariance import invariance
 from transferlint.flow.once import once
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import FRESH, HOST, ON_DEVICE, PLAIN, TENSOR, UNKNOWN
+from transferlint.flow.values import ARRAY, FRAMEWORKS, FRESH, HOST, ON_DEVICE, PLAIN, TENSOR, UNKNOWN
 from transferlint.flow.writes import Writes
 from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
@@ -75,7 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "keep the first copy under a name and use it again",
                 (Evidence(function.site(first.register), "the same data is moved here, and not changed in between"),),
                 Confidence.LIKELY if transfer.places & ~HOST else Confidence.POSSIBLE,
-                reuse(function, first, transfer),
+                None if function.framework(transfer.register) else reuse(function, first, transfer),
             )
             continue
         source = _still_there(function, transfer)
@@ -97,17 +97,19 @@ def claims(function: FunctionFacts) -> Iterator[Reg]:
 
 
 def _upload(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a move of host data, in code that may run often, by `.to` or `.cuda` on a name."""
+    """True for a move of host data, in code that may run often, by `.to` or `.cuda` on a name, or by the function of
+    another framework."""
     before, reg = transfer.before, transfer.register
+    foreign = bool(function.values[reg].flags & FRAMEWORKS)
     return (
         transfer.kind == MOVE
         and transfer.subject is not None
         and before.places == HOST
-        and before.is_a(TENSOR | UNKNOWN)
+        and before.is_a(TENSOR | UNKNOWN | (ARRAY if foreign else 0))
         and not before.flags & (FRESH | PLAIN)
         and bool(transfer.places & ON_DEVICE)
         and function.has_text(reg)
-        and method(function, reg) in ("to", "cuda")
+        and (foreign or method(function, reg) in ("to", "cuda"))
         and not function.warmth(reg).once
         and not function.warmth(reg).weak
     )
@@ -324,6 +326,11 @@ def train(model, loader, criterion, device):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "keep the array that the first upload gave"),
+        ("tensorflow", "keep the tensor that the first upload gave"),
+        ("cupy", "keep the array that the first upload gave"),
+    ),
     claims=claims,
     doc=__doc__,
 )

@@ -215,5 +215,13 @@ class Padded(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "decide on the device (`jnp.where`, `jax.lax.cond`), or ask every so many steps"),
+        (
+            "tensorflow",
+            "decide on the device (`tf.where`, `tf.cond` in a `tf.function`), or ask every so many steps",
+        ),
+        ("cupy", "decide on the device (`cp.where`), or ask every so many steps"),
+    ),
     doc=__doc__,
 )

@@ -175,5 +175,10 @@ class Norms(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "keep the arithmetic on the device, or read all values at once after the loop (`jax.device_get`)"),
+        ("tensorflow", "keep the arithmetic on the device, or read all values at once after the loop"),
+        ("cupy", "keep the arithmetic on the device, or read all values at once after the loop"),
+    ),
     doc=__doc__,
 )

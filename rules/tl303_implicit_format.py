@@ -51,7 +51,7 @@ from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.once import once
 from transferlint.flow.transfers import FORMAT, Transfer
-from transferlint.flow.values import TENSOR
+from transferlint.flow.values import TENSOR, held_on_device
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
@@ -143,8 +143,9 @@ def _computed(function: FunctionFacts, reg: Reg) -> bool:
     """True for a tensor that an operator, a method or a module gave; elements of what is gone over do not tell."""
     made = function.code[reg]
     if isinstance(made, p.Unpack):
-        return function.values[made.value].is_a(TENSOR)
-    return function.values[reg].is_a(TENSOR) and not isinstance(made, p.Next)
+        return function.values[made.value].is_a(TENSOR) or held_on_device(function.values[made.value])
+    value = function.values[reg]
+    return (value.is_a(TENSOR) or held_on_device(value)) and not isinstance(made, p.Next)
 
 
 def _last(function: FunctionFacts, reg: Reg) -> str:
@@ -288,5 +289,10 @@ def train(model, loader, optimizer):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "print it behind an interval, or collect and print after the loop"),
+        ("tensorflow", "print it behind an interval, or collect and print after the loop"),
+        ("cupy", "print it behind an interval, or collect and print after the loop"),
+    ),
     doc=__doc__,
 )

@@ -119,5 +119,15 @@ class Masked(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(
+        (
+            "jax",
+            "give a `size=`, or use the three-argument `jnp.where`: a shape that depends on data has to be read first",
+        ),
+        (
+            "cupy",
+            "use the three-argument `cp.where`, or weights: a shape that depends on data has to be read first",
+        ),
+    ),
     doc=__doc__,
 )

@@ -315,5 +315,6 @@ class Swap(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(("cupy", "keep the index on the device: `cp.asarray(index)` once, before the loop"),),
     doc=__doc__,
 )

@@ -260,5 +260,10 @@ def train(model, loader, optimizer):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
+        ("tensorflow", "drop it: what reads the result waits for it"),
+        ("cupy", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
+    ),
     doc=__doc__,
 )

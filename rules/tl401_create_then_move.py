@@ -213,5 +213,6 @@ result = Causal()(torch.arange(9.0, device=device).reshape(1, 3, 3))
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

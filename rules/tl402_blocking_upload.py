@@ -248,5 +248,6 @@ def train(model, inputs, targets, device):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

@@ -233,5 +233,6 @@ def train(model, data, device):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

@@ -333,6 +333,11 @@ for step in range(10):
         ),
     ),
     detect=detect,
+    advice=(
+        ("jax", "reduce or index on the device first, and copy the result"),
+        ("tensorflow", "reduce or index on the device first, and copy the result"),
+        ("cupy", "reduce or index on the device first, and copy the result"),
+    ),
     claims=claims,
     doc=__doc__,
 )

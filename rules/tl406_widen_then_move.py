@@ -321,5 +321,6 @@ def train(model, rows, classes, device):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

@@ -289,5 +289,6 @@ class Prompt(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

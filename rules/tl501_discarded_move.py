@@ -230,5 +230,6 @@ x = x.to("cuda")
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

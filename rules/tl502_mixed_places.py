@@ -154,5 +154,6 @@ y = x + torch.arange(3, device=x.device) + torch.tensor(2.0) + 1
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

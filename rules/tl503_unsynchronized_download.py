@@ -329,6 +329,7 @@ def best(model, x):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
     claims=claims,
 )

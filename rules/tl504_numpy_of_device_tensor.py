@@ -129,5 +129,6 @@ values = x.square().cpu().numpy()
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

@@ -204,5 +204,6 @@ def train(model, images):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
 )

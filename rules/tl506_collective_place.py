@@ -265,6 +265,7 @@ class Pair(torch.nn.Module):
         ),
     ),
     detect=detect,
+    advice=(),
     doc=__doc__,
     claims=claims,
 )

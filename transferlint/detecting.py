@@ -19,7 +19,8 @@ from transferlint.stale_comments import without_stale_comments
 from transferlint.surroundings import Statements
 
 if TYPE_CHECKING:
-    from transferlint.flow.facts import FileFacts
+    from transferlint.flow.facts import FileFacts, FunctionFacts
+    from transferlint.syntax.program import Reg
     from transferlint.syntax.suppressions import Suppression
 
 
@@ -29,7 +30,7 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     firsts: list[tuple[Rule, list[Finding]]] = []
     counting: list[Finding] = []
     rules = [rule for rule in plan.rules if not selection.ignored(rule.code, rule.name, ignored)]
-    facts.claimants = tuple((rule.code, rule.claims) for rule in rules if rule.claims is not None)
+    facts.claimants = tuple((rule.code, claims) for rule in rules if (claims := _claims(rule)) is not None)
 
     silencing = Silencing(comments)
 
@@ -62,6 +63,15 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     asked = tuple(_on_purpose(facts, silencing, firsts, found, new)) if plan.quiet else ()
     notes = (*_malformed(facts.path, comments), *_cut(facts))
     return Checked(new, tuple(troubles), notes, tuple(keys), ran, hidden, asked)
+
+
+def _claims(rule: Rule) -> Callable[[FunctionFacts], Iterable[Reg]] | None:
+    """What a rule claims, of the frameworks that it serves."""
+    claims = rule.claims
+    if claims is None or rule.advice is None:
+        return claims
+    served = {"", *dict(rule.advice)}
+    return lambda function: (reg for reg in claims(function) if function.framework(reg) in served)
 
 
 def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
@@ -108,7 +118,8 @@ def _on_purpose(
 
 def findings_of(rule: Rule, facts: FileFacts) -> list[Finding]:
     """What a rule finds, with its code and name. Raises whatever the rule raises."""
-    return [_named(finding, rule) for finding in rule.detect(facts)]
+    served = (rule.served(_checked(finding)) for finding in rule.detect(facts))
+    return [_named(finding, rule) for finding in served if finding is not None]
 
 
 def regrouped(rule: Rule, facts: FileFacts, found: list[Finding], silent: Callable[[Finding], bool]) -> list[Finding]:
@@ -182,7 +193,7 @@ def _judgements(
 
 def _judged(rule: Rule, facts: CommentFacts) -> list[Finding]:
     assert rule.judge is not None
-    return [_named(finding, rule) for finding in rule.judge(facts)]
+    return [_named(_checked(finding), rule) for finding in rule.judge(facts)]
 
 
 def _names(silencing: Silencing, finding: Finding) -> bool:
@@ -190,12 +201,16 @@ def _names(silencing: Silencing, finding: Finding) -> bool:
     return any(finding.code in silencing.comments[number].codes for number in silencing.of(finding))
 
 
-def _named(finding: Finding, rule: Rule) -> Finding:
-    """Facts make findings without code and name; they are those of the rule that yields them. Raises TypeError for what
-    is no finding: rules are anybody's code."""
+def _checked(finding: Finding) -> Finding:
+    """Raises TypeError for what is no finding: rules are anybody's code."""
     made: Any = finding
     if not (isinstance(made, Finding) and isinstance(made.site, Site)):
         raise TypeError(f"yields a {type(made).__name__}, not a Finding with a Site")
+    return finding
+
+
+def _named(finding: Finding, rule: Rule) -> Finding:
+    """Facts make findings without code and name; they are those of the rule that yields them."""
     return finding if finding.code else dataclasses.replace(finding, code=rule.code, name=rule.name)
 
 

@@ -169,6 +169,7 @@ class Finding:
 
     `message` is one line without the code; `help` says what to write instead ("" where the message does);
     `context` is what stands between the site and its evidence in the fingerprint: the qualified name of the function.
+    `framework` is the one beside torch whose data it is about ("jax"), "" for torch.
     """
 
     code: str
@@ -182,6 +183,7 @@ class Finding:
     fix: Fix | None = None
     context: str = ""
     source: str = ""
+    framework: str = ""
 
     def fingerprint(self) -> str:
         """A hash that survives moved lines: code, path, function and the text of the site, not its line number."""

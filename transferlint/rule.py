@@ -22,13 +22,14 @@ class Example:
     """Code that is run as a test: `bad` fires exactly once a line marked `# expect: CODE`, `good` is silent.
 
     `fixed` is what the rule's fix makes of `bad` (without the marks), "" where the rule has none. `unsafe` says that
-    the fix needs `--unsafe-fixes`.
+    the fix needs `--unsafe-fixes`. `framework` is the one that it is written for ("jax"), "" for torch.
     """
 
     bad: str
     good: str
     fixed: str = ""
     unsafe: bool = False
+    framework: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,6 +74,10 @@ class Rule:
     `claims` gives the registers of the transfers of one function of which this rule says more than that they repeat:
     rules that report any repeated read or upload leave those to it where it runs (`FunctionFacts.claimed`). Of two
     rules that claim the same register the one with the higher code reports it.
+
+    `advice` are the frameworks beside torch that the rule serves, each with the help that its findings give there:
+    findings about the data of others are not made, and none there has a fix, which would be torch's. None where a rule
+    does not look at frameworks, and what it says holds for all.
     """
 
     code: str
@@ -87,8 +92,18 @@ class Rule:
     doc: str
     judge: Callable[[CommentFacts], Iterator[Finding]] | None = None
     claims: Callable[[FunctionFacts], Iterable[Reg]] | None = None
+    advice: tuple[tuple[str, str], ...] | None = None
 
     def findings(self, facts: FileFacts) -> Iterator[Finding]:
         """What the rule finds in a file, with its code and name on it."""
         for found in self.detect(facts):
-            yield dataclasses.replace(found, code=self.code, name=self.name)
+            served = self.served(found)
+            if served is not None:
+                yield dataclasses.replace(served, code=self.code, name=self.name)
+
+    def served(self, found: Finding) -> Finding | None:
+        """A finding as it is said of the framework that it is about; None where the rule does not serve that."""
+        if not found.framework or self.advice is None:
+            return found
+        help = dict(self.advice).get(found.framework)
+        return dataclasses.replace(found, help=help, fix=None) if help is not None else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 # Lower-case; a file with none of them has no way to name a tensor, a module or a move. `.to(`, `.item(` and the like
 # stand for code that gets its tensors as arguments and never says what they are.
 TOKENS = (
-    b"torch", b"tensor", b"cuda", b"lightning", b"accelerat", b"nn.module", b"device",
+    b"torch", b"jax", b"cupy", b"keras", b"flax",
+    b"tensor", b"cuda", b"lightning", b"accelerat", b"nn.module", b"device",
     b".cpu(", b".item(", b".to(", b".numpy(", b".detach(",
 )  # fmt: skip
 

@@ -25,8 +25,10 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
     Value,
+    framework_flag,
     join,
 )
+from transferlint.knowledge.frameworks import known
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -62,7 +64,21 @@ def annotated(file: FilePlacement, function: Function, text: str, tensor: Value)
     text = text.strip("\"'")
     plain = re.sub(r"^(typing\.)?Optional\[(.*)\]$", r"\2", text)
     plain = re.sub(r"\s*\|\s*None$", "", plain).strip("\"'")
+    if file.names.frameworks:
+        found = _of_framework(file, function, plain, tensor)
+        if found is not None:
+            return found
     return _instance(file, function, plain) or _mixed(file, function, plain, tensor) or _known(text, plain, tensor)
+
+
+def _of_framework(file: FilePlacement, function: Function, plain: str, tensor: Value) -> Value | None:
+    """An array of a framework beside torch, where the name is one of its classes."""
+    if not _NAME.match(plain):
+        return None
+    found = known(file.names.spelled(function, plain))
+    if found is None or not found[0].annotation.match(found[1]) or found[0].name in file.tracing.host_only:
+        return None
+    return tensor.but(flags=tensor.flags | framework_flag(found[0].name))
 
 
 def promised(file: FilePlacement, function: Function) -> Value | None:

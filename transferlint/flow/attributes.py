@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transferlint.flow import foreign
 from transferlint.flow.annotated import promised
 from transferlint.flow.devices import DTYPES
 from transferlint.flow.frame import Frame
@@ -11,6 +12,7 @@ from transferlint.flow.values import (
     ARRAY,
     DEVICE_NAME,
     DTYPE_VALUE,
+    FRAMEWORKS,
     GIVEN,
     HOST,
     HOST_ARRAY,
@@ -74,6 +76,10 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
     name = made.name
     if base.kinds == NAME and "#" not in base.name:
         return variable(frame, f"{base.name}.{name}") or _of_name(base, name)
+    if base.flags & FRAMEWORKS:
+        found = foreign.attribute(frame, base, name)
+        if found is not None:
+            return found
     if name == "device":
         told = base.kinds & (TENSOR | MODULE) and base.places & ~ANYWHERE and not moves_along(frame, made.object, base)
         places = base.places if told else GIVEN

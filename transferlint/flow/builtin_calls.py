@@ -23,6 +23,7 @@ from transferlint.flow.values import (
     Value,
     combine,
     element,
+    held_on_device,
     join,
 )
 from transferlint.syntax.program import Call, Const, Reg
@@ -44,14 +45,14 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         result = number(frame, reg, made, f"{name}(t)")
         return result if name != "range" else Value(CONTAINER, HOST, item=PYTHON, reads=result.reads)
     if name in ("bool",):
-        if first.is_a(TENSOR) and first.on_device:
+        if held_on_device(first):
             frame.record(reg, TRUTH, made.args[0], first, HOST, "bool(t)", explicit=False)
             return PYTHON.but(reads=frozenset({reg}))
         return PYTHON.but(reads=first.reads)
     if name in ("print", "str", "repr", "format"):
         for argument in made.args:
             value = frame.values[argument]
-            if value.is_a(TENSOR) and value.on_device:
+            if held_on_device(value):
                 frame.record(argument, FORMAT, argument, value, HOST, f"{name}(t)", explicit=False)
         return PYTHON
     if name in ("max", "min"):
@@ -146,7 +147,7 @@ def number(frame: Frame, reg: Reg, made: Call, api: str) -> Value:
     for argument in made.args:
         value = frame.values[argument]
         reads |= value.reads
-        if value.is_a(TENSOR) and value.on_device:
+        if held_on_device(value):
             frame.record(reg, NUMBER, argument, value, HOST, api, explicit=False)
             reads |= {reg}
     return Value(HOST_VALUE, HOST, reads=frozenset(sorted(reads)[:4]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import attributes, builtin_calls, effects, known_calls, library_calls, methods
+from transferlint.flow import attributes, builtin_calls, effects, foreign, known_calls, library_calls, methods
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import BUILD
 from transferlint.flow.unknown_calls import arguments, own_class, unknown_call
@@ -12,6 +12,7 @@ from transferlint.flow.values import (
     CONTAINER,
     DATA,
     DEVICE,
+    FRAMEWORKS,
     FRESH,
     FROM_PARAMETER,
     GIVEN,
@@ -31,9 +32,11 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     combine,
+    held_on_device,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
+from transferlint.knowledge.frameworks import ROOTS, known
 from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
@@ -62,6 +65,10 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
         if found is not None:
             return known_calls.call(frame, reg, made, *found)
         return _named(frame, reg, made, callee.name)
+    if callee.flags & FRAMEWORKS:
+        given = foreign.applied(frame, reg, made, callee)
+        if given is not None:
+            return given
     if isinstance(instruction, Attr):
         base = frame.values[instruction.object]
         info = frame.file.info_of(base.name)
@@ -126,6 +133,11 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return builtin_calls.call(frame, reg, made, name[9:])
     if name == "functools.partial" and len(made.args) == 1 and not any(made.stars):
         return frame.values[made.args[0]]  # keywords alone leave the positions as they were
+    if name.partition(".")[0] in ROOTS:
+        framework = known(name)
+        found = foreign.named(frame, reg, made, *framework) if framework is not None else None
+        if found is not None:
+            return found
     effect = effect_table().get(name)
     if effect is not None:
         return _several(frame, made, name, effects.apply(frame, reg, made, effect, name))
@@ -250,7 +262,10 @@ def _numpy(frame: Frame, reg: Reg, made: Call) -> Value:
     _, _, reads, _, may = combine(arguments(frame, made))
     for r in made.args:
         value = frame.values[r]
-        if value.is_a(TENSOR) and value.on_device:
+        if value.flags & FRAMEWORKS and held_on_device(value):
+            foreign.download(frame, reg, r, value, "np.f(t)", explicit=False)
+            reads |= {reg}
+        elif value.is_a(TENSOR) and value.on_device:
             frame.record(reg, "array", r, value, HOST, "np.f(t)", explicit=False)
             reads |= {reg}
     return Value(ARRAY, HOST, may & DATA, reads=frozenset(sorted(reads)[:4]))
@@ -271,6 +286,8 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
 
 def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
     """A module applied: what its `forward` returns, where its parameters and inputs are."""
+    if frame.file.tracing.framework is not None:
+        return foreign.tree_of(frame, reg, frame.file.tracing.framework)
     values = [v for v in arguments(frame, made) if v.kinds & (TENSOR | UNKNOWN | CONTAINER)]
     places, why, reads, uploads, may = combine(values) if values else (0, (), frozenset(), frozenset(), 0)
     along = attributes.moves_along(frame, made.function, callee)

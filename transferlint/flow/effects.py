@@ -29,6 +29,7 @@ from transferlint.flow.values import (
     DEVICE,
     DEVICE_NAME,
     EXTENDED,
+    FRAMEWORKS,
     FRESH,
     FROM_PARAMETER,
     GIVEN,
@@ -53,6 +54,7 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     combine,
+    held_on_device,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
@@ -169,6 +171,9 @@ def _device(frame: Frame, made: Call) -> Value:
 
 def _to_array(frame: Frame, reg: Reg, first: Reg | None) -> Value:
     value = frame.values[first] if first is not None else NOTHING
+    if value.flags & FRAMEWORKS and held_on_device(value):
+        frame.record(reg, DOWNLOAD, first, value, HOST, "np.asarray(t)")
+        return HOST_ARRAY.but(reads=frozenset({reg}), why=(reg,))
     if value.is_a(TENSOR) and value.on_device:
         frame.record(reg, ARRAY_READ, first, value, HOST, "np.asarray(t)", explicit=False)
         return HOST_ARRAY.but(reads=frozenset({reg}))

@@ -14,7 +14,7 @@ from transferlint.flow.operands import tree, users
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe
+from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
 from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
 from transferlint.flow.writes import FileWrites
@@ -211,8 +211,19 @@ class FunctionFacts:
         heat = Heat(warmth.level, warmth.seen, heat_words(self.file, self.index, warmth)) if heated else None
         source = self.text(reg)
         return Finding(
-            "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source
-        )
+            "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source,
+            self.framework(reg),
+        )  # fmt: skip
+
+    def framework(self, reg: Reg) -> str:
+        """The framework beside torch whose data a register moves or gives, "" for torch. In a file that works with one
+        framework alone, what nobody knows is taken to be of that."""
+        used = self.file.placement.tracing
+        flags = self.values[reg].flags
+        for transfer in self.transfers_at(reg):
+            flags |= transfer.before.flags
+        found = framework_of(flags) or used.framework
+        return found.name if found is not None else ""
 
     def why(self, value: Value) -> tuple[Evidence, ...]:
         """The evidence that a value is on the device."""

@@ -69,9 +69,9 @@ class Frame:
     `values[r]` is what register r holds, `transfers` what was recorded (by register and kind, so that a second look
     overwrites the first), `calls` the functions of the checked source that a register calls, `handed` those that it
     hands to what will call them, and how often that does, `lent` those that it passes to anything else,
-    `receivers` the class (ident) of the object whose method a register calls. `leaning`: the function works on the
-    host, so that what it uses as tensors is not taken to be on the device for that; `refuted`: something was that is
-    shown to be on the host.
+    `compiled` the calls of what a framework compiled, `receivers` the class (ident) of the object whose method a
+    register calls. `leaning`: the function works on the host, so that what it uses as tensors is not taken to be on the
+    device for that; `refuted`: something was that is shown to be on the host; `runs`: it calls what is compiled.
     """
 
     def __init__(self, file: FilePlacement, function: Function, usage: Usage, leaning: bool = False) -> None:
@@ -86,6 +86,8 @@ class Frame:
         self.handed: dict[tuple[Reg, str], Level] = {}
         self.lent: set[tuple[Reg, str]] = set()
         self.receivers: dict[Reg, str] = {}
+        self.compiled: set[Reg] = set()
+        self.runs = False
         self.returns: Value | None = None
         self.stored: dict[int, Value] = {}
         self.region = 0

@@ -222,7 +222,8 @@ class HeatMap:
         """True for the innermost loop around a backward pass."""
         known = self._training.get(function.index)
         if known is None:
-            known = self._training[function.index] = frozenset(map(id, loops.training(function)))
+            compiled = self._placed[function.index].compiled
+            known = self._training[function.index] = frozenset(map(id, loops.training(function, compiled)))
         return id(region) in known
 
     def _holds_loader_loop(self, function: Function, region: Region) -> bool:

@@ -9,6 +9,7 @@ from transferlint.flow.sharing import path
 from transferlint.flow.writes import Writes
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
+from transferlint.knowledge.frameworks import known, row_of
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from transferlint.flow.facts import FunctionFacts
 
 _MAKERS = frozenset({Effect.FILL, Effect.DATA, Effect.NAME_DEVICE, Effect.ARRAY})
+_UPLOADS = frozenset({Effect.DATA, Effect.SEND})  # of another framework: the same data gives the same array
 _METHODS = frozenset({Effect.KEEP, Effect.MOVE, Effect.CUDA, Effect.COPY, Effect.NUMPY})
 _RANDOM = frozenset({"torch.rand", "torch.randn", "torch.randint", "torch.randperm", "torch.empty"})
 _RANDOM_METHODS = frozenset({"bernoulli", "multinomial"})
@@ -72,6 +74,10 @@ class Invariance:
         names = self._function.file.placement.names
         name = names.dotted(self._function.function, made.function)
         table = effects()
+        framework = known(name) if name else None
+        if framework is not None:
+            row = row_of(*framework)
+            return row is not None and row.effect in _UPLOADS
         if name:
             return name not in _RANDOM and (makes or name == "torch.device") and table.get(name) in _MAKERS
         callee = self._function.code[made.function]

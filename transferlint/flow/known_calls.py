@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow import devices, effects, passing
+from transferlint.flow import devices, effects, foreign, passing
 from transferlint.flow.annotated import promised
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
@@ -24,10 +24,12 @@ from transferlint.flow.values import (
     NOTHING,
     OBJECT,
     ON_DEVICE,
+    RESIDENT,
     TENSOR,
     UNKNOWN,
     Value,
     combine,
+    framework_flag,
     from_parameter,
 )
 from transferlint.knowledge.libraries import MOVERS
@@ -57,6 +59,10 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if MOVERS.match(function.name):
         return unknown_call(frame, made, function.name)
     placed = owner.place(index)
+    framework = owner.tracing.compiled.get(index)
+    if framework is not None:
+        frame.runs = True
+        return foreign.called(frame, reg, framework)
     if placed is not None:
         _pass_on(frame, reg, owner, placed, given)
     returns = placed.returns if placed is not None else None
@@ -214,6 +220,10 @@ def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: 
     if init is not None:
         frame.calls[reg] = init
     name = ident(owner.key, index)
+    framework = owner.tracing.classes.get(index)
+    if framework is not None:
+        flags = framework_flag(framework.name) | RESIDENT
+        return Value(MODULE, foreign.place(frame, framework), flags, (reg,), name=name)
     if info.module:
         return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=name)
     if info.data:

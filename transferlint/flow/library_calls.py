@@ -16,6 +16,7 @@ from transferlint.flow.values import (
     CONTAINER,
     DATA,
     DEVICE_NAME,
+    FRAMEWORKS,
     GIVEN,
     HOST,
     LOADER,
@@ -30,6 +31,7 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
     Value,
+    held_on_device,
 )
 from transferlint.knowledge import lookup, receivers
 from transferlint.knowledge.api import Effect
@@ -195,6 +197,8 @@ def _device_operands(frame: Frame, made: Call) -> Iterator[tuple[Reg, Value]]:
 def _tensor_in(value: Value, depth: int) -> Value | None:
     """The device tensor that a value is or holds."""
     if value.kinds & TENSOR and not value.kinds & CONTAINER and value.places & ON_DEVICE:
+        return value
+    if value.flags & FRAMEWORKS and held_on_device(value):
         return value
     if not value.kinds & CONTAINER or depth > 2:
         return None

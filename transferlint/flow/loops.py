@@ -113,14 +113,20 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
     return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= _FEW
 
 
-def training(function: Function) -> list[Region]:
+def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list[Region]:
     """The innermost loops around backward passes: each of their turns is a step, also where one batch is all of the
-    data, and the loop counts epochs."""
+    data, and the loop counts epochs. So are those around calls of what a framework compiled (`compiled`), but for
+    loops with another such loop inside."""
     found: list[Region] = []
+    steps: list[list[Region]] = []
     for block in function.blocks:
+        around = [r for r in function.ancestors(block.region) if r.kind in _LOOPS]
         if any(_goes_backward(function, made) for made in function.code[block.start : block.end]):
-            found += [r for r in function.ancestors(block.region) if r.kind in _LOOPS][:1]
-    return found
+            found += around[:1]
+        if compiled and around and not compiled.isdisjoint(range(block.start, block.end)):
+            steps.append(around)
+    outer = {id(region) for around in steps for region in around[1:]}
+    return found + [around[0] for around in steps if id(around[0]) not in outer]
 
 
 def _goes_backward(function: Function, made: p.Instruction) -> bool:

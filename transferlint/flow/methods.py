@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import checks, devices, effects, indexing
+from transferlint.flow import checks, devices, effects, foreign, indexing
 from transferlint.flow.frame import Frame
 from transferlint.flow.sharing import VIEWS
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
@@ -15,6 +15,7 @@ from transferlint.flow.values import (
     DATA,
     DEVICE,
     EXTENDED,
+    FRAMEWORKS,
     FRESH,
     GIVEN,
     HOST,
@@ -39,6 +40,7 @@ from transferlint.flow.values import (
     Value,
     combine,
     element,
+    held_on_device,
     join,
 )
 from transferlint.knowledge.api import Effect
@@ -68,6 +70,10 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
     subject = attribute.object
     if base.kinds == NAME:
         return None
+    if base.flags & FRAMEWORKS or (base.kinds & MODULE and frame.file.tracing.framework is not None):
+        found = foreign.method(frame, reg, made, attribute, base)
+        if found is not None:
+            return found
     if name in _MOVES:
         return _move(frame, reg, made, subject, base, name)
     if name in _READS:
@@ -106,7 +112,7 @@ def _formatted(frame: Frame, made: Call) -> Value:
     """`"{}".format(t)` puts its arguments into words."""
     for argument in (*made.args, *(r for _, r in made.keywords)):
         value = frame.values[argument]
-        if value.is_a(TENSOR) and value.on_device:
+        if held_on_device(value):
             frame.record(argument, FORMAT, argument, value, HOST, '"{}".format(t)', explicit=False)
     return PYTHON
 

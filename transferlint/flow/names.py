@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from transferlint.knowledge import roles
+from transferlint.knowledge.frameworks import ROOTS
 from transferlint.syntax.program import Attr, Function, Import, Load, Make, Outer, Program, Reg, Store
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Names:
 
     `dotted(function, reg)` is the qualified name an expression of names and attributes stands for through this file's
     imports ("torch.nn.functional.relu", "builtins.len", an ident for a function of the checked source), "" where it
-    is none.
+    is none. `frameworks` are those beside torch that the file imports, and `torch` says whether it imports that.
     """
 
     def __init__(self, program: Program, project: Project | None = None) -> None:
@@ -89,6 +90,9 @@ class Names:
                     elif type(made) is Make:
                         bound[instruction.slot] = ident(program.path, made.function)
             self._bindings.append(bound)
+        imported = {name.partition(".")[0] for bound in self._bindings for name in bound.values()}
+        self.torch = "torch" in imported
+        self.frameworks = frozenset(ROOTS[root] for root in imported & ROOTS.keys())
 
     def qualified(self, made: Import) -> str:
         """The dotted name an import binds; relative imports are made absolute where the project is known."""

@@ -36,10 +36,12 @@ from transferlint.flow.values import (
     PYTHON,
     RESIDENT,
     TENSOR,
+    TREE,
     UNKNOWN,
     Value,
     combine,
     element,
+    held_on_device,
     join,
 )
 from transferlint.syntax import program as p
@@ -186,7 +188,7 @@ def computed(value: Value) -> Value:
         return PYTHON if "#" in value.name or value.name.partition(".")[0] in _NUMBERS_OF else NOTHING
     if value.kinds != UNKNOWN or not value.on_device or value.item is not None:
         return value
-    return value.but(kinds=TENSOR) if value.places == DEVICE or value.flags & MOVED else value
+    return value.but(kinds=TENSOR) if value.places == DEVICE or value.flags & (MOVED | TREE) else value
 
 
 def _index_of_list(frame: Frame, reg: Reg, made: p.Binary, left: Value, right: Value) -> None:
@@ -325,7 +327,7 @@ def format_(frame: Frame, reg: Reg, made: p.Format) -> Value:
 
 def _formatted(frame: Frame, reg: Reg, subject: Reg) -> Value:
     value = frame.values[subject]
-    if value.is_a(TENSOR) and value.on_device:
+    if held_on_device(value):
         frame.record(reg, FORMAT, subject, value, HOST, 'f"{t}"', explicit=False)
     return PYTHON
 

@@ -22,6 +22,7 @@ from transferlint.flow.passing import Passed, passed
 from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.targets import Targets
+from transferlint.flow.tracing import NOTHING_TRACED, run_on_data, tracing
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import usage
 from transferlint.flow.values import (
@@ -55,8 +56,8 @@ TURNS = 4  # calls in a row along which what is known of arguments is passed on
 class Placed:
     """One function, placed: values by register, transfers in order, what it returns, which functions of the checked
     source it calls (idents, by the register of the call), which it hands to what calls them, and how often, which it
-    lends to anything else, the classes (idents) of the objects whose methods it calls, and which of the transfers it
-    only wraps."""
+    lends to anything else, the classes (idents) of the objects whose methods it calls, which of the transfers it only
+    wraps, and which calls are of what a framework compiled."""
 
     function: Function
     role: Role
@@ -68,6 +69,7 @@ class Placed:
     lent: frozenset[tuple[Reg, str]]
     receivers: dict[Reg, str]
     passed: tuple[Passed, ...]
+    compiled: frozenset[Reg] = frozenset()
 
 
 class FilePlacement:
@@ -100,6 +102,7 @@ class FilePlacement:
         self.names = Names(self.program, self.project)
         self.targets = Targets(self.program)
         self.classes: dict[int, ClassInfo] = classes(self.names)
+        self.tracing = tracing(self)
         self.roles: list[Role] = []
         for function in self.program.functions:
             self.roles.append(role_of(self, function, self.options))
@@ -236,9 +239,11 @@ class FilePlacement:
             if (found := self.located(name)) is not None:
                 found[0].callers.called(found[1], (self.key, index, reg), None)
         transfers = sorted(frame.transfers.values(), key=lambda t: t.register)
+        if self.tracing is not NOTHING_TRACED:
+            transfers = run_on_data(frame, role, transfers)
         return Placed(
             function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed, frozenset(frame.lent),
-            frame.receivers, passed(frame, role, transfers),
+            frame.receivers, passed(frame, role, transfers), frozenset(frame.compiled),
         )  # fmt: skip
 
     def located(self, name: str) -> tuple[FilePlacement, int] | None:

@@ -27,7 +27,8 @@ class Role:
     tensors are on the host (datasets, collation, transforms); `tensors_in`: its arguments are taken for tensors on the
     device; `skip`: it is no Python that the host runs (a Triton or Numba kernel); `request`: it serves one request a
     call, so that it runs once, and its own loops count; `named`: it is cold for nothing but its name, which a loop of
-    its own over a loader, or a call in hot code, contradicts."""
+    its own over a loader, or a call in hot code, contradicts; `traced`: why a framework traces it, so that it never
+    runs on data."""
 
     hot: str = ""
     cold: str = ""
@@ -36,6 +37,7 @@ class Role:
     skip: bool = False
     request: bool = False
     named: bool = False
+    traced: str = ""
 
 
 _KERNELS = (
@@ -65,6 +67,9 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(cold=TESTING)
     if lies_in(file.program.path, knowledge.OFFLINE_PATHS):
         return Role(cold="export, conversion or preparation of data")
+    traced = file.tracing.traced.get(function.index)
+    if traced is not None:
+        return Role(hot=file.tracing.hot.get(function.index, ""), traced=traced)
     if _for_host(file, function):
         return Role(host_side=True)
     if function.kind in ("module", "class"):

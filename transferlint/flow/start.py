@@ -42,6 +42,7 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     """The value of a parameter on entry. `host_side`: the function belongs to the data pipeline, its tensors are on
     the host; elsewhere a tensor argument is taken to be on the device whenever the program is given one. `hot`: it is
     a `forward` or the like, whose arguments are taken for tensors on the device unless something says otherwise."""
+    hot = hot and frame.file.tracing.framework is None
     host_side = host_side or bool(roles.HOST_WORDS.search(given.name) or roles.DRAWN_WORDS.search(given.name))
     host_side = host_side or "" in frame.usage.shown_given.get(given.slot, ())
     places = HOST if host_side else GIVEN

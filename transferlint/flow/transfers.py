@@ -22,6 +22,7 @@ SHAPE = "shape"  # nonzero, x[mask], unique
 HOST_INDEX = "host-index"  # device_tensor[[0, 1]]
 SYNCHRONIZE = "synchronize"
 ARRAY = "array"  # np.asarray(t), t.numpy() on a device tensor
+CALLBACK = "callback"  # compiled code calls the host: jax.pure_callback, tf.py_function
 
 EQUAL = ("equal(t)", ".equal()")  # how `Transfer.api` spells the question that need not look at its tensors
 

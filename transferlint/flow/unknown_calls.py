@@ -8,6 +8,7 @@ from transferlint.flow.values import (
     ARRAY,
     CONTAINER,
     DATA,
+    FRAMEWORKS,
     GIVEN,
     HOST,
     HOST_VALUE,
@@ -55,9 +56,8 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
     places, why, _, _, may = combine(tensors)
     reads = combine(values)[2]
     if any(v.on_device and v.kinds & (TENSOR | CONTAINER | UNKNOWN) for v in tensors):
-        return Value(
-            UNKNOWN, (places & ON_DEVICE) and GIVEN, may | RESIDENT, why, reads=frozenset(), uploads=frozenset()
-        )
+        known = not may & FRAMEWORKS  # functions of arrays that nobody names often give host data
+        return Value(UNKNOWN, (places & ON_DEVICE) and GIVEN if known else ANYWHERE, may | RESIDENT, why)
     if tensors and all(v.is_a(TENSOR | CONTAINER) and v.on_host for v in tensors):
         return Value(UNKNOWN, ANYWHERE, may & DATA, reads=reads)
     return Value(UNKNOWN, ANYWHERE, 0, reads=reads)

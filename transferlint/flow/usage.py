@@ -123,6 +123,7 @@ def usage(names: Names, function: Function) -> Usage:
     converted: list[Reg] = []
     code = function.code
     table = effects()
+    foreign = bool(names.frameworks) and not names.torch  # what torch's tensors alone have says nothing of others
     dropped = {
         call.function for made in code if isinstance(made, Discard) and isinstance(call := code[made.value], Call)
     }
@@ -131,6 +132,8 @@ def usage(names: Names, function: Function) -> Usage:
             base = code[instruction.object]
             if isinstance(base, Load):
                 if reg in dropped and instruction.name in _OF_MODULES_TOO:
+                    continue
+                if foreign:
                     continue
                 if instruction.name in TENSOR_ONLY or instruction.name == "device":
                     _see(code, instruction.object, reg, tensors, last)
@@ -154,7 +157,8 @@ def usage(names: Names, function: Function) -> Usage:
             if isinstance(callee, Load):
                 called.add(callee.slot)
                 continue
-            if isinstance(callee, Attr) and callee.name == "numpy" and not (instruction.args or instruction.keywords):
+            bare = not (instruction.args or instruction.keywords)
+            if isinstance(callee, Attr) and callee.name == "numpy" and bare and not foreign:
                 converted.append(reg)
             name = names.dotted(function, instruction.function)
             if name in ("builtins.int", "builtins.float") and len(instruction.args) == 1:

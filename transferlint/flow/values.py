@@ -16,6 +16,9 @@ joins is finite and the analysis of a loop ends. `None` stands for "no value yet
 
 from __future__ import annotations
 
+from transferlint.knowledge.framework import Framework
+from transferlint.knowledge.frameworks import FRAMEWORKS as known_frameworks
+
 # kinds
 TENSOR = 1
 MODULE = 2
@@ -58,11 +61,29 @@ FROM_ANOTHER = 16384  # its place is that of an argument of another function
 _PARAMETER = 15  # the lowest bit of those that say of which parameters; the highest is that of all further ones
 _PARAMETERS = 24
 FROM_PARAMETER = FROM_ANOTHER | ((1 << _PARAMETERS) - 1 << _PARAMETER)  # any of them: its place is that of an argument
-MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA
+# Of which framework it is, where not of torch: the order is that of `knowledge.frameworks.FRAMEWORKS`.
+_FIRST_FRAMEWORK = _PARAMETER + _PARAMETERS
+FRAMEWORKS = (1 << len(known_frameworks)) - 1 << _FIRST_FRAMEWORK
+MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS
+# A MUST flag: what a compiled function of a framework gave, an array or a tree of arrays, and so is all in it.
+TREE = 1 << _FIRST_FRAMEWORK + len(known_frameworks)
 
 _BOUND = 4
 _DEPTH = 3
 _DEEPEST = 6  # containers within containers; what is further in is forgotten
+
+
+def framework_flag(name: str) -> int:
+    """The flag of what is of a framework, by its name ("jax"); 0 for torch."""
+    places = (at for at, framework in enumerate(known_frameworks) if framework.name == name)
+    return next((1 << _FIRST_FRAMEWORK + at for at in places), 0)
+
+
+def framework_of(flags: int) -> Framework | None:
+    """The framework that flags name, the first where they name several; None for torch's and what nobody knows."""
+    if not flags & FRAMEWORKS:
+        return None
+    return next(one for at, one in enumerate(known_frameworks) if flags >> _FIRST_FRAMEWORK + at & 1)
 
 
 def from_parameter(slot: int) -> int:
@@ -192,7 +213,7 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
         return right
     if right is None:
         return left
-    flags = (left.flags & right.flags & MUST) | ((left.flags | right.flags) & MAY)
+    flags = (left.flags & right.flags & (MUST | TREE)) | ((left.flags | right.flags) & MAY)
     item = join(left.item, right.item, depth + 1) if depth < _DEPTH else (left.item or right.item)
     items = None
     if left.items is not None and right.items is not None and len(left.items) == len(right.items) and depth < _DEPTH:
@@ -265,6 +286,16 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
     return places or HOST, why, reads, uploads, flags | (named if places & ON_DEVICE else 0)
 
 
+def held_on_device(value: Value) -> bool:
+    """True for what is copied to the host where it is read: a tensor on the device, on every path that gives it a kind,
+    or what a compiled function of another framework gave, which is an array where anything reads it."""
+    if not value.places & ON_DEVICE:
+        return False
+    if value.kinds and not value.kinds & ~TENSOR:
+        return True
+    return value.kinds == UNKNOWN and bool(value.flags & TREE)
+
+
 def element(value: Value) -> Value:
     """What iterating over a value gives."""
     if value.flags & MAPPING:
@@ -322,7 +353,9 @@ def describe(value: Value) -> str:
     """The value in words, for `transferlint debug facts`."""
     kinds = "|".join(word for bit, word in _KIND_NAMES if value.kinds & bit)
     places = "|".join(word for bit, word in _PLACE_NAMES if value.places & bit)
-    flags = " ".join(word for bit, word in _FLAG_NAMES if value.flags & bit)
+    framework = framework_of(value.flags)
+    named = [framework.name] if framework is not None else []
+    flags = " ".join([*named, *(word for bit, word in _FLAG_NAMES if value.flags & bit)])
     rest = "".join(
         (
             f" {value.name}" if value.name else "",

@@ -57,6 +57,8 @@ class Effect(enum.Enum):
     EXCHANGES_OBJECTS = "pickles its operands and, under NCCL, sends them through the device: uploads, downloads, syncs"
     DEVICE_TENSOR = "gives a tensor on the device"
     HOST_DATA = "gives data on the host (numbers, arrays, tensors) and moves nothing"
+    TREE = "gives a tree of tensors where the tensors in its operands are"
+    CALLBACK = "calls Python on the host from compiled code: a download, a wait, and an upload of what comes back"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Api:
     that whoever calls it can do little or nothing about: known, and no finding, or only a possible one. `source` is the
     documentation the claim rests on, by page; "source:" cites the library's own code where its pages are silent.
     `checks` is the argument (keyword, position) that CHECK is about, where it is not all; `instead` says what does not
-    wait.
+    wait. `example` is a call of one of the names, of a framework beside torch, which a test runs.
     """
 
     names: tuple[str, ...]
@@ -83,6 +85,7 @@ class Api:
     avoidable: bool = True
     checks: tuple[str, int] | None = None
     instead: str = ""
+    example: str = ""
 
     def of(self, given: Collection[str]) -> Effect:
         """The effect of a call with these arguments given and neither False nor None."""

@@ -1,0 +1,151 @@
+"""Compiled code calls Python on the host.
+
+What it does
+------------
+Reports what calls the host back from compiled code that runs for every step: `jax.pure_callback`,
+`jax.experimental.io_callback`, `jax.debug.print` and `jax.debug.callback` in what `jax.jit` compiles,
+and `tf.py_function` and `tf.numpy_function` in a `tf.function`, a model's `call`, or what `Dataset.map` is given. There
+is no such thing in torch.
+
+Why
+---
+The arguments are copied to the host, Python runs there, one call at a time, and what it gives is copied back: the
+compiled program waits for all of that, on every run, and cannot be fused across it.
+
+Example
+-------
+    @jax.jit
+    def step(state, batch):
+        loss, state = update(state, batch)
+        jax.debug.print("loss {}", loss)
+        return state, loss
+
+Use instead
+-----------
+    @jax.jit
+    def step(state, batch):
+        loss, state = update(state, batch)
+        return state, loss
+
+    for index, batch in enumerate(batches):
+        state, loss = step(state, batch)
+        if index % 100 == 0:
+            print("loss", loss)
+
+When it is fine
+---------------
+Behind a condition that is rarely true, while something is looked for, and in what runs once.
+
+Fix safety
+----------
+There is no automatic fix: what Python does has to be written in the framework's own operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.transfers import CALLBACK
+from transferlint.model import Finding
+from transferlint.rule import Example, Rule
+
+from .detection import brief, clusters, hot, likely, others, sure
+
+
+def detect(facts: FileFacts) -> Iterator[Finding]:
+    """Calls of the host in hot code."""
+    for function, group in clusters((f, t) for f, t in hot(facts, CALLBACK) if likely(f, t)):
+        first = group[0]
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` calls Python on the host"
+            f" {function.warmth(first.register).level.words}: the device waits for it",
+            "write it in the framework's own operations, or return the value and use it after the step",
+            others(function, group),
+            sure(function, first),
+        )
+
+
+RULE = Rule(
+    code="TL307",
+    name="host-callback",
+    summary="compiled code that calls Python on the host for every step: `jax.pure_callback`, `tf.py_function`",
+    category="hidden-sync",
+    default=True,
+    fix_safety=None,
+    since="0.1.0",
+    examples=(
+        Example(
+            bad="""\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def step(weights, batch):
+    loss = jnp.mean((batch @ weights) ** 2)
+    jax.debug.print("loss {}", loss)  # expect: TL307
+    return weights - 0.1 * loss
+
+
+def train(weights, batches):
+    for batch in batches:
+        weights = step(weights, batch)
+    return weights
+""",
+            good="""\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def step(weights, batch):
+    loss = jnp.mean((batch @ weights) ** 2)
+    return weights - 0.1 * loss, loss
+
+
+def train(weights, batches):
+    for index, batch in enumerate(batches):
+        weights, loss = step(weights, batch)
+        if index % 100 == 0:
+            print("loss", loss)
+    return weights
+""",
+            framework="jax",
+        ),
+        Example(
+            bad="""\
+import tensorflow as tf
+
+
+def scaled(x):
+    return x / 255.0
+
+
+def pipeline(files):
+    def load(x):
+        return tf.numpy_function(scaled, [x], tf.float32)  # expect: TL307
+
+    return tf.data.Dataset.from_tensor_slices(files).map(load).batch(32)
+""",
+            good="""\
+import tensorflow as tf
+
+
+def pipeline(files):
+    def load(x):
+        return x / 255.0
+
+    return tf.data.Dataset.from_tensor_slices(files).map(load).batch(32)
+""",
+            framework="tensorflow",
+        ),
+    ),
+    detect=detect,
+    advice=(
+        ("jax", "write it in `jax.numpy`, or return the value and use it after the step, behind an interval"),
+        ("tensorflow", "write it in TensorFlow's own operations; what has to be Python belongs before the data set"),
+    ),
+    doc=__doc__,
+)

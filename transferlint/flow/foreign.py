@@ -1,0 +1,345 @@
+"""What calls and attributes of frameworks beside torch do to values: the effects of their tables, read as they mean
+them.
+
+Their arrays are on the default device, which nobody has to name, and whatever computes with host data brings it there.
+So a value carries its framework as a flag (`values.FRAMEWORKS`), and its place is that of the framework. What a
+compiled function gives is a tree of arrays on the device, of a shape that is not looked at: an array where it is read.
+"""
+
+from __future__ import annotations
+
+from transferlint.flow import effects
+from transferlint.flow.frame import Frame
+from transferlint.flow.names import split
+from transferlint.flow.operands import tree
+from transferlint.flow.transfers import BUILD, CALLBACK, DOWNLOAD, MOVE, SYNCHRONIZE
+from transferlint.flow.values import (
+    ANYWHERE,
+    ARRAY,
+    BOOLEAN,
+    CONTAINER,
+    DATA,
+    DEVICE,
+    DTYPE_VALUE,
+    FRAMEWORKS,
+    GIVEN,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    LOADER,
+    MODULE,
+    NAME,
+    NOTHING,
+    OBJECT,
+    OPTIMIZER,
+    PYTHON,
+    RESIDENT,
+    TENSOR,
+    TREE,
+    UNKNOWN,
+    Value,
+    combine,
+    framework_flag,
+    framework_of,
+)
+from transferlint.knowledge import frameworks
+from transferlint.knowledge.api import Api, Effect
+from transferlint.knowledge.framework import Framework, Tracer
+from transferlint.model import Direction
+from transferlint.syntax.program import Attr, Call, Const, Reg
+
+_COMPILED, _TRANSFORMED = "compiled:", "transformed:"
+_WEIGHTS = frozenset("weights variables losses trainable_variables trainable_weights non_trainable_variables".split())
+_READS = frozenset({Effect.SCALAR, Effect.COPY, Effect.SYNCHRONIZE})
+_OF_TREES = frozenset("items keys values get pop".split())  # dictionaries' methods are none of a compiled result's
+_BUILDERS = frozenset({"apply", "init", "init_with_output"})
+_ARGUMENTS = ("object", "a", "value", "obj", "x", "tree", "arr", "tensor")
+
+
+def named(frame: Frame, reg: Reg, made: Call, framework: Framework, name: str) -> Value | None:
+    """A call of a framework's function by its name in the table; None where the table does not know it."""
+    tracer = frameworks.tracers().get(name)
+    if tracer is not None:
+        return _compiled(frame, reg, made, framework, tracer) if tracer.compiled else tree_of(frame, reg, framework)
+    row = frameworks.row_of(framework, name)
+    if row is None:
+        return None
+    first = made.args[0] if made.args else _first_keyword(made)
+    return _apply(frame, reg, made, framework, row, name, first)
+
+
+def _first_keyword(made: Call) -> Reg | None:
+    return next((r for key, r in made.keywords if key in _ARGUMENTS), None)
+
+
+def _apply(frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api, name: str, subject: Reg | None) -> Value:
+    effect = row.of(frozenset(key for key, r in made.keywords if effects.truthy(frame, r)))
+    value = frame.values[subject] if subject is not None else NOTHING
+    tensor = Value(TENSOR, place(frame, framework), framework_flag(framework.name) | RESIDENT, (reg,))
+    last = name.rpartition(".")[2]
+    if effect in (Effect.FILL, Effect.LIKE, Effect.REDUCE):
+        return tensor
+    if effect is Effect.DATA:
+        return _data(frame, reg, subject, value, tensor, name)
+    if effect is Effect.SEND:
+        return _send(frame, reg, made, subject, value, tensor, name)
+    if effect is Effect.COPY:
+        return download(frame, reg, subject, value, f"{last}()")
+    if effect is Effect.SYNCHRONIZE:
+        frame.record(reg, SYNCHRONIZE, None, tensor, 0, name, direction=Direction.NONE)
+        return value if subject is not None else PYTHON
+    if effect is Effect.CALLBACK:
+        frame.record(reg, CALLBACK, None, tensor, HOST, name, direction=Direction.D2H)
+        return tree_of(frame, reg, framework)
+    if effect is Effect.SHAPE:
+        found = effects.shape(frame, reg, subject, f"{last}(t)")
+        return tensor.but(why=found.why)
+    if effect is Effect.TREE:
+        return _tree(frame, reg, made, framework, name)
+    if effect in (Effect.KEEP, Effect.KEEP_BOOLEAN):
+        return _computed(frame, made, tensor, BOOLEAN if effect is Effect.KEEP_BOOLEAN else 0)
+    if effect is Effect.ARRAY:
+        return tensor.but(places=HOST, flags=framework_flag(framework.name))
+    if effect is Effect.MODULE:
+        return _module(frame, reg, made, tensor, name)
+    if effect is Effect.OPTIMIZER:
+        return Value(OPTIMIZER, tensor.places, tensor.flags, (reg,), name=name)
+    if effect is Effect.LOADER:
+        return Value(LOADER, HOST, framework_flag(framework.name) | DATA, (reg,))
+    return PYTHON if effect is Effect.HOST else Value(UNKNOWN, HOST, reads=combine(_arguments(frame, made))[2])
+
+
+def _arguments(frame: Frame, made: Call) -> list[Value]:
+    return [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
+
+
+def place(frame: Frame, framework: Framework) -> int:
+    """Where a framework computes at this point: on its default device, or the host where the source says so."""
+    if framework.name in frame.file.tracing.host_only:
+        return HOST
+    for region in frame.function.ancestors(frame.region):
+        if region.kind == "with" and region.test is not None and _names_host(frame, framework, region.test):
+            return HOST
+    return DEVICE if framework.always else GIVEN
+
+
+def _names_host(frame: Frame, framework: Framework, reg: Reg) -> bool:
+    """True for `tf.device("/CPU:0")`, `jax.default_device(jax.devices("cpu")[0])`."""
+    made = frame.code[reg]
+    found = frameworks.known(frame.dotted(made.function)) if isinstance(made, Call) else None
+    if found is None or found[0] is not framework or not found[1].endswith((".device", ".default_device")):
+        return False
+    return _spells_host(frame, reg)
+
+
+def _spells_host(frame: Frame, reg: Reg) -> bool:
+    words = (made.value for r in tree(frame.code, reg) if isinstance(made := frame.code[r], Const))
+    return any(isinstance(word, str) and "cpu" in word.lower() for word in words)
+
+
+def tree_of(frame: Frame, reg: Reg, framework: Framework) -> Value:
+    """A tree of arrays on the device, of unknown shape."""
+    return Value(UNKNOWN, place(frame, framework), framework_flag(framework.name) | TREE | RESIDENT, (reg,))
+
+
+def _compiled(frame: Frame, reg: Reg, made: Call, framework: Framework, tracer: Tracer) -> Value:
+    """What `jax.jit(f)` gives: to be called in the place of `f`."""
+    first = frame.values[made.args[0]] if made.args else NOTHING
+    target = frame.file.names.resolved(first.name) if first.kinds == NAME else ""
+    flags = framework_flag(framework.name) | RESIDENT
+    how = _COMPILED if tracer.runs else _TRANSFORMED
+    return Value(OBJECT, place(frame, framework), flags, (reg,), name=how + (target if "#" in target else ""))
+
+
+def applied(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value | None:
+    """A call of a compiled function or of a module of a framework; None for anything else."""
+    framework = framework_of(callee.flags)
+    if framework is None:
+        return None
+    if callee.is_a(OBJECT) and callee.name.startswith((_COMPILED, _TRANSFORMED)):
+        target = callee.name.removeprefix(_COMPILED).removeprefix(_TRANSFORMED)
+        frame.runs = frame.runs or callee.name.startswith(_COMPILED)
+        if target:
+            frame.calls[reg] = target
+        return called(frame, reg, framework)
+    if callee.is_a(MODULE):
+        return Value(TENSOR, place(frame, framework), framework_flag(framework.name) | RESIDENT, (reg,))
+    return None
+
+
+def called(frame: Frame, reg: Reg, framework: Framework) -> Value:
+    """What a call of a compiled function gives."""
+    frame.compiled.add(reg)
+    return tree_of(frame, reg, framework)
+
+
+def _computed(frame: Frame, made: Call, tensor: Value, flags: int) -> Value:
+    """An operation: on the device whatever it is given, which is brought there."""
+    _, why, reads, uploads, _ = combine(_arguments(frame, made))
+    return Value(TENSOR, tensor.places, tensor.flags | flags, why or tensor.why, reads=reads, uploads=uploads)
+
+
+def _data(frame: Frame, reg: Reg, subject: Reg | None, value: Value, tensor: Value, name: str) -> Value:
+    """An array of host data, uploaded where the framework has a device; what is an array of it already stays."""
+    if value.is_a(TENSOR) and value.flags & tensor.flags & FRAMEWORKS and not value.on_host:
+        return value
+    if tensor.on_host or subject is None or value.flags & tensor.flags & FRAMEWORKS:
+        return tensor
+    source = value.but(places=HOST) if value.is_a(ARRAY | HOST_VALUE) else value
+    if value.is_a(ARRAY | TENSOR):
+        frame.record(reg, MOVE, subject, source, tensor.places, name, direction=Direction.H2D)
+    elif value.is_a(HOST_VALUE | CONTAINER) and not value.on_device:
+        frame.record(reg, BUILD, subject, source.but(places=HOST), tensor.places, name, direction=Direction.H2D)
+    else:
+        return tensor.but(why=(reg,), reads=value.reads)
+    return Value(TENSOR, tensor.places, tensor.flags, (reg,), reads=value.reads, uploads=frozenset({reg}))
+
+
+def _send(frame: Frame, reg: Reg, made: Call, subject: Reg | None, value: Value, tensor: Value, name: str) -> Value:
+    """`jax.device_put(tree, device)`."""
+    if subject is None:
+        return tensor
+    if len(made.args) > 1 and _spells_host(frame, made.args[1]):
+        return download(frame, reg, subject, value, f"{name.rpartition('.')[2]}()")
+    if not (value.flags & tensor.flags & FRAMEWORKS and value.on_device) and not tensor.on_host:
+        frame.record(reg, MOVE, subject, value, tensor.places, name, direction=Direction.H2D)
+    if value.is_a(TENSOR | ARRAY | HOST_VALUE):
+        return Value(TENSOR, tensor.places, tensor.flags, (reg,), reads=value.reads, uploads=frozenset({reg}))
+    flags = tensor.flags | TREE
+    return Value(UNKNOWN, tensor.places, flags, (reg,), reads=value.reads, uploads=frozenset({reg}))
+
+
+def download(frame: Frame, reg: Reg, subject: Reg | None, value: Value, api: str, explicit: bool = True) -> Value:
+    """A copy to the host, of an array or of all arrays in a tree."""
+    if value.on_host or value.is_a(ARRAY | HOST_VALUE):
+        return HOST_ARRAY.but(reads=value.reads) if value.is_a(TENSOR | ARRAY) else Value(value.kinds, HOST)
+    frame.record(reg, DOWNLOAD, subject, value, HOST, api, explicit)
+    kinds = ARRAY if value.is_a(TENSOR) else UNKNOWN
+    return Value(kinds, HOST, why=(reg,), reads=frozenset({reg}))
+
+
+def _tree(frame: Frame, reg: Reg, made: Call, framework: Framework, name: str) -> Value:
+    """What is done to all leaves of a tree, or gives one."""
+    values = _arguments(frame, made)
+    last = name.rpartition(".")[2]
+    if not name.startswith("jax."):
+        return tree_of(frame, reg, framework)
+    if "map" in last and len(made.args) > 1:
+        function, over = values[0], frame.values[made.args[1]]
+        if function.kinds == NAME and function.name.startswith(("numpy.", "jax.device_get", "builtins.float")):
+            return download(frame, reg, made.args[1], over, f"{last}({function.name.rpartition('.')[2]}, tree)")
+        if _gives_host(frame, function):
+            return Value(UNKNOWN, HOST, reads=over.reads)
+    held = [value for value in values if value.kinds & (TENSOR | CONTAINER | UNKNOWN | OBJECT)]
+    if not any(value.on_device for value in held):
+        return Value(UNKNOWN, ANYWHERE)
+    found = tree_of(frame, reg, framework)
+    if last.endswith(("leaves", "flatten")):
+        leaves = Value(CONTAINER, found.places, found.flags, (reg,), Value(TENSOR, found.places, found.flags, (reg,)))
+        return (
+            leaves
+            if last.endswith("leaves")
+            else Value(CONTAINER, found.places, found.flags, (reg,), None, (leaves, NOTHING))
+        )
+    return found
+
+
+def _gives_host(frame: Frame, function: Value) -> bool:
+    """True for a function of the checked source that gives back what is on the host."""
+    place_ = split(function.name) if function.kinds == NAME else None
+    found = frame.file.located(function.name) if place_ is not None else None
+    placed = found[0].place(found[1]) if found is not None else None
+    return placed is not None and placed.returns is not None and placed.returns.on_host
+
+
+def _module(frame: Frame, reg: Reg, made: Call, tensor: Value, name: str) -> Value:
+    """A model, layer, loss or metric of Keras; functions of their modules compute."""
+    last = name.rpartition(".")[2]
+    if not last[:1].isupper() and not last.startswith(("load_model", "clone_model", "model_from", "load")):
+        return _computed(frame, made, tensor, 0)
+    model = name.startswith(("keras.Sequential", "keras.Model", "keras.models.", "keras.applications."))
+    return Value(MODULE, tensor.places, tensor.flags, (reg,), name="keras.Model" if model else name)
+
+
+def method(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Value | None:
+    """A method of an array, of what a compiled function gave, or of a module of a framework; None where its table says
+    nothing."""
+    framework = framework_of(base.flags) or frame.file.tracing.framework
+    if framework is None:
+        return None
+    name, subject = attribute.name, attribute.object
+    if base.is_a(OPTIMIZER):
+        return PYTHON
+    if base.kinds & MODULE and not base.is_a(TENSOR):
+        return _of_module(frame, reg, framework, subject, base, name)
+    if not base.flags & FRAMEWORKS:
+        return None
+    row = frameworks.own_row(framework, f"{framework.array}.{name}")
+    if base.is_a(TENSOR):
+        row = row or frameworks.row_of(framework, f"{framework.array}.{name}")
+        if row is not None and row.effect is Effect.SCALAR:
+            return effects.scalar_read(frame, reg, subject, base, name)
+        if base.on_host and row is not None and row.effect is not Effect.COPY:
+            return base if row.effect is Effect.KEEP else PYTHON
+        return _method_of(frame, reg, made, framework, row, subject, base, name)
+    if base.kinds != UNKNOWN or not base.flags & TREE or name in _OF_TREES:
+        return None
+    if row is None or row.effect not in _READS:
+        return base.but(why=(reg,))
+    if row.effect is Effect.SCALAR:
+        return effects.scalar_read(frame, reg, subject, base, name)
+    return _method_of(frame, reg, made, framework, row, subject, base, name)
+
+
+def _method_of(
+    frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api | None, subject: Reg, base: Value, name: str
+) -> Value | None:
+    if row is None:
+        return None
+    if row.effect is Effect.COPY:
+        return download(frame, reg, subject, base, f".{name}()")
+    if row.effect is Effect.KEEP:
+        others = [base, *(frame.values[r] for r in made.args)]
+        _, why, reads, uploads, _ = combine(others)
+        return Value(TENSOR, base.places, base.flags, why or base.why, reads=reads, uploads=uploads)
+    return _apply(frame, reg, made, framework, row, f"{framework.array}.{name}", subject)
+
+
+def _of_module(frame: Frame, reg: Reg, framework: Framework, subject: Reg, base: Value, name: str) -> Value | None:
+    """`model.predict(x)` of Keras, `model.apply(variables, x)` of Flax."""
+    row = frameworks.own_row(framework, f"keras.Model.{name}") if framework.name == "tensorflow" else None
+    if row is not None:
+        tensor = Value(TENSOR, place(frame, framework), framework_flag(framework.name) | RESIDENT, base.why)
+        return download(frame, reg, subject, tensor, f".{name}()")
+    if not base.flags & FRAMEWORKS:
+        return None
+    if framework.name == "jax" and name in _BUILDERS:
+        return tree_of(frame, reg, framework)
+    if name == "result":
+        return Value(TENSOR, place(frame, framework), framework_flag(framework.name) | RESIDENT, (reg,))
+    return None
+
+
+def attribute(frame: Frame, base: Value, name: str) -> Value | None:
+    """An attribute of such a value; None where nothing is known of it."""
+    framework = framework_of(base.flags)
+    if framework is None:
+        return None
+    flags = framework_flag(framework.name) | RESIDENT
+    if base.is_a(TENSOR) or (base.kinds == UNKNOWN and base.flags & TREE):
+        if name.endswith("dtype"):
+            return DTYPE_VALUE
+        if name in framework.on_host:
+            return PYTHON
+        if name == "at":
+            return Value(UNKNOWN, base.places, base.flags | TREE, base.why)
+        return base if base.is_a(TENSOR) else None
+    tensor = Value(TENSOR, place(frame, framework), flags, base.why)
+    if base.is_a(OPTIMIZER):
+        return tensor if name in ("learning_rate", "lr") else NOTHING
+    if base.is_a(MODULE):
+        if name in _WEIGHTS:
+            return Value(CONTAINER, tensor.places, flags, base.why, tensor)
+        if name == "optimizer":
+            return Value(OPTIMIZER, tensor.places, flags, base.why)
+    return None

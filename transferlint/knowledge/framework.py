@@ -1,0 +1,49 @@
+"""What a framework beside torch consists of, as far as placement asks: one table each, in a file of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from transferlint.knowledge.api import Api
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tracer:
+    """A function that traces others: what it is given runs once, with placeholders in the place of data, and never
+    reads any (that raises, or is quiet). `positions` are those of the arguments it traces. `compiled`: what it gives
+    back is called in their place, and gives device data. `runs`: it compiles what is called, so that who calls that is
+    most likely not traced himself."""
+
+    names: tuple[str, ...]
+    source: str
+    positions: tuple[int, ...] = (0,)
+    compiled: bool = True
+    runs: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Framework:
+    """A framework: `name` in settings and rules, `title` in texts, `roots` the imports that show that a file uses it.
+
+    `array` is the class of its arrays; rows of `table` name its methods with it ("jax.Array.item"). `annotation`
+    matches the qualified name of what an annotation calls such an array. `always` says that its arrays are on the
+    device for certain, and not only where the program is given one. `renamed` are beginnings of names that stand for
+    others. `traced_bases` matches the qualified names of classes whose methods (`traced_methods`, all where that is
+    None) are traced. `on_host` are attributes of an array that are known without its data; `host_settings` are calls
+    (name, arguments that are constants) and environment variables (name, value) that leave a program without device.
+    """
+
+    name: str
+    title: str
+    roots: tuple[str, ...]
+    array: str
+    annotation: re.Pattern[str]
+    table: tuple[Api, ...]
+    tracers: tuple[Tracer, ...]
+    traced_bases: re.Pattern[str]
+    traced_methods: frozenset[str] | None
+    on_host: frozenset[str]
+    host_settings: tuple[tuple[str, ...], ...]
+    always: bool = False
+    renamed: tuple[tuple[str, str], ...] = ()
