@@ -12,7 +12,7 @@ from transferlint.flow import effects
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import split
 from transferlint.flow.operands import tree
-from transferlint.flow.transfers import BUILD, CALLBACK, DOWNLOAD, MOVE, SYNCHRONIZE
+from transferlint.flow.transfers import BUILD, CALLBACK, DOWNLOAD, FORMAT, MOVE, SYNCHRONIZE
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -41,6 +41,7 @@ from transferlint.flow.values import (
     combine,
     framework_flag,
     framework_of,
+    held_on_device,
 )
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.api import Api, Effect
@@ -91,6 +92,11 @@ def _apply(frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api, n
     if effect is Effect.CALLBACK:
         frame.record(reg, CALLBACK, None, tensor, HOST, name, direction=Direction.D2H)
         return tree_of(frame, reg, framework)
+    if effect is Effect.FORMATS_ARGUMENTS:
+        for argument in made.args:
+            if held_on_device(frame.values[argument]):
+                frame.record(argument, FORMAT, argument, frame.values[argument], HOST, f"{last}(t)", explicit=False)
+        return PYTHON
     if effect is Effect.SHAPE:
         found = effects.shape(frame, reg, subject, f"{last}(t)")
         return tensor.but(why=found.why)

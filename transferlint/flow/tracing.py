@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from transferlint.flow.names import ClassInfo, ident, split
 from transferlint.flow.transfers import BUILD, CALLBACK, DOWNLOAD, FORMAT, MOVE, NUMBER, SCALAR_READ, TRUTH, Transfer
-from transferlint.flow.values import FRAMEWORKS
+from transferlint.flow.values import framework_of
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.framework import Framework, Tracer
 from transferlint.knowledge.tensorflow import DATASET_METHODS, TENSORFLOW
@@ -67,11 +67,13 @@ def run_on_data(frame: Frame, role: Role, transfers: list[Transfer]) -> list[Tra
         return [one for one in transfers if one.kind == CALLBACK]
     if frame.function.kind == "module" or frame.runs or any(one.kind in _READS for one in transfers):
         return transfers
-    return [one for one in transfers if one.kind not in _QUIET or not _of_framework(frame, one)]
+    return [one for one in transfers if one.kind not in _QUIET or not _may_be_traced(frame, one)]
 
 
-def _of_framework(frame: Frame, transfer: Transfer) -> bool:
-    return bool((frame.values[transfer.register].flags | transfer.before.flags) & FRAMEWORKS)
+def _may_be_traced(frame: Frame, transfer: Transfer) -> bool:
+    """True for data of a framework that traces functions, other than those that it is told of here."""
+    framework = framework_of(frame.values[transfer.register].flags | transfer.before.flags)
+    return framework is not None and not framework.always
 
 
 class _Search:
@@ -217,12 +219,21 @@ class _Search:
         return {index: frozenset(names) for index, names in found.items()}
 
     def _without_device(self, framework: Framework) -> bool:
-        """True where the file says that the framework has the host alone."""
-        return any(
+        """True where the file says that the framework has the host alone, or builds graphs to be run later."""
+        return self._builds_graphs(framework) or any(
             tuple(said) == setting[: len(said)] and len(said) == len(setting)
             for function in self._functions
             for said in self._said(function)
             for setting in framework.host_settings
+        )
+
+    def _builds_graphs(self, framework: Framework) -> bool:
+        return bool(framework.deferred) and any(
+            name.startswith(framework.roots) and name.rpartition(".")[2] in framework.deferred
+            for function in self._functions
+            for made in function.code
+            if isinstance(made, p.Call)
+            for name in (self._names.dotted(function, made.function),)
         )
 
     def _said(self, function: Function) -> Iterator[tuple[str, ...]]:

@@ -20,7 +20,7 @@ _GRAPHS = ("tensorflow.compat.v1", "tensorflow.contrib")
 def known(name: str) -> tuple[Framework, str] | None:
     """The framework that a qualified name belongs to, and the name in its table's spelling; None for other names."""
     framework = ROOTS.get(name.partition(".")[0])
-    if framework is None or name.startswith(_GRAPHS):
+    if framework is None or name.startswith(_GRAPHS) or ".__" in name:
         return None
     for old, new in framework.renamed:
         if name.startswith(old):

@@ -47,27 +47,25 @@ TABLE: tuple[Api, ...] = (
         example="tensorflow.shape(tensorflow.zeros(2))",
     ),
     Api(
-        (*named("tensorflow.", "is_tensor executing_eagerly get_logger device GradientTape name_scope "
-                "TensorShape TensorSpec as_dtype init_scope no_op"),
-         "tensorflow.config.*", "tensorflow.distribute.*", "tensorflow.dtypes.*", "tensorflow.debugging.*",
-         "tensorflow.errors.*", "tensorflow.test.*", "tensorflow.train.*", "tensorflow.saved_model.*",
-         "tensorflow.summary.*", "tensorflow.profiler.*", "tensorflow.types.*", "tensorflow.version.*",
-         "tensorflow.python.*", "tensorflow.tpu.*", "tensorflow.experimental.*", "tensorflow.lite.*",
-         "tensorflow.compat.*",
-         "tensorflow.autograph.*", "tensorflow.random.set_seed",
-         "tensorflow.random.Generator.*", "tensorflow.feature_column.*", "tensorflow.nest.*"),
+        (*named("tensorflow.", "is_tensor executing_eagerly get_logger device GradientTape name_scope TensorShape"
+                " TensorSpec as_dtype init_scope no_op random.set_seed random.Generator.*"),
+         *named("tensorflow.", "config.* distribute.* dtypes.* debugging.* errors.* test.* train.* saved_model.*"
+                " summary.* profiler.* types.* version.* python.* tpu.* experimental.* lite.* compat.* autograph.*"
+                " feature_column.* nest.*"),
+         # of TensorFlow 1: layers and losses of graphs
+         *named("tensorflow.", "examples.* core.* tools.* layers.* losses.* metrics.* initializers.*")),
         Effect.NOTHING,
         "tensorflow.org api_docs: nothing that holds data is given back, or nothing is known of it",
         example="tensorflow.is_tensor(1)",
     ),
     Api(
-        ("tensorflow.config.experimental.get_memory_info", "tensorflow.test.experimental.sync_devices"),
+        ("tensorflow.config.experimental.get_memory_info",),
         Effect.NOTHING,
         _API + "config.experimental.get_memory_info: of the allocator, on the host",
         example="tensorflow.config.experimental.list_logical_devices('CPU')",
     ),
     Api(
-        ("tensorflow.experimental.sync_devices", "tensorflow.config.experimental.sync_devices"),
+        ("tensorflow.test.experimental.sync_devices",),
         Effect.SYNCHRONIZE,
         _API + "test.experimental.sync_devices: 'Synchronizes all devices'",
         example="tensorflow.test.experimental.sync_devices()",
@@ -85,11 +83,17 @@ TABLE: tuple[Api, ...] = (
         example="tensorflow.boolean_mask([1.0, 2.0], [True, False])",
     ),
     Api(
-        named("tensorflow.", "py_function numpy_function print"),
+        named("tensorflow.", "py_function numpy_function"),
         Effect.CALLBACK,
         _API + "py_function: 'Wraps a python function into a TensorFlow op that executes it eagerly': on the host;"
         " tf.numpy_function: its inputs and outputs are host arrays",
         example="tensorflow.numpy_function(lambda x: x, [tensorflow.zeros(2)], tensorflow.float32)",
+    ),
+    Api(
+        ("tensorflow.print",),
+        Effect.FORMATS_ARGUMENTS,
+        _API + "print: 'prints the specified inputs in the desired output stream': on the host",
+        example="tensorflow.print(tensorflow.zeros(1))",
     ),
     Api(
         ("tensorflow.data.Dataset.*", "tensorflow.data.TFRecordDataset", "tensorflow.data.TextLineDataset",
@@ -240,6 +244,11 @@ TENSORFLOW = Framework(
         ("tensorflow.config.experimental.set_visible_devices", "", "GPU"),
         ("CUDA_VISIBLE_DEVICES", ""),
         ("CUDA_VISIBLE_DEVICES", "-1"),
+    ),
+    deferred=frozenset(
+        "Session InteractiveSession placeholder placeholder_with_default disable_v2_behavior disable_eager_execution"
+        " global_variables_initializer ConfigProto get_variable variable_scope MonitoredTrainingSession"
+        " make_one_shot_iterator".split()
     ),
     renamed=(
         ("tensorflow.compat.v2.", "tensorflow."),
