@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.guards import identifiers
 from transferlint.flow.host_only import host_only_use
 from transferlint.flow.names import ident
 from transferlint.flow.once import once
@@ -83,8 +84,19 @@ def hot(facts: FileFacts, *kinds: str) -> Iterator[Found]:
 
 
 def for_the_host(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a value goes straight to what only the host does: saving it, or stepping an environment with it."""
-    return bool(host_only_use(function, reg))
+    """True where a value goes straight to what only the host does: saving it, or stepping an environment with it; and,
+    of a framework beside torch, in what chooses actions for one."""
+    return bool(host_only_use(function, reg)) or _acts(function, reg)
+
+
+def _acts(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a framework beside torch chose for an environment, by the name of the function or of what it is
+    made of."""
+    if not function.framework(reg):
+        return False
+    names = (name for transfer in function.transfers_at(reg) if transfer.subject is not None
+             for name in identifiers(function.function, transfer.subject))  # fmt: skip
+    return bool(roles.ACTING.search(function.function.name)) or any(map(roles.ACTIONS.search, names))
 
 
 def clusters(found: Iterable[Found], kin: Kin = alike) -> Iterator[tuple[FunctionFacts, Group]]:

@@ -122,6 +122,8 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
 def _hot(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for an upload in hot code; that of a constant is in vain wherever it may run more than once."""
     warmth = function.warmth(transfer.register)
+    if function.framework(transfer.register):
+        return warmth.hot  # who is called now and then may be traced, and constants are part of what is compiled
     return warmth.hot or (not warmth.once and _constant(function, transfer))
 
 

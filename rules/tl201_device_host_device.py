@@ -49,8 +49,11 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
-from transferlint.model import Evidence, Finding, Safety
+from transferlint.flow.values import framework_of
+from transferlint.knowledge.framework import Framework
+from transferlint.model import Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax.program import Reg
 
 from .detection import brief, clusters, others, sure, together
 from .detours import detour
@@ -68,7 +71,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"`{brief(function.text(first.register))}` {verb} to the host what is uploaded again at line"
             f" {function.site(back).line}",
-            "compute it on the device",
+            _instead(function, first, back),
             (
                 *function.why(first.before),
                 Evidence(function.site(back), "back on the device here"),
@@ -76,8 +79,25 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *_read_again(function, group),
             ),
             sure(function, first),
-            together(function, group, [detour(function, t) for t in group]) or shown(offered(function, group)),
+            _fix(function, group) if _other(function, first, back) is None else None,
         )
+
+
+def _fix(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
+    return together(function, group, [detour(function, t) for t in group]) or shown(offered(function, group))
+
+
+def _instead(function: FunctionFacts, down: Transfer, up: Reg) -> str:
+    other = _other(function, down, up)
+    if other is None:
+        return "compute it on the device"
+    return f"share the memory, which copies nothing: {other.title} takes a tensor by DLPack (`{other.from_dlpack}`)"
+
+
+def _other(function: FunctionFacts, down: Transfer, up: Reg) -> Framework | None:
+    """The framework that data goes to, where it comes from another."""
+    came, went = framework_of(down.before.flags), framework_of(function.values[up].flags)
+    return went if went is not came else None
 
 
 def _of_one_upload(function: FunctionFacts, transfer: Transfer) -> str:

@@ -194,11 +194,16 @@ def _data(frame: Frame, reg: Reg, subject: Reg | None, value: Value, tensor: Val
     source = value.but(places=HOST) if value.is_a(ARRAY | HOST_VALUE) else value
     if value.is_a(ARRAY | TENSOR):
         frame.record(reg, MOVE, subject, source, tensor.places, name, direction=Direction.H2D)
-    elif value.is_a(HOST_VALUE | CONTAINER) and not value.on_device:
+    elif value.is_a(HOST_VALUE | CONTAINER) and not value.on_device and not _empty(value):
         frame.record(reg, BUILD, subject, source.but(places=HOST), tensor.places, name, direction=Direction.H2D)
     else:
         return tensor.but(why=(reg,), reads=value.reads)
     return Value(TENSOR, tensor.places, tensor.flags, (reg,), reads=value.reads, uploads=frozenset({reg}))
+
+
+def _empty(value: Value) -> bool:
+    """True for an empty list, which has nothing to move."""
+    return value.is_a(CONTAINER) and value.items == () and value.item is None
 
 
 def _send(frame: Frame, reg: Reg, made: Call, subject: Reg | None, value: Value, tensor: Value, name: str) -> Value:

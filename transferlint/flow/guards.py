@@ -42,6 +42,8 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
         return found if found and all(parts) else ""
     if isinstance(instruction, p.Compare) and len(instruction.operators) == 1:
         return _compared(function, instruction, when) or _uncounted(function, instruction, when, stores)
+    if isinstance(instruction, p.Call) and when and _counted_equal(function, instruction):
+        return "only every so many steps"
     if isinstance(instruction, p.Call) and not when and any("version" in w for w in _called(function, instruction)):
         return "with an old version only"
     if _has_modulo(function, reg):
@@ -58,6 +60,11 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
             return "on the host only"
         return EMPTY if _counted(function, reg, stores) or _listed(function, reg, stores) else ""
     return _switch(function, reg)
+
+
+def _counted_equal(function: Function, call: p.Call) -> bool:
+    """True for `tf.equal(step % n, 0)`."""
+    return _called(function, call) == ("equal",) and any(_has_modulo(function, one) for one in call.args)
 
 
 def _called(function: Function, call: p.Call) -> tuple[str, ...]:

@@ -147,7 +147,9 @@ class HeatMap:
         region = function.regions[index]
         if region.kind in ("for", "while", "comprehension"):
             inner = self._loop(function, index, region, warmth)
-            if region.kind == "for" and inner.hot and self._seldom.writes(function, index):
+            if region.kind == "for" and inner.hot and self._draws(function, index):
+                inner = dataclasses.replace(inner, amortised="beside a figure that is drawn each time")
+            elif region.kind == "for" and inner.hot and self._seldom.writes(function, index):
                 inner = dataclasses.replace(inner, amortised="beside a file that is written each time")
             return inner, (warmth, outside)
         if outside is not None and region.leaves in ("return", "break") and region.kind in ("then", "else", "case"):
@@ -163,6 +165,14 @@ class HeatMap:
             if guard:
                 warmth = dataclasses.replace(warmth, amortised=guard)
         return warmth, outside
+
+    def _draws(self, function: Function, index: int) -> bool:
+        """True for a loop, of a file that works with a framework beside torch, that draws a figure in every turn."""
+        if self._file.tracing.framework is None:
+            return False
+        blocks = (block for block in function.blocks if block.region == index)
+        code = (made for block in blocks for made in function.code[block.start : block.end])
+        return any(isinstance(made, p.Attr) and made.name in roles.DRAWING for made in code)
 
     def _unasked(self, function: Function, region: Region) -> str:
         """Why no call that is known runs a region, "" where some may: only of functions whose calls are looked for,

@@ -12,7 +12,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from transferlint.flow.names import ClassInfo, ident, split
-from transferlint.flow.transfers import BUILD, CALLBACK, DOWNLOAD, FORMAT, MOVE, NUMBER, SCALAR_READ, TRUTH, Transfer
+from transferlint.flow.transfers import (
+    BUILD,
+    CALLBACK,
+    DOWNLOAD,
+    FORMAT,
+    MOVE,
+    NUMBER,
+    SCALAR_READ,
+    SYNCHRONIZE,
+    TRUTH,
+    Transfer,
+)
 from transferlint.flow.values import framework_of
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.framework import Framework, Tracer
@@ -65,9 +76,21 @@ def run_on_data(frame: Frame, role: Role, transfers: list[Transfer]) -> list[Tra
     data, which raises while it is traced, or calls what is compiled."""
     if role.traced:
         return [one for one in transfers if one.kind == CALLBACK]
+    transfers = [one for one in transfers if one.kind != SYNCHRONIZE or not _of_several(frame, one)]
     if frame.function.kind == "module" or frame.runs or any(one.kind in _READS for one in transfers):
         return transfers
     return [one for one in transfers if one.kind not in _QUIET or not _may_be_traced(frame, one)]
+
+
+def _of_several(frame: Frame, transfer: Transfer) -> bool:
+    """True for a wait in `with cupy.cuda.Device(number)`: where several devices work, each is waited for in turn."""
+    function = frame.function
+    for region in function.ancestors(function.lookup.regions[transfer.register]):
+        made = function.code[region.test] if region.kind == "with" and region.test is not None else None
+        varies = isinstance(made, p.Call) and made.args and not isinstance(function.code[made.args[0]], p.Const)
+        if isinstance(made, p.Call) and varies and frame.dotted(made.function) == "cupy.cuda.Device":
+            return True
+    return False
 
 
 def _may_be_traced(frame: Frame, transfer: Transfer) -> bool:

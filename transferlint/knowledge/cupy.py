@@ -49,6 +49,13 @@ TABLE: tuple[Api, ...] = (
         example="cupy.nonzero(cupy.ones(2))",
     ),
     Api(
+        named("cupyx.scipy.", "get_array_module sparse.issparse sparse.isspmatrix sparse.isspmatrix_csr"
+              " sparse.isspmatrix_csc sparse.isspmatrix_coo sparse.isspmatrix_dia"),
+        Effect.HOST,
+        "docs.cupy.dev cupyx.scipy.sparse.issparse: 'Checks if a given matrix is a sparse matrix': its type",
+        example="cupyx.scipy.sparse.issparse(cupy.zeros(2))",
+    ),
+    Api(
         named("cupy.", "shape ndim size dtype finfo iinfo issubdtype result_type can_cast isscalar get_array_module"
               " get_default_memory_pool get_default_pinned_memory_pool is_available"
               " cuda.runtime.getDeviceCount cuda.is_available cuda.get_current_stream cuda.get_elapsed_time"),
@@ -130,7 +137,8 @@ CUPY = Framework(
     ),
     traced_bases=re.compile(r"^$"),
     traced_methods=frozenset(),
-    on_host=frozenset("shape ndim size dtype nbytes itemsize strides flags device data cstruct".split()),
+    on_host=frozenset("shape ndim size dtype nbytes itemsize strides flags device cstruct nnz format".split()),
+    from_dlpack="cp.from_dlpack(t)",
     host_settings=(),
     always=True,
 )  # fmt: skip

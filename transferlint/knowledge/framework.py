@@ -28,12 +28,13 @@ class Framework:
 
     `array` is the class of its arrays; rows of `table` name its methods with it ("jax.Array.item"). `annotation`
     matches the qualified name of what an annotation calls such an array. `always` says that its arrays are on the
-    device for certain, and not only where the program is given one, and that its code runs as it stands.
-    `renamed` are beginnings of names that stand for others. `traced_bases` matches the qualified names of classes
-    whose methods (`traced_methods`, all where that is None) are traced. `on_host` are attributes of an array that
-    are known without its data. `host_settings` are calls (name, arguments that are constants) and environment
-    variables (name, value) that leave a program without device. A call of one of `deferred` (their last names)
-    shows a program that builds graphs and runs them later: what is computed in it has no data.
+    device for certain, and not only where the program is given one, and that its code runs as it stands. `renamed`
+    are beginnings of names that stand for others. `traced_bases` matches the qualified names of classes whose
+    methods (`traced_methods`, all where that is None) are traced. `on_host` are attributes of an array that are
+    known without its data. `host_settings` are calls (name, arguments that are constants) and environment variables
+    (name, value) that leave a program without device. A call of one of `deferred` (their last names) shows a
+    program that builds graphs and runs them later: what is computed in it has no data. `from_dlpack` takes another
+    framework's tensor, as source spells it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Framework:
     traced_methods: frozenset[str] | None
     on_host: frozenset[str]
     host_settings: tuple[tuple[str, ...], ...]
+    from_dlpack: str
     always: bool = False
     deferred: frozenset[str] = frozenset()
     renamed: tuple[tuple[str, str], ...] = ()

@@ -66,7 +66,7 @@ TABLE: tuple[Api, ...] = (
         example="jax.numpy.shape(jax.numpy.zeros(2))",
     ),
     Api(
-        named("jax.", "devices local_devices device_count local_device_count process_index process_count host_id"
+        named("jax.", "lax.conv_dimension_numbers lax.broadcast_shapes lax.padtype_to_pads devices local_devices device_count local_device_count process_index process_count host_id"
               " host_count default_backend eval_shape make_jaxpr typeof ensure_compile_time_eval"
               " live_arrays tree_util.tree_structure tree.structure"),
         Effect.HOST,
@@ -97,6 +97,12 @@ TABLE: tuple[Api, ...] = (
         Effect.CALLBACK,
         "docs.jax.dev 'External callbacks': 'calls a Python function from within a JIT-compiled function'",
         example="jax.debug.print('{}', jax.numpy.zeros(1))",
+    ),
+    Api(
+        ("jax.dlpack.from_dlpack",),
+        Effect.KEEP,
+        "docs.jax.dev jax.dlpack.from_dlpack: 'Returns a jax.Array representation of a DLPack tensor': copies nothing",
+        example="jax.dlpack.from_dlpack(numpy.zeros(2))",
     ),
     Api(
         ("jax.config.update", "jax.clear_caches", "jax.profiler.start_trace", "jax.profiler.stop_trace",
@@ -211,6 +217,7 @@ JAX = Framework(
         "shape ndim size dtype nbytes itemsize sharding weak_type aval committed is_fully_addressable"
         " is_fully_replicated global_shards addressable_shards".split()
     ),
+    from_dlpack="jax.dlpack.from_dlpack(t)",
     host_settings=(
         ("jax.config.update", "jax_platform_name", "cpu"),
         ("jax.config.update", "jax_platforms", "cpu"),

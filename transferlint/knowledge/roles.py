@@ -160,7 +160,7 @@ INTERVAL_WORDS = re.compile(
     rf"((^|_)({_SWITCHES})$)|((^|_)(should|do|is|need|needs|to|enable|enabled|with|return)_({_SWITCHES})(_|$))"
     rf"|^_?({_SWITCHES})_(interval|every|freq|frequency|enabled|metrics|step|steps|this_step|stats|level|args|now|info|grad\w*)"
     r"|^_?(print|save)_\w+$|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
-    r"|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)",
+    r"|^_?(log|record|print|save)_\w+_(metrics|stats)$|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)|(^|_)its_?time(_|$)",
     re.IGNORECASE,
 )
 # Of those, what asks which process it is: on that one, what is behind it runs as often as what is not.
@@ -208,6 +208,12 @@ SERVING = re.compile(
     r"(^|_)(predict|transcribe|translate|generate|infer|inference|recogni[sz]e|diari[sz]e|synthesi[sz]e|detect|classify|vocode|"
     r"decode|complete|respond|chat)(_|$)|(^|_)(to|2)_?(str|strings?|text|list|images?|wavs?|numpy|np)(_|$)|\dlist$"
 )
+# What they choose.
+ACTIONS = re.compile(r"(^|_)actions?$|^a_t$")
+# What draws a figure (matplotlib.org): a loop that does is as slow as that.
+DRAWING = frozenset({"imshow", "subplot", "subplots", "set_title", "savefig", "figure"})
+# Functions that choose what an environment, which the host steps, is given.
+ACTING = re.compile(r"(^|_)(act|(sample|select|get|choose|compute|predict|draw)_actions?)(_|$)")
 # Functions of which one call is one request, however many tokens it makes.
 GENERATING = re.compile(r"(^|_)generate(_|$)")
 # What judges one batch, with metrics that are mostly computed on the host.

@@ -33,9 +33,10 @@ TABLE: tuple[Api, ...] = (
         example="tensorflow.constant([1.0, 2.0])",
     ),
     Api(
-        named("tensorflow.", "identity"),
+        named("tensorflow.", "identity experimental.dlpack.from_dlpack"),
         Effect.KEEP,
-        _API + "identity: 'Return a Tensor with the same shape and contents as input'",
+        _API + "identity: 'Return a Tensor with the same shape and contents as input'; tf.experimental.dlpack: shares"
+        " memory",
         example="tensorflow.identity(tensorflow.zeros(2))",
     ),
     Api(
@@ -239,6 +240,7 @@ TENSORFLOW = Framework(
         " compute_output_shape get_config".split()
     ),
     on_host=frozenset("shape dtype ndim name op graph trainable device ref".split()),
+    from_dlpack="tf.experimental.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(t))",
     host_settings=(
         ("tensorflow.config.set_visible_devices", "", "GPU"),
         ("tensorflow.config.experimental.set_visible_devices", "", "GPU"),
