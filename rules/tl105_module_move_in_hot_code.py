@@ -54,7 +54,7 @@ from .detection import brief, hot
 
 _PASSING = frozenset({"builtins.enumerate", "builtins.reversed"})
 _DEPTH = 8
-_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu"})
+_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mlu", "musa"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -231,6 +231,7 @@ REASONS: Mapping[str, str] = types.MappingProxyType(
         "mlflow": "!needs a run of its service",
         "swanlab": "!needs a run of its service",
         **dict.fromkeys("dgl monai torchdata webdataset".split(), "!loads data of its library"),
+        "torch_xla": "!needs a device of XLA",
         "torchaudio": "!reads or writes a file",
         "torchvision": "!takes images or files of the host",
         "torch_geometric": "!needs a graph of the kind that it loads",

@@ -20,6 +20,8 @@ _WITH = {  # method: receiver and arguments
     "xpu": "!needs an Intel GPU",
     "npu": "!needs a package of its vendor",
     "hpu": "!needs a package of its vendor",
+    "mlu": "!needs a package of its vendor",
+    "musa": "!needs a package of its vendor",
     "pin_memory": "host.pin_memory()",
     "copy_": "x.copy_(host)",
     "new_tensor": "x.new_tensor([1.0, 2.0])",

@@ -88,7 +88,13 @@ _FUNCTIONS: dict[str, Any] = {
     "autograd.backward": {"setup": "t = (g * 2).sum()", "call": "F(t)"},
     "accelerator.synchronize": "torch.accelerator.synchronize()",
     "xpu.synchronize": "!needs an Intel GPU", "mps.synchronize": "!needs Apple's GPU",
-    "npu.synchronize": "!needs a package of its vendor", "hpu.synchronize": "!needs a package of its vendor",
+    "xpu.empty_cache": "!needs an Intel GPU", "mps.empty_cache": "!needs Apple's GPU",
+    "mtia.synchronize": "!needs an accelerator of Meta",
+    **dict.fromkeys(
+        ("npu.synchronize", "hpu.synchronize", "mlu.synchronize", "musa.synchronize", "npu.empty_cache",
+         "mlu.empty_cache", "musa.empty_cache"),
+        "!needs a package of its vendor",
+    ),
     "device": "F('cuda')",
 }  # fmt: skip
 _OPTIMIZERS: dict[str, Any] = {

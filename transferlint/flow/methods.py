@@ -50,7 +50,7 @@ from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Discard, Reg
 
-_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mps", "type"})
+_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mlu", "musa", "mps", "type"})
 _READS = frozenset({"item", "tolist"})
 _LEGACY = frozenset(
     {"FloatTensor", "LongTensor", "IntTensor", "ByteTensor", "HalfTensor", "DoubleTensor", "BFloat16Tensor"}

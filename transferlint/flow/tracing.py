@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from transferlint.flow.roles import Role
 
 _PARTIAL = ("functools.partial", "partial")
-_READS = frozenset({SCALAR_READ, DOWNLOAD, NUMBER, TRUTH})
-_QUIET = frozenset({BUILD, MOVE, FORMAT})
+_READS = frozenset({SCALAR_READ, DOWNLOAD, NUMBER})
+_QUIET = frozenset({BUILD, MOVE, FORMAT, TRUTH})
 _HEAD = re.compile(r"[\w.]+")
 _PER_BATCH = ("call", "__call__", "train_step", "test_step", "update_state")
 _LOOPS = ("scan", "fori_loop", "while_loop", "map", "map_fn", "vectorized_map", "associative_scan")
@@ -76,14 +76,34 @@ def run_on_data(frame: Frame, role: Role, transfers: list[Transfer]) -> list[Tra
     data, which raises while it is traced, or calls what is compiled."""
     if role.traced:
         return [one for one in transfers if one.kind == CALLBACK]
-    transfers = [one for one in transfers if one.kind != SYNCHRONIZE or not _of_several(frame, one)]
-    if frame.function.kind == "module" or frame.runs or any(one.kind in _READS for one in transfers):
+    transfers = [one for one in transfers if not _of_several(frame, one) and not _bound(frame, one)]
+    if frame.function.kind == "module" or frame.runs or any(_reads(frame, one) for one in transfers):
         return transfers
-    return [one for one in transfers if one.kind not in _QUIET or not _may_be_traced(frame, one)]
+    return [one for one in transfers if not (one.kind in _QUIET and _may_be_traced(frame, one))]
+
+
+def _reads(frame: Frame, transfer: Transfer) -> bool:
+    """True for what raises while it is traced."""
+    if transfer.kind == TRUTH:
+        framework = _framework(frame, transfer)
+        return framework is None or not framework.autograph
+    return transfer.kind in _READS
+
+
+def _bound(frame: Frame, transfer: Transfer) -> bool:
+    """True for `x[:t]` where a tensor serves as it is."""
+    framework = _framework(frame, transfer) if transfer.api == "x[:t]" else None
+    return framework is not None and framework.autograph
+
+
+def _framework(frame: Frame, transfer: Transfer) -> Framework | None:
+    return framework_of(frame.values[transfer.register].flags | transfer.before.flags)
 
 
 def _of_several(frame: Frame, transfer: Transfer) -> bool:
     """True for a wait in `with cupy.cuda.Device(number)`: where several devices work, each is waited for in turn."""
+    if transfer.kind != SYNCHRONIZE:
+        return False
     function = frame.function
     for region in function.ancestors(function.lookup.regions[transfer.register]):
         made = function.code[region.test] if region.kind == "with" and region.test is not None else None
@@ -95,7 +115,7 @@ def _of_several(frame: Frame, transfer: Transfer) -> bool:
 
 def _may_be_traced(frame: Frame, transfer: Transfer) -> bool:
     """True for data of a framework that traces functions, other than those that it is told of here."""
-    framework = framework_of(frame.values[transfer.register].flags | transfer.before.flags)
+    framework = _framework(frame, transfer)
     return framework is not None and not framework.always
 
 

@@ -22,6 +22,7 @@ from transferlint.knowledge import (
     torch_geometric,
     torch_hooks,
     torch_optim,
+    torch_xla,
     torchaudio,
     torchmetrics,
     torchvision,
@@ -33,7 +34,7 @@ from transferlint.knowledge.api import Api, Callback, Effect, Hook
 
 TABLES: tuple[tuple[Api, ...], ...] = (
     torch.TABLE, torch.VENDORS, torch_data.TABLE, torch_distributed.TABLE, torch_amp.TABLE, torch_optim.TABLE,
-    torch_checks.TABLE, torch_distributions.TABLE,
+    torch_checks.TABLE, torch_distributions.TABLE, torch_xla.TABLE,
     numpy.TABLE, torchvision.TABLE, torchaudio.TABLE, lightning.TABLE, accelerate.TABLE, transformers.TABLE,
     ignite.TABLE, einops.TABLE, tensordict.TABLE, torch_geometric.TABLE, torchmetrics.TABLE, tensorboard.TABLE,
     wandb.TABLE, tqdm.TABLE, libraries.TABLE,

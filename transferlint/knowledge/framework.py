@@ -34,7 +34,8 @@ class Framework:
     known without its data. `host_settings` are calls (name, arguments that are constants) and environment variables
     (name, value) that leave a program without device. A call of one of `deferred` (their last names) shows a
     program that builds graphs and runs them later: what is computed in it has no data. `from_dlpack` takes another
-    framework's tensor, as source spells it.
+    framework's tensor, as source spells it. `autograph` says that branches on its tensors are traced too, and that
+    tensors serve as bounds of slices.
     """
 
     name: str
@@ -51,4 +52,5 @@ class Framework:
     from_dlpack: str
     always: bool = False
     deferred: frozenset[str] = frozenset()
+    autograph: bool = False
     renamed: tuple[tuple[str, str], ...] = ()

@@ -66,7 +66,8 @@ TABLE: tuple[Api, ...] = (
         example="jax.numpy.shape(jax.numpy.zeros(2))",
     ),
     Api(
-        named("jax.", "lax.conv_dimension_numbers lax.broadcast_shapes lax.padtype_to_pads devices local_devices device_count local_device_count process_index process_count host_id"
+        named("jax.", "lax.conv_dimension_numbers lax.broadcast_shapes lax.padtype_to_pads"
+              " devices local_devices device_count local_device_count process_index process_count host_id"
               " host_count default_backend eval_shape make_jaxpr typeof ensure_compile_time_eval"
               " live_arrays tree_util.tree_structure tree.structure"),
         Effect.HOST,

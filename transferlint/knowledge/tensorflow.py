@@ -247,6 +247,7 @@ TENSORFLOW = Framework(
         ("CUDA_VISIBLE_DEVICES", ""),
         ("CUDA_VISIBLE_DEVICES", "-1"),
     ),
+    autograph=True,
     deferred=frozenset(
         "Session InteractiveSession placeholder placeholder_with_default disable_v2_behavior disable_eager_execution"
         " global_variables_initializer ConfigProto get_variable variable_scope MonitoredTrainingSession"

@@ -110,7 +110,10 @@ TABLE: tuple[Api, ...] = (
         "docs.pytorch.org: returns nothing that holds data",
     ),
     Api(
-        _torch("cuda.synchronize cuda.empty_cache accelerator.synchronize xpu.synchronize mps.synchronize"),
+        _torch(
+            "cuda.synchronize cuda.empty_cache accelerator.synchronize xpu.synchronize mps.synchronize mtia.synchronize"
+            " xpu.empty_cache mps.empty_cache"
+        ),
         Effect.SYNCHRONIZE,
         _SEMANTICS + "; torch.cuda.synchronize: 'Wait for all kernels in all streams on a CUDA device to complete'",
     ),
@@ -211,8 +214,21 @@ TABLE: tuple[Api, ...] = (
 )
 # What vendors' packages add to torch; not there without them.
 VENDORS: tuple[Api, ...] = (
-    Api(_torch("npu.synchronize hpu.synchronize"), Effect.SYNCHRONIZE, "torch_npu, habana_frameworks: as torch.cuda's"),
-    Api(_torch("npu hpu", "Tensor."), Effect.CUDA, "torch_npu, habana_frameworks: as Tensor.cuda"),
+    Api(
+        _torch("npu.synchronize hpu.synchronize mlu.synchronize musa.synchronize"),
+        Effect.SYNCHRONIZE,
+        "torch_npu, habana_frameworks, torch_mlu, torch_musa: as torch.cuda's",
+    ),
+    Api(
+        _torch("npu.empty_cache mlu.empty_cache musa.empty_cache"),
+        Effect.SYNCHRONIZE,
+        "torch_npu, torch_mlu, torch_musa: as torch.cuda's",
+    ),
+    Api(
+        _torch("npu hpu mlu musa", "Tensor."),
+        Effect.CUDA,
+        "torch_npu, habana_frameworks, torch_mlu, torch_musa: as Tensor.cuda",
+    ),
 )
 
 # Methods that only torch tensors have (numpy arrays, containers and strings do not): calling one tells a tensor.
