@@ -90,7 +90,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 
 def _timed(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a clock needs the wait, and not in the methods of a stopwatch."""
+    """True where a clock needs the wait, and not in the methods of a stopwatch. Frameworks that compile a step whole
+    have no other place to wait in for the time."""
+    if function.framework(reg):
+        return clocked(function, reg)
     return timed(function, reg) and not _stopwatch(function, reg)
 
 

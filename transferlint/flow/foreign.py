@@ -51,6 +51,7 @@ from transferlint.syntax.program import Attr, Call, Const, Reg
 
 _COMPILED, _TRANSFORMED = "compiled:", "transformed:"
 _WEIGHTS = frozenset("weights variables losses trainable_variables trainable_weights non_trainable_variables".split())
+_PARTS = frozenset("T mT real imag flat values data indices indptr".split())  # of an array, sparse ones too
 _READS = frozenset({Effect.SCALAR, Effect.COPY, Effect.SYNCHRONIZE})
 _OF_TREES = frozenset("items keys values get pop".split())  # dictionaries' methods are none of a compiled result's
 _BUILDERS = frozenset({"apply", "init", "init_with_output"})
@@ -344,7 +345,9 @@ def attribute(frame: Frame, base: Value, name: str) -> Value | None:
             return PYTHON
         if name == "at":
             return Value(UNKNOWN, base.places, base.flags | TREE, base.why)
-        return base if base.is_a(TENSOR) else None
+        if base.is_a(TENSOR):
+            return base if name in _PARTS else NOTHING
+        return None
     tensor = Value(TENSOR, place(frame, framework), flags, base.why)
     if base.is_a(OPTIMIZER):
         return tensor if name in ("learning_rate", "lr") else NOTHING
