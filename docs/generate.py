@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from transferlint import pipeline, registry, selection
+from transferlint.knowledge.frameworks import FRAMEWORKS
 from transferlint.model import Safety
 from transferlint.rule import Example, Rule
 from transferlint.rule_tests import without_marks
@@ -25,6 +26,7 @@ from transferlint.setting_keys import KEYS
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "rules"
 SITE = DOCS.parent / "zensical.toml"
+FIXTURES = DOCS.parent / "tests" / "fixtures"
 RESULTS = DOCS.parent / "benchmarks" / "results"
 SETTINGS = DOCS / "settings.md"
 MARKS = {
@@ -41,7 +43,7 @@ CATEGORIES = {
     "wasteful": "Transfers made wastefully",
     "mistake": "Mistakes of place",
 }
-# Pages of torch's documentation that are not about one function, by how their addresses end.
+# Pages of documentation that are not about one function, by how their addresses end.
 TITLES = {
     "notes/cuda.html#asynchronous-execution": "CUDA semantics: asynchronous execution",
     "notes/cuda.html#use-pinned-memory-buffers": "CUDA semantics: use pinned memory buffers",
@@ -53,6 +55,8 @@ TITLES = {
     "distributed.html": "torch.distributed",
     "pinmem_nonblock.html": "A guide on good usage of non_blocking and pin_memory()",
     "tuning_guide.html": "Performance tuning guide",
+    "external-callbacks.html": "JAX: external callbacks",
+    "tf/py_function": "tf.py_function",
 }
 _HEADING = re.compile(r"^(\S.*)\n-+$", re.MULTILINE)
 _CODE = re.compile(r"(`[^`]*`)")
@@ -71,7 +75,7 @@ def page(rule: Rule, rules: tuple[Rule, ...]) -> str:
             parts += _counted(rule.code)
         parts += [f"## {heading}", *(_see_also(text, rules) if heading == "See also" else _prose(text, rule))]
         if heading == "Use instead":
-            parts += _example(rule, rules)
+            parts += [*_example(rule, rules), *_beside_torch(rule)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -129,6 +133,17 @@ def _example(rule: Rule, rules: tuple[Rule, ...]) -> Iterator[str]:
     else:
         yield "Nothing is reported of:" if not example.fixed else "The fix makes of it, and nothing is reported of:"
     yield f"```python\n{example.good.rstrip()}\n```"
+
+
+def _beside_torch(rule: Rule) -> Iterator[str]:
+    """For each framework beside torch that a rule serves: what it advises there, and what fires."""
+    for framework in FRAMEWORKS:
+        advice = dict(rule.advice or ()).get(framework.name)
+        if advice is not None:
+            yield f"## {framework.title}"
+            yield "Use instead: " + "\n".join(textwrap.wrap(f"{advice}. There is no automatic fix.", 107))
+            shown = FIXTURES / rule.code / f"fires_{framework.name}.py"
+            yield f"```python\n{shown.read_text(encoding='utf-8').strip()}\n```"
 
 
 def _said(rule: Rule, example: Example, rules: tuple[Rule, ...]) -> str:

@@ -39,6 +39,12 @@ Behind a condition that is rarely true, while something is looked for, and in wh
 Fix safety
 ----------
 There is no automatic fix: what Python does has to be written in the framework's own operations.
+
+See also
+--------
+- TL303 for what is printed outside of compiled code
+- https://docs.jax.dev/en/latest/external-callbacks.html
+- https://www.tensorflow.org/api_docs/python/tf/py_function
 """
 
 from __future__ import annotations

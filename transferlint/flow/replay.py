@@ -58,7 +58,7 @@ class TracedPlacement(FilePlacement):
             super().look_up()
             return
         self.names, self.targets = known.names, known.targets
-        self.classes, self.roles = known.classes, known.roles
+        self.classes, self.roles, self.tracing = known.classes, known.roles, known.tracing
         self.names.project = self.project
 
     def _flag(self, name: str) -> int:
