@@ -76,7 +76,7 @@ def _of_framework(file: FilePlacement, function: Function, plain: str, tensor: V
     if not _NAME.match(plain):
         return None
     found = known(file.names.spelled(function, plain))
-    if found is None or not found[0].annotation.match(found[1]) or found[0].name in file.tracing.host_only:
+    if found is None or not re.match(found[0].annotation, found[1]) or found[0].name in file.tracing.host_only:
         return None
     return tensor.but(flags=tensor.flags | framework_flag(found[0].name))
 

@@ -98,7 +98,7 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
             return base
         if name in _METADATA:
             return PYTHON
-    if name == "shape":
+    if name == "shape" or (name in ("size", "ndim") and frame.file.tracing.framework is not None):
         return PYTHON
     if name == "grad" and base.kinds & UNKNOWN and not base.on_host:
         return Value(TENSOR, base.places & ~ANYWHERE or GIVEN, base.flags | RESIDENT, base.why or (reg,))

@@ -216,7 +216,7 @@ class _Search:
         """The framework of whose modules a class is one."""
         for base in info.bases:
             found = frameworks.known(base)
-            if found is not None and found[0].traced_bases.match(found[1]):
+            if found is not None and re.match(found[0].traced_bases, found[1]):
                 return found[0]
             if base in seen or "#" not in base:
                 continue

@@ -7,8 +7,6 @@ allocated on the current device').
 
 from __future__ import annotations
 
-import re
-
 from transferlint.knowledge.api import Api, Effect, methods, named
 from transferlint.knowledge.framework import Framework, Tracer
 
@@ -129,13 +127,13 @@ CUPY = Framework(
     title="CuPy",
     roots=("cupy", "cupyx"),
     array="cupy.ndarray",
-    annotation=re.compile(r"^cupy\.ndarray$"),
+    annotation=r"^cupy\.ndarray$",
     table=TABLE,
     tracers=(
         Tracer(("cupy.fuse", "cupyx.jit.rawkernel"), "docs.cupy.dev cupy.fuse: 'Decorator that fuses a function'",
                compiled=False),
     ),
-    traced_bases=re.compile(r"^$"),
+    traced_bases=r"^$",
     traced_methods=frozenset(),
     on_host=frozenset("shape ndim size dtype nbytes itemsize strides flags device cstruct nnz format".split()),
     from_dlpack="cp.from_dlpack(t)",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 from transferlint.knowledge.api import Api
 
@@ -42,10 +41,10 @@ class Framework:
     title: str
     roots: tuple[str, ...]
     array: str
-    annotation: re.Pattern[str]
+    annotation: str
     table: tuple[Api, ...]
     tracers: tuple[Tracer, ...]
-    traced_bases: re.Pattern[str]
+    traced_bases: str
     traced_methods: frozenset[str] | None
     on_host: frozenset[str]
     host_settings: tuple[tuple[str, ...], ...]

@@ -7,8 +7,6 @@ A function of `jax.numpy`, `jax.lax`, `jax.nn`, `jax.random`, `jax.scipy` that n
 
 from __future__ import annotations
 
-import re
-
 from transferlint.knowledge.api import Api, Effect, methods, named
 from transferlint.knowledge.framework import Framework, Tracer
 
@@ -209,10 +207,10 @@ JAX = Framework(
     title="JAX",
     roots=("jax", "flax", "optax", "haiku", "equinox", "chex"),
     array="jax.Array",
-    annotation=re.compile(r"^(jax\.Array|jax\.numpy\.ndarray|chex\.Array(Device)?|jaxtyping\.(Float|Int|Bool)\b.*)$"),
+    annotation=r"^(jax\.Array|jax\.numpy\.ndarray|chex\.Array(Device)?|jaxtyping\.(Float|Int|Bool)\b.*)$",
     table=TABLE,
     tracers=TRACERS,
-    traced_bases=re.compile(r"^(flax\.(linen|nn|nnx)\.(\w+\.)?Module|haiku\.\w*Module|equinox\.Module)$"),
+    traced_bases=r"^(flax\.(linen|nn|nnx)\.(\w+\.)?Module|haiku\.\w*Module|equinox\.Module)$",
     traced_methods=None,
     on_host=frozenset(
         "shape ndim size dtype nbytes itemsize sharding weak_type aval committed is_fully_addressable"

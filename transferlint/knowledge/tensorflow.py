@@ -7,8 +7,6 @@ operation has both CPU and GPU implementations, by default, the GPU device is pr
 
 from __future__ import annotations
 
-import re
-
 from transferlint.knowledge.api import Api, Effect, methods, named
 from transferlint.knowledge.framework import Framework, Tracer
 
@@ -228,10 +226,10 @@ TENSORFLOW = Framework(
     title="TensorFlow",
     roots=("tensorflow", "keras", "tensorflow_datasets", "tensorflow_probability"),
     array="tensorflow.Tensor",
-    annotation=re.compile(r"^(tensorflow\.(Tensor|Variable)|keras\.KerasTensor)$"),
+    annotation=r"^(tensorflow\.(Tensor|Variable)|keras\.KerasTensor)$",
     table=TABLE,
     tracers=TRACERS,
-    traced_bases=re.compile(
+    traced_bases=(
         r"^keras\.(models\.|layers\.|losses\.|metrics\.|engine\.)?(\w*Model|Sequential|Layer|\w*Loss|\w*Metric|Mean"
         r"|\w+Cell|Regularizer|Constraint|Optimizer)$"
     ),
