@@ -67,6 +67,7 @@ FRAMEWORKS = (1 << len(known_frameworks)) - 1 << _FIRST_FRAMEWORK
 MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS
 # A MUST flag: what a compiled function of a framework gave, an array or a tree of arrays, and so is all in it.
 TREE = 1 << _FIRST_FRAMEWORK + len(known_frameworks)
+_ALWAYS = MUST | TREE
 
 _BOUND = 4
 _DEPTH = 3
@@ -213,7 +214,7 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
         return right
     if right is None:
         return left
-    flags = (left.flags & right.flags & (MUST | TREE)) | ((left.flags | right.flags) & MAY)
+    flags = (left.flags & right.flags & _ALWAYS) | ((left.flags | right.flags) & MAY)
     item = join(left.item, right.item, depth + 1) if depth < _DEPTH else (left.item or right.item)
     items = None
     if left.items is not None and right.items is not None and len(left.items) == len(right.items) and depth < _DEPTH:
