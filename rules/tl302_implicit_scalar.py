@@ -28,13 +28,12 @@ loop).
 
 Fix safety
 ----------
-Unsafe. The largest of several tensors is found on the device (`torch.stack([...]).max()` for `max(...)`): NaN is then
+Only shown, for of these edits too few were worth taking. The largest of several tensors is found on the device (`torch.stack([...]).max()` for `max(...)`): NaN is then
 the largest, and no elements or tensors of several shapes or places are another error. `max(t, 0)` becomes
 `torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if that is larger. `total += float(t)` and
-`values.append(float(t))` stay on the device as for `.item()` (TL101). Only shown for one number where the host waits
-for another right beside it all the same.
+`values.append(float(t))` stay on the device as for `.item()` (TL101).
 
-Elsewhere the edit is only shown: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
+And: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
 for `float(t)`, where a tensor serves as well as the number; and for the longest of several lengths either the size that
 they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes `x`), where the padding does no harm because the
 lengths, or a mask, say what counts.
@@ -60,7 +59,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
 from .bindings import around
-from .detection import brief, clusters, hot, likely, others, side_by_side, sure, together
+from .detection import brief, clusters, hot, likely, only_shown, others, side_by_side, sure, together
 from .extremes import extreme
 from .kept_sizes import kept_sizes
 from .leaving import offered
@@ -83,7 +82,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
-            _whole(function, group, together(function, group, [extreme(function, t) for t in group]))
+            only_shown(_whole(function, group, together(function, group, [extreme(function, t) for t in group])))
             or offered(function, group),
         )
     for function, reg, attribute, uses in kept_sizes(facts):
@@ -121,7 +120,7 @@ RULE = Rule(
     summary="`float(t)`, `int(t)`, `range(t)`, `x[:t]` and the like on a device tensor",
     category="hidden-sync",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -163,15 +162,6 @@ class Norms(torch.nn.Module):
     def forward(self, grads: list[torch.Tensor]):
         return torch.stack([g.abs().max() for g in grads]).max()
 """,
-            fixed="""\
-import torch
-
-
-class Norms(torch.nn.Module):
-    def forward(self, grads: list[torch.Tensor]):
-        return torch.stack([g.abs().max() for g in grads]).max()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

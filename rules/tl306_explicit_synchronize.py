@@ -30,11 +30,10 @@ read, for the oldest event of a queue.
 
 Fix safety
 ----------
-Unsafe: the statement goes, or what it waited for is waited for on the device: `event.wait()` for `event.synchronize()`,
+Only shown, for of these edits too few were worth taking: the statement goes, or what it waited for is waited for on the device: `event.wait()` for `event.synchronize()`,
 `torch.cuda.current_stream().wait_stream(stream)` for `stream.synchronize()`. Both keep the order of device work. What
-failed on the device is reported by a later line. Only shown under a condition or beside a comment, where no loop is
-seen, where the function waits elsewhere too, and where it is not known that it is a stream or an event of torch. No fix
-has what the host may need: a wait in a function that reads a clock, the time between events, the memory in use, or that
+failed on the device is reported by a later line. No fix has what the host may need: a wait in a function that reads a
+clock or in a `with` statement of what measures time, the time between events, the memory in use, or that
 begins copies which nobody waits for; `empty_cache`, which gives memory back that others may need; collectives that
 wait.
 
@@ -58,9 +57,9 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, method, origin, receiver
-from .detection import brief, clusters, hot, others, together
+from .detection import brief, clusters, hot, only_shown, others, together
 from .importing import torch_name
-from .measuring import clocked, guards_copy, needed_by_host, timed
+from .measuring import clocked, guards_copy, in_timer, needed_by_host, timed
 from .rewriting import operand, remove
 
 _NEAR = 40
@@ -85,7 +84,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _MEASURE if clocked(function, first) else "remove it; order streams with `wait_stream` or `wait_event`",
             others(function, group),
             Confidence.LIKELY,
-            together(function, group, [_fix(function, t) for t in group]),
+            only_shown(together(function, group, [_fix(function, t) for t in group])),
         )
 
 
@@ -141,7 +140,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = called(function, reg)
     waited = receiver(function, reg) if not name and method(function, reg) == "synchronize" else None
-    if name.endswith(".empty_cache") or needed_by_host(function, reg):
+    if name.endswith(".empty_cache") or needed_by_host(function, reg) or in_timer(function, reg):
         return None
     least = Safety.UNSAFE if _in_vain(function, reg) and _alone(function, transfer) else Safety.DISPLAY
     if name.startswith(("torch.", "accelerate.", "deepspeed.")) and name.endswith(".synchronize"):
@@ -223,7 +222,7 @@ RULE = Rule(
     summary="`torch.cuda.synchronize()` and the like in hot code, away from timers",
     category="hidden-sync",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -247,16 +246,6 @@ def train(model, loader, optimizer):
         optimizer.step()
     torch.cuda.synchronize()
 """,
-            fixed="""\
-import torch
-
-
-def train(model, loader, optimizer):
-    for x in loader:
-        model(x.cuda()).sum().backward()
-        optimizer.step()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -25,10 +25,10 @@ Never on a tensor.
 
 Fix safety
 ----------
-Unsafe: assigning the result makes the program do what it says, and not what it did. A move of what has no name
-(`x.detach().cpu()`) is removed; nobody has what it gives, but the host waits no more at this place. Only shown where
-what is computed of the tensor meets `.numpy()` or a library of arrays, which refuse a tensor of the device, and where
-nothing that it meets is known to be on the device: the program may run on the host as it is.
+Only shown, for of these edits too few were worth taking: assigning the result makes the program do what it says, and not what it did. A move of what has no name
+(`x.detach().cpu()`) is removed; nobody has what it gives, but the host waits no more at this place.
+Where what is computed of the tensor meets `.numpy()` or a library of arrays, these refuse a tensor of the device; where
+nothing that it meets is known to be on the device, the program may run on the host as it is.
 
 See also
 --------
@@ -52,7 +52,7 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, captured, method, receiver
 from .derived import ALL, TooLong, derived
-from .detection import brief, each
+from .detection import brief, each, only_shown
 from .rewriting import remove
 
 _ARRAYS = frozenset({"numpy", "__array__"})
@@ -84,7 +84,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"assign it: `{brief(function.text(transfer.subject))} = {text}`",
             (),
             Confidence.CERTAIN if tensor else Confidence.LIKELY,
-            _fix(function, transfer),
+            only_shown(_fix(function, transfer)),
             heated=False,
         )
 
@@ -202,7 +202,7 @@ RULE = Rule(
     summary="`x.to(d)` as a statement, on a tensor: nothing moved",
     category="mistake",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -220,13 +220,6 @@ x = x.to("cuda")
 model = torch.nn.Linear(3, 3)
 model.to("cuda")
 """,
-            fixed="""\
-import torch
-
-x = torch.ones(3)
-x = x.to("cuda")
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -27,7 +27,7 @@ When it is fine
 
 Fix safety
 ----------
-Unsafe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before; but a handler may wait
+Only shown, for of these edits too few were worth taking: `.cpu()` gives a host tensor back as it is, and what was on the device raised before; but a handler may wait
 for the error, and what only has a method called `numpy` may have none called `cpu`.
 
 See also
@@ -50,7 +50,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import brief, put_there
+from .detection import brief, only_shown, put_there
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "copy it to the host first: `.cpu()`",
                 function.why(value),
                 Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,
-                _fix(function, subject),
+                only_shown(_fix(function, subject)),
                 heated=False,
             )
 
@@ -102,7 +102,7 @@ RULE = Rule(
     summary="`.numpy()` or a numpy function on a device tensor: it raises",
     category="mistake",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -119,13 +119,6 @@ x = torch.ones(3).cuda()
 values = x.square().cpu().numpy()
 same = x.numpy(force=True)
 """,
-            fixed="""\
-import torch
-
-x = torch.ones(3).cuda()
-values = x.square().cpu().numpy()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,
