@@ -17,7 +17,9 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, origin, receiver
 
 _TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
-_STOPWATCHES = re.compile(r"(?i)(^|_)(record_|cuda_|code_|auto_)?(timer?|timeit|timing|stop_?watch|profiler?|benchmark)(_|$)|[a-z](Timer|Stopwatch|Profiler?)$")
+_STOPWATCHES = re.compile(
+    r"(?i:(^|_)(timer?|timeit|timing|stop_?watch|profiler?|benchmark)(_|$))|[a-z](Timer|Stopwatch|Profiler?)$"
+)
 _NEAR = 40  # instructions: a few expressions
 _LISTS = frozenset({"builtins.list", "collections.deque"})
 # Copies that come back before they are done (documen.tician.de/pycuda, nvidia.github.io/cuda-python).

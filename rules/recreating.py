@@ -86,11 +86,7 @@ def _random(function: FunctionFacts, made: Reg) -> bool:
 def _seeded(function: FunctionFacts) -> bool:
     """True where a seed of the host's generator is set in the function itself, or by the file when it is run: somebody
     wants these very numbers, and the device's generator gives others."""
-    return any(
-        called(one, at) in _SEEDS
-        for one in (function, function.file.functions[0])
-        for at in one.of(p.Call)
-    )
+    return any(called(one, at) in _SEEDS for one in (function, function.file.functions[0]) for at in one.of(p.Call))
 
 
 def _of_data(function: FunctionFacts, fix: Fix, made: Reg) -> bool:

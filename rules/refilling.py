@@ -25,8 +25,8 @@ def refilled(
     function: FunctionFacts, made: Reg, edits: tuple[Edit, ...], moved: Reg
 ) -> tuple[tuple[Edit, ...], Safety]:
     """The edits that also write `torch.zeros(n)` for `torch.empty(n).zero_()` and `torch.empty(n).fill_(0)`, `full` for
-    another number, given those that make the tensor elsewhere and take the move away, before or behind which it is filled; only shown where it is filled and no such text can be
-    written."""
+    another number, given those that make the tensor elsewhere and take the move (`moved`) away, before or behind which
+    it is filled; only shown where it is filled and no such text can be written."""
     at = _fill(function, made, moved)
     if at is None:
         return edits, Safety.UNSAFE

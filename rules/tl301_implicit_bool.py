@@ -30,9 +30,10 @@ for None. As possible alone: `a is b or torch.equal(a, b)`, which mostly does no
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking: `if mask.any(): x[mask] = v` loses its branch: the assignment then always happens, to nothing where the mask is
-empty, and what it computes is computed every time. `all(t)` becomes `torch.all(t)`, which waits once and not for every
-element. A random number that the host alone asks for is drawn on the host: another generator draws another number.
+Only shown, for of these edits too few were worth taking: `if mask.any(): x[mask] = v` loses its branch: the assignment
+then always happens, to nothing where the mask is empty, and what it computes is computed every time. `all(t)` becomes
+`torch.all(t)`, which waits once and not for every element. A random number that the host alone asks for is drawn on the
+host: another generator draws another number.
 
 And: one copy, before a loop, of the elements that it asks for; `torch.where` in place of a branch (both sides
 are computed, errors and random numbers included); `torch._assert_async` for an assertion, and for an `if` that does

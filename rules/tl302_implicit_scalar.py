@@ -28,10 +28,10 @@ loop).
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking. The largest of several tensors is found on the device (`torch.stack([...]).max()` for `max(...)`): NaN is then
-the largest, and no elements or tensors of several shapes or places are another error. `max(t, 0)` becomes
-`torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if that is larger. `total += float(t)` and
-`values.append(float(t))` stay on the device as for `.item()` (TL101).
+Only shown, for of these edits too few were worth taking. The largest of several tensors is found on the device
+(`torch.stack([...]).max()` for `max(...)`): NaN is then the largest, and no elements or tensors of several shapes or
+places are another error. `max(t, 0)` becomes `torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if
+that is larger. `total += float(t)` and `values.append(float(t))` stay on the device as for `.item()` (TL101).
 
 And: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
 for `float(t)`, where a tensor serves as well as the number; and for the longest of several lengths either the size that
@@ -49,24 +49,20 @@ See also
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import ARRAY, DOWNLOAD, NUMBER, SCALAR_READ, SELECTED, SHAPE, TRUTH, Transfer
-from transferlint.model import Confidence, Finding, Fix, Safety
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.transfers import NUMBER, SELECTED
+from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
-from transferlint.syntax import program as p
 
-from .bindings import around
-from .detection import brief, clusters, hot, likely, only_shown, others, side_by_side, sure, together
+from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
 from .extremes import extreme
 from .kept_sizes import kept_sizes
 from .leaving import offered
 from .round_trips import explained
 
 _HELP = "keep the arithmetic on the device, or read all values at once before"
-_WAITS = frozenset({SCALAR_READ, DOWNLOAD, TRUTH, NUMBER, ARRAY, SHAPE})
 _SELECT = "`index_select(0, t.reshape(1))`: an index with a dimension stays on the device"
 
 
@@ -82,8 +78,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
-            only_shown(_whole(function, group, together(function, group, [extreme(function, t) for t in group])))
-            or offered(function, group),
+            only_shown(together(function, group, [extreme(function, t) for t in group])) or offered(function, group),
         )
     for function, reg, attribute, uses in kept_sizes(facts):
         yield function.finding(
@@ -95,23 +90,6 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             Confidence.LIKELY,
             heated=False,
         )
-
-
-def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
-    """The fix, only shown where the host waits right beside it whenever it would have waited there: for one number of
-    two, not for each of many."""
-    if fix is None or fix.safety is not Safety.UNSAFE:
-        return fix
-    ones = [one for one in group if isinstance(made := function.code[one.register], p.Call) and len(made.args) == 2]
-    known = {transfer.register for transfer in group}
-    waits = (one for one in function.transfers if one.kind in _WAITS and one.register not in known)
-    stays = any(
-        side_by_side(function, one, other) and function.region(other.register) in around(function, one.register)
-        for other in waits
-        if not other.before.on_host and likely(function, other)
-        for one in ones
-    )
-    return dataclasses.replace(fix, safety=Safety.DISPLAY) if stays else fix
 
 
 RULE = Rule(

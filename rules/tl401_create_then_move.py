@@ -40,8 +40,8 @@ and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill
 second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
 as well as data, beside the like of which nothing can be made, where the host takes back what is moved, for a number or
 a list that takes more text or another line and is uploaded all the same, and where a statement would take several lines
-more, or a subscript another one. Only shown for
-random numbers where the function, or the file as it is run, sets the seed. No fix where the result could not be the same: pinned memory, `out=`, a generator.
+more, or a subscript another one. Only shown for random numbers where the function, or the file as it is run, sets the
+seed. No fix where the result could not be the same: pinned memory, `out=`, a generator.
 
 See also
 --------

@@ -192,8 +192,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
 
 
 def _read(copies: str, whole: bool) -> str:
-    """The copies that stand behind a part that is taken of the `whole` instead: of one number, and as numpy's, `.item()`
-    is what reads it."""
+    """What copies a part to the host: `.item()` for one number, of the `whole`, that numpy had."""
     return ".item()" if whole and re.fullmatch(_ARRAY, copies) else copies
 
 

@@ -27,8 +27,9 @@ When it is fine
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking: `.cpu()` gives a host tensor back as it is, and what was on the device raised before; but a handler may wait
-for the error, and what only has a method called `numpy` may have none called `cpu`.
+Only shown, for of these edits too few were worth taking: `.cpu()` gives a host tensor back as it is, and what was on
+the device raised before; but a handler may wait for the error, and what only has a method called `numpy` may have none
+called `cpu`.
 
 See also
 --------
@@ -50,7 +51,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import brief, only_shown, put_there
+from .detection import brief, put_there
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -70,7 +71,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "copy it to the host first: `.cpu()`",
                 function.why(value),
                 Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,
-                only_shown(_fix(function, subject)),
+                _fix(function, subject),
                 heated=False,
             )
 
@@ -93,7 +94,7 @@ def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
     edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
     if isinstance(made, p.Binary) and (start, end) == function.span(reg):
         edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))
-    return Fix("copy it to the host first", Safety.UNSAFE, edits)
+    return Fix("copy it to the host first", Safety.DISPLAY, edits)
 
 
 RULE = Rule(

@@ -22,8 +22,9 @@ _SUBSCRIPT = re.compile(r"[\w)\]]\[[ \t]*$")
 
 def laid_out_fix(statements: Statements, fix: Fix, limit: int, formatter: str) -> Fix:
     """A fix of a text whose lines keep to `limit` characters, as far as that can be done. An unsafe one that does not
-    read well then is only shown: it takes more lines than it is worth, breaks a subscript or a call of one argument, or has lines that the
-    `formatter` of the project may lay out otherwise ("" for none: then there is only what the author wrapped)."""
+    read well then is only shown: it takes more lines than it is worth, breaks a subscript or a call of one argument, or
+    has lines that the `formatter` of the project may lay out otherwise ("" for none: then there is only what the author
+    wrapped)."""
     edits = laid_out(statements, fix.edits, limit)
     shown = fix.safety is Safety.UNSAFE and (
         _lengthens(statements, fix, edits)
