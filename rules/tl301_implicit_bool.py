@@ -124,7 +124,7 @@ def _checks(found: list[Found]) -> Iterator[Finding]:
             row.instead,
             (*function.why(first.before), *others(function, group)),
             surely(function, first, row),
-            together(function, group, [unchecked(function, t) for t in group]),
+            only_shown(together(function, group, [unchecked(function, t) for t in group])),
         )
 
 
