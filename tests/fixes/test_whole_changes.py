@@ -113,6 +113,13 @@ def test_the_whole_change_is_made(code: str, arguments: str, body: str, fixed: s
 
 # code, arguments, body: a fix that is half of a change, or may be wrong, with what else there is to do
 SHOWN = {
+    "an upload of what is shaped as another tensor": (
+        "TL401",
+        X,
+        "a = torch.rand(n, 1)\nb = torch.cat([x, x])\na = a.expand_as(b).to(b.device)\n"
+        "c = words.embed(a * b)\ny = torch.ones(c.size()).to(c.device)\n",
+    ),
+    "a number that may do": ("TL104", "x: torch.Tensor, count: int", "y = x + torch.tensor(count, device=x.device)\n"),
     "random numbers of a seed": ("TL401", X, "torch.manual_seed(n)\ny = torch.randn(n).to(x.device)\n"),
     "another index that may be on the host": (
         "TL305",
@@ -302,3 +309,10 @@ def test_a_wait_that_a_timer_needs_stays() -> None:
         text = "import torch\n\n\ndef train(self, model, loader):\n    for x in loader:\n"
         text += f"        with {context}:\n            model(x).backward()\n            torch.cuda.synchronize()\n"
         assert len(offered("TL306", text)) == edits
+
+
+@pytest.mark.parametrize(("above", "below", "left"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1), (2, 1, 2), (1, 2, 2)])
+def test_blank_lines_around_what_goes_are_those_of_one_side(above: int, below: int, left: int) -> None:
+    body = "y = torch.randn(n)\n{}y = y.to(x.device)\n{}z = y\n"
+    ((_, _, made),) = offered("TL401", module(body.format("\n" * above, "\n" * below)))
+    assert made == module("y = torch.randn(n, device=x.device)\n{}z = y\n".format("\n" * left))
