@@ -29,11 +29,11 @@ from . import proven
 from .arguments import added
 from .bindings import api
 
-_RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
+RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
 _EXACT = frozenset({"zeros", "ones", "full", "eye", "tensor", "arange", "zeros_like", "ones_like", "full_like"})
 _INDICES = frozenset({"torch.triu_indices", "torch.tril_indices"})
-MAKERS = _EXACT | _UNCERTAIN | _RANDOM
+MAKERS = _EXACT | _UNCERTAIN | RANDOM
 _CUDA = 'device="cuda"'
 _CONSTANT = frozenset({"zeros", "ones", "eye", "zeros_like", "ones_like"})  # the same in every dtype
 _KEYWORDS = frozenset(

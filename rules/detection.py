@@ -205,14 +205,27 @@ def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | N
     return Fix(title, best, in_order(edits), lines)
 
 
+def only_shown(fix: Fix | None) -> Fix | None:
+    """A fix, only shown where it is unsafe: for rules of whose unsafe edits a maintainer would leave more than one in
+    four (benchmarks/results/unsafe_fixes.md), and for edits that gain nothing where they stand."""
+    if fix is None or fix.safety is not Safety.UNSAFE:
+        return fix
+    return dataclasses.replace(fix, safety=Safety.DISPLAY)
+
+
 def side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
     """True for transfers that a reader sees at one look: in the same turn of a
     loop, or a few lines apart."""
     around = function.loops(one.register)
     if around and around == function.loops(other.register):
         return True
+    return apart_lines(function, one, other) <= _BESIDE
+
+
+def apart_lines(function: FunctionFacts, one: Transfer, other: Transfer) -> int:
+    """How many lines one transfer stands below another, from the end of the upper one."""
     first, second = sorted((function.site(one.register), function.site(other.register)), key=lambda site: site.line)
-    return second.line - first.end_line <= _BESIDE
+    return second.line - first.end_line
 
 
 def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix: Fix) -> Fix:

@@ -52,6 +52,8 @@ def filling(function: FunctionFacts, data: Reg, torch: str, dtype: Reg | str | N
     made = function.code[value]
     number = made.value if isinstance(made, p.Const) else None
     if number not in (0, 1) or type(number) is bool:
+        if shape == "()" and safety is Safety.UNSAFE:
+            safety = Safety.DISPLAY  # the number itself may do
         return Filling("full", (shape, function.outer_text(value)), shape, value, safety)
     size = shape[1:-2] if shape.endswith(",)") else shape
     size = size[1:-1] if re.fullmatch(r"\([^()]*\)", size) and size != "()" else size

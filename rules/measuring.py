@@ -17,6 +17,9 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, origin, receiver
 
 _TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
+_STOPWATCHES = re.compile(
+    r"(?i:(^|_)(timer?|timeit|timing|stop_?watch|profiler?|benchmark)(_|$))|[a-z](Timer|Stopwatch|Profiler?)$"
+)
 _NEAR = 40  # instructions: a few expressions
 _LISTS = frozenset({"builtins.list", "collections.deque"})
 # Copies that come back before they are done (documen.tician.de/pycuda, nvidia.github.io/cuda-python).
@@ -159,6 +162,22 @@ def _begun(function: FunctionFacts) -> dict[int, Reg]:
 _NEEDS_WAIT = re.compile(
     r"^(elapsed_time|memory_\w+|max_memory_\w+|mem_get_info|query|ipc_collect|graph|CUDAGraph|replay)$"
 )
+
+
+def in_timer(function: FunctionFacts, reg: Reg) -> bool:
+    """True in a `with` statement of what measures time, by its name: `with Timer("step"):`, `with self.profile():`."""
+    at = function.region(reg)
+    while at > 0:
+        region = function.function.regions[at]
+        if region.kind == "with" and region.test is not None and _measures_time(function, region.test):
+            return True
+        at = region.parent
+    return False
+
+
+def _measures_time(function: FunctionFacts, context: Reg) -> bool:
+    named = (function.code[r] for r in function.expression(context))
+    return any(isinstance(made, p.Attr | p.Outer) and bool(_STOPWATCHES.search(made.name)) for made in named)
 
 
 def needed_by_host(function: FunctionFacts, reg: Reg) -> bool:

@@ -31,7 +31,7 @@ from . import proven
 from .bindings import api, around
 from .casting import cast_of, created_as
 from .chains import called, captured
-from .creating import MAKERS, added_device, binds, exact, make_there, named, names_place, quiet
+from .creating import MAKERS, RANDOM, added_device, binds, exact, make_there, named, names_place, quiet
 from .modernising import LEGACY, modernised
 from .onward import moved_again
 from .refilling import refilled
@@ -46,6 +46,7 @@ _OTHERWISE = frozenset("expand mul add sub div clamp neg abs pow cumsum sum fill
 _FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _ANY_DTYPE = frozenset("zeros ones eye zeros_like ones_like rand randn rand_like randn_like empty empty_like".split())
+_SEEDS = frozenset({"torch.manual_seed", "torch.random.manual_seed"})
 _TYPES = frozenset({"int", "float", "bool"})
 _SIZES = frozenset({"shape", "size", "dim", "numel", "ndim", "dtype"})
 
@@ -65,12 +66,27 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if any(_uploads(function, transfer, made) for made in transfer.before.why[:1]):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
+    if fix is there:
+        edits, fills = refilled(function, transfer.before.why[0], fix.edits, transfer.register)
+        fix = dataclasses.replace(fix, edits=edits, safety=min(fix.safety, fills))
     lines, safety = fix.lines, fix.safety
     if any(_of_data(function, fix, made) for made in transfer.before.why[:1]):
         old = any(called(function, made).rpartition(".")[2] in LEGACY for made in transfer.before.why[:1])
         lines, safety = 0, Safety.DISPLAY if old else fix.safety
+    if any(_random(function, made) for made in transfer.before.why[:1]) and _seeded(function):
+        safety = min(safety, Safety.DISPLAY)
     edits = (*fix.edits, *moved_again(function, transfer.register))
     return Fix(fix.title, safety, edits, lines)
+
+
+def _random(function: FunctionFacts, made: Reg) -> bool:
+    return made >= 0 and called(function, made).rpartition(".")[2] in RANDOM
+
+
+def _seeded(function: FunctionFacts) -> bool:
+    """True where a seed of the host's generator is set in the function itself, or by the file when it is run: somebody
+    wants these very numbers, and the device's generator gives others."""
+    return any(called(one, at) in _SEEDS for one in (function, function.file.functions[0]) for at in one.of(p.Call))
 
 
 def _of_data(function: FunctionFacts, fix: Fix, made: Reg) -> bool:
@@ -125,7 +141,7 @@ def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     rest = _without_move(function, transfer, "") if edits is not None else None
     if edits is None or rest is None:
         return None
-    edits, fills = refilled(function, made, edits)
+    edits, fills = refilled(function, made, edits, transfer.register)
     safety = Safety.DISPLAY if _renamed(function, transfer) else min(safety, fills)
     return Fix("make it on the device", safety, (*edits, *rest, *cast.edits))
 
@@ -169,7 +185,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if _renamed(function, transfer):
         makes = Safety.DISPLAY
     if min(safety, makes) is not Safety.SAFE:
-        edits, fills = refilled(function, made, edits)
+        edits, fills = refilled(function, made, edits, transfer.register)
         makes = min(makes, fills)
     lines = 0 if dtype and not cast else LINES  # a call that stays
     return Fix("make it on the device", min(safety, makes), (*edits, *rest), lines)

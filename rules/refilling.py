@@ -21,14 +21,17 @@ _VIEWS = frozenset("unsqueeze squeeze view reshape flatten t transpose permute d
 _CONSTANTS: dict[float, str] = {0: "zeros", 1: "ones"}
 
 
-def refilled(function: FunctionFacts, made: Reg, edits: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Safety]:
+def refilled(
+    function: FunctionFacts, made: Reg, edits: tuple[Edit, ...], moved: Reg
+) -> tuple[tuple[Edit, ...], Safety]:
     """The edits that also write `torch.zeros(n)` for `torch.empty(n).zero_()` and `torch.empty(n).fill_(0)`, `full` for
-    another number, given those that make the tensor elsewhere; only shown where it is filled and no such text can be
-    written."""
-    at = _fill(function, made)
+    another number, given those that make the tensor elsewhere and take the move (`moved`) away, before or behind which
+    it is filled; only shown where it is filled and no such text can be written."""
+    at = _fill(function, made, moved)
     if at is None:
         return edits, Safety.UNSAFE
-    cut = after(function, at, made) if user(function, made) == at else None
+    inner = moved if user(function, made) == moved else made
+    cut = after(function, at, inner) if user(function, inner) == at else None
     create, fill = function.code[made], function.code[at]
     assert isinstance(create, p.Call)
     assert isinstance(fill, p.Call)
@@ -49,14 +52,14 @@ def refilled(function: FunctionFacts, made: Reg, edits: tuple[Edit, ...]) -> tup
     return ((name, *shaped, cut), Safety.UNSAFE) if shaped is not None else (edits, Safety.DISPLAY)
 
 
-def _fill(function: FunctionFacts, made: Reg) -> Reg | None:
+def _fill(function: FunctionFacts, made: Reg, moved: Reg) -> Reg | None:
     """The call that fills what was made, in the chain behind it; None where there is none."""
     at = made
     while (following := user(function, at)) is not None and function.has_text(following):
         name = method(function, following)
         if name in _FILLS:
             return following
-        if name not in _VIEWS:
+        if name not in _VIEWS and following != moved:
             return None
         at = following
     return None

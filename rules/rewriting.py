@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 
 from transferlint.flow.facts import FunctionFacts
@@ -16,6 +17,7 @@ from .chains import statement
 _BLANKS = re.compile(r"[ \t]*")
 _ODD = re.compile(r"[\n\r#]|:=|\bawait\b|\byield\b")
 _REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
+_EMPTY = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r))+")
 
 
 def fresh(function: FunctionFacts, base: str) -> str:
@@ -148,7 +150,11 @@ def cut(function: FunctionFacts, start: int, end: int) -> Edit:
     rest = _REST.match(text, end)
     if text[begin:start].strip() or rest is None or "#" in rest[0] or _alone(function, begin, rest.end()):
         return Edit(start, end, "pass")
-    return Edit(begin, rest.end(), "")
+    above = itertools.takewhile(lambda line: not line.strip(), reversed(text[:begin].splitlines()))
+    below = _EMPTY.match(text, rest.end())
+    lines = below[0].splitlines(keepends=True) if below is not None else []
+    gone = lines[: sum(1 for _ in above)]  # blank lines on both sides are there for the statement
+    return Edit(begin, rest.end() + sum(map(len, gone)), "")
 
 
 def _alone(function: FunctionFacts, begin: int, end: int) -> bool:

@@ -28,8 +28,8 @@ already is not reported, as moving it again costs nothing.
 Fix safety
 ----------
 The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that a
-tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; unsafe
-otherwise, since the two copies become one.
+tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; otherwise only
+shown, since the two copies become one: of such edits too few were worth taking.
 
 See also
 --------
@@ -57,7 +57,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import captured, method, receiver
-from .detection import brief, each
+from .detection import brief, each, only_shown
 from .reusing import names, reuse
 
 _FAR = 2000  # instructions back; what was moved longer ago is not looked for
@@ -75,7 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "keep the first copy under a name and use it again",
                 (Evidence(function.site(first.register), "the same data is moved here, and not changed in between"),),
                 Confidence.LIKELY if transfer.places & ~HOST else Confidence.POSSIBLE,
-                None if function.framework(transfer.register) else reuse(function, first, transfer),
+                None if function.framework(transfer.register) else only_shown(reuse(function, first, transfer)),
             )
             continue
         source = _still_there(function, transfer)
@@ -309,20 +309,6 @@ def train(model, loader, criterion, device):
         correct += (scores.argmax(1) == labels).sum()
     return correct.item()
 """,
-            fixed="""\
-import torch
-
-
-def train(model, loader, criterion, device):
-    correct = torch.zeros((), device=device)
-    for inputs, labels in loader:
-        scores = model(inputs.to(device))
-        labels_on_device = labels.to(device)
-        criterion(scores, labels_on_device).backward()
-        correct += (scores.argmax(1) == labels_on_device).sum()
-    return correct.item()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -30,11 +30,12 @@ for None. As possible alone: `a is b or torch.equal(a, b)`, which mostly does no
 
 Fix safety
 ----------
-Unsafe: `if mask.any(): x[mask] = v` loses its branch: the assignment then always happens, to nothing where the mask is
-empty, and what it computes is computed every time. `all(t)` becomes `torch.all(t)`, which waits once and not for every
-element. A random number that the host alone asks for is drawn on the host: another generator draws another number.
+Only shown, for of these edits too few were worth taking: `if mask.any(): x[mask] = v` loses its branch: the assignment
+then always happens, to nothing where the mask is empty, and what it computes is computed every time. `all(t)` becomes
+`torch.all(t)`, which waits once and not for every element. A random number that the host alone asks for is drawn on the
+host: another generator draws another number.
 
-Only shown: one copy, before a loop, of the elements that it asks for; `torch.where` in place of a branch (both sides
+And: one copy, before a loop, of the elements that it asks for; `torch.where` in place of a branch (both sides
 are computed, errors and random numbers included); `torch._assert_async` for an assertion, and for an `if` that does
 nothing but raise: its error comes later, as one of the device and not as the exception that callers may know, loses a
 message that is computed, and leaves the device unusable (nothing is offered within a `try`, in the function or around a
@@ -63,7 +64,7 @@ from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
 from .branchless import without_waiting
-from .detection import Found, brief, clusters, hot, likely, others, sure, together
+from .detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
 from .host_numbers import for_host
 from .own_checks import looks, surely
 from .presence import asks_whether_given, or_equal, switched_apart
@@ -86,7 +87,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often",
             (*function.why(first.before), *others(function, group)),
             Confidence.POSSIBLE if or_equal(function, first.register) else _sure(function, first),
-            together(function, group, [_fix(function, t) for t in group]),
+            only_shown(together(function, group, [_fix(function, t) for t in group])),
         )
     for sure_enough in (True, False):
         yield from _checks([pair for pair in asked if _expected(*pair) is sure_enough])
@@ -123,7 +124,7 @@ def _checks(found: list[Found]) -> Iterator[Finding]:
             row.instead,
             (*function.why(first.before), *others(function, group)),
             surely(function, first, row),
-            together(function, group, [unchecked(function, t) for t in group]),
+            only_shown(together(function, group, [unchecked(function, t) for t in group])),
         )
 
 
@@ -137,7 +138,7 @@ RULE = Rule(
     summary="`if t`, `while t`, `assert t`, `not t` on a device tensor",
     category="hidden-sync",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -201,17 +202,6 @@ class Padded(torch.nn.Module):
     def forward(self, x: torch.Tensor):
         return torch.where((x > 9).all(), x * 0, x)
 """,
-            fixed="""\
-import torch
-
-
-class Padded(torch.nn.Module):
-    def forward(self, x: torch.Tensor):
-        if torch.all(x.flatten() > 9):
-            return x * 0
-        return x
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -28,13 +28,12 @@ loop).
 
 Fix safety
 ----------
-Unsafe. The largest of several tensors is found on the device (`torch.stack([...]).max()` for `max(...)`): NaN is then
-the largest, and no elements or tensors of several shapes or places are another error. `max(t, 0)` becomes
-`torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if that is larger. `total += float(t)` and
-`values.append(float(t))` stay on the device as for `.item()` (TL101). Only shown for one number where the host waits
-for another right beside it all the same.
+Only shown, for of these edits too few were worth taking. The largest of several tensors is found on the device
+(`torch.stack([...]).max()` for `max(...)`): NaN is then the largest, and no elements or tensors of several shapes or
+places are another error. `max(t, 0)` becomes `torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if
+that is larger. `total += float(t)` and `values.append(float(t))` stay on the device as for `.item()` (TL101).
 
-Elsewhere the edit is only shown: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
+And: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
 for `float(t)`, where a tensor serves as well as the number; and for the longest of several lengths either the size that
 they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes `x`), where the padding does no harm because the
 lengths, or a mask, say what counts.
@@ -50,24 +49,20 @@ See also
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import ARRAY, DOWNLOAD, NUMBER, SCALAR_READ, SELECTED, SHAPE, TRUTH, Transfer
-from transferlint.model import Confidence, Finding, Fix, Safety
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.transfers import NUMBER, SELECTED
+from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
-from transferlint.syntax import program as p
 
-from .bindings import around
-from .detection import brief, clusters, hot, likely, others, side_by_side, sure, together
+from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
 from .extremes import extreme
 from .kept_sizes import kept_sizes
 from .leaving import offered
 from .round_trips import explained
 
 _HELP = "keep the arithmetic on the device, or read all values at once before"
-_WAITS = frozenset({SCALAR_READ, DOWNLOAD, TRUTH, NUMBER, ARRAY, SHAPE})
 _SELECT = "`index_select(0, t.reshape(1))`: an index with a dimension stays on the device"
 
 
@@ -83,8 +78,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
-            _whole(function, group, together(function, group, [extreme(function, t) for t in group]))
-            or offered(function, group),
+            only_shown(together(function, group, [extreme(function, t) for t in group])) or offered(function, group),
         )
     for function, reg, attribute, uses in kept_sizes(facts):
         yield function.finding(
@@ -98,30 +92,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         )
 
 
-def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
-    """The fix, only shown where the host waits right beside it whenever it would have waited there: for one number of
-    two, not for each of many."""
-    if fix is None or fix.safety is not Safety.UNSAFE:
-        return fix
-    ones = [one for one in group if isinstance(made := function.code[one.register], p.Call) and len(made.args) == 2]
-    known = {transfer.register for transfer in group}
-    waits = (one for one in function.transfers if one.kind in _WAITS and one.register not in known)
-    stays = any(
-        side_by_side(function, one, other) and function.region(other.register) in around(function, one.register)
-        for other in waits
-        if not other.before.on_host and likely(function, other)
-        for one in ones
-    )
-    return dataclasses.replace(fix, safety=Safety.DISPLAY) if stays else fix
-
-
 RULE = Rule(
     code="TL302",
     name="implicit-scalar",
     summary="`float(t)`, `int(t)`, `range(t)`, `x[:t]` and the like on a device tensor",
     category="hidden-sync",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -163,15 +140,6 @@ class Norms(torch.nn.Module):
     def forward(self, grads: list[torch.Tensor]):
         return torch.stack([g.abs().max() for g in grads]).max()
 """,
-            fixed="""\
-import torch
-
-
-class Norms(torch.nn.Module):
-    def forward(self, grads: list[torch.Tensor]):
-        return torch.stack([g.abs().max() for g in grads]).max()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -34,8 +34,8 @@ An index that is made in the brackets by a function of torch is given `device=x.
 values there and `x` is proven to be a tensor. Numbers in a list that follow each other become a slice, others a
 `torch.stack` of the rows: unsafe, for a slice is a view of `x` (cloned where the function is seen to write to it), and
 the stack is laid out otherwise in memory. Unsafe too, where a function of torch makes an index further up, of which
-nothing but indices is made: on the device another generator draws it. An index that comes from elsewhere has no
-automatic fix.
+nothing but indices is made: on the device another generator draws it. Only shown in a file that defines a data set,
+where nothing shows that the tensor is on the device. An index that comes from elsewhere has no automatic fix.
 
 See also
 --------
@@ -63,7 +63,7 @@ from . import proven
 from .altering import altered
 from .chains import captured, method, origin, user
 from .creating import added_device, exact
-from .detection import brief, clusters, hot, others, together
+from .detection import brief, clusters, hot, only_shown, others, put_there, together
 from .dimensions import dimensional
 from .importing import torch_name
 
@@ -86,8 +86,16 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "make the index on the device, once, or use a slice",
             (*function.why(base), *others(function, group)),
             Confidence.CERTAIN if base.places == DEVICE else Confidence.LIKELY,
-            together(function, group, [_fix(function, t) for t in group]),
+            _gains(function, group, together(function, group, [_fix(function, t) for t in group])),
         )
+
+
+def _gains(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
+    """The fix, only shown beside the code of a data set, whose tensors are on the host, where the function does not
+    show that this one is on the device."""
+    of_data = any(info.data for info in function.file.placement.classes.values())
+    there = all(put_there(function, _indexed(function, one).object) for one in group)
+    return only_shown(fix) if of_data and not there else fix
 
 
 def _indexed(function: FunctionFacts, transfer: Transfer) -> p.Subscript | p.SetItem:

@@ -30,13 +30,12 @@ read, for the oldest event of a queue.
 
 Fix safety
 ----------
-Unsafe: the statement goes, or what it waited for is waited for on the device: `event.wait()` for `event.synchronize()`,
-`torch.cuda.current_stream().wait_stream(stream)` for `stream.synchronize()`. Both keep the order of device work. What
-failed on the device is reported by a later line. Only shown under a condition or beside a comment, where no loop is
-seen, where the function waits elsewhere too, and where it is not known that it is a stream or an event of torch. No fix
-has what the host may need: a wait in a function that reads a clock, the time between events, the memory in use, or that
-begins copies which nobody waits for; `empty_cache`, which gives memory back that others may need; collectives that
-wait.
+Only shown, for of these edits too few were worth taking: the statement goes, or what it waited for is waited for on the
+device: `event.wait()` for `event.synchronize()`, `torch.cuda.current_stream().wait_stream(stream)` for
+`stream.synchronize()`. Both keep the order of device work. What failed on the device is reported by a later line. No
+fix has what the host may need: a wait in a function that reads a clock or in a `with` statement of what measures time,
+the time between events, the memory in use, or that begins copies which nobody waits for; `empty_cache`, which gives
+memory back that others may need; collectives that wait.
 
 See also
 --------
@@ -60,7 +59,7 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, origin, receiver
 from .detection import brief, clusters, hot, others, together
 from .importing import torch_name
-from .measuring import clocked, guards_copy, needed_by_host, timed
+from .measuring import clocked, guards_copy, in_timer, needed_by_host, timed
 from .rewriting import operand, remove
 
 _NEAR = 40
@@ -144,51 +143,27 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = called(function, reg)
     waited = receiver(function, reg) if not name and method(function, reg) == "synchronize" else None
-    if name.endswith(".empty_cache") or needed_by_host(function, reg):
+    if name.endswith(".empty_cache") or needed_by_host(function, reg) or in_timer(function, reg):
         return None
-    least = Safety.UNSAFE if _in_vain(function, reg) and _alone(function, transfer) else Safety.DISPLAY
     if name.startswith(("torch.", "accelerate.", "deepspeed.")) and name.endswith(".synchronize"):
         edit = remove(function, reg)
-        return Fix("remove it", least, (edit,)) if edit is not None and edit.text != "pass" else None
+        return Fix("remove it", Safety.DISPLAY, (edit,)) if edit is not None and edit.text != "pass" else None
     if waited is None or not function.has_text(waited):
         return None
     kind = _kind(function, waited)
     text = operand(function, waited)
     if kind == "Event" and text:
-        return Fix("wait on the device", least, (Edit(*function.span(reg), f"{text}.wait()"),))
+        return Fix("wait on the device", Safety.DISPLAY, (Edit(*function.span(reg), f"{text}.wait()"),))
     if kind == "Stream" and text:
         root = called(function, origin(function, waited)).rpartition(".")[0] or "torch.cuda"
         torch, imports = torch_name(function, reg)
         if torch and root in ("torch.cuda", "torch.xpu"):
             line = f"{torch}{root.removeprefix('torch')}.current_stream().wait_stream({text})"
-            return Fix("wait on the device", least, (*imports, Edit(*function.span(reg), line)))
+            return Fix("wait on the device", Safety.DISPLAY, (*imports, Edit(*function.span(reg), line)))
     if any(isinstance(function.code[r], p.Call) for r in function.expression(waited)) and not _getter(function, waited):
         return None  # what it is called on is taken from a queue, and has to be
     edit = remove(function, reg)
     return Fix("remove it", Safety.DISPLAY, (edit,)) if edit is not None else None
-
-
-def _alone(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for the only wait that the function, or what it calls, asks for: of several one alone gains nothing."""
-    waits = (other for other in function.transfers if other.kind == SYNCHRONIZE)
-    return all(other.register == transfer.register for other in waits)
-
-
-def _in_vain(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a wait that runs on every step for certain, without a condition and without a comment: who wrote either
-    had a reason."""
-    around = function.function.regions[function.region(reg)]
-    plain = around.kind in ("for", "while", "body", "with") or (around.kind == "else" and around.implied)
-    plain = plain and not _of_memory(function, reg)
-    site = function.site(reg)
-    beside = {function.file.line(start) for start, _ in function.file.spans.comments()}
-    return plain and function.warmth(reg).seen and beside.isdisjoint({site.line - 1, site.line})
-
-
-def _of_memory(function: FunctionFacts, reg: Reg) -> bool:
-    """True where what follows asks for the memory in use: a measurement, whose author wants the work to be over."""
-    following = function.code[reg : reg + _NEAR]
-    return any("memory" in made.name for made in following if isinstance(made, p.Attr | p.Outer))
 
 
 def _kind(function: FunctionFacts, reg: Reg) -> str:
@@ -226,7 +201,7 @@ RULE = Rule(
     summary="`torch.cuda.synchronize()` and the like in hot code, away from timers",
     category="hidden-sync",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -250,16 +225,6 @@ def train(model, loader, optimizer):
         optimizer.step()
     torch.cuda.synchronize()
 """,
-            fixed="""\
-import torch
-
-
-def train(model, loader, optimizer):
-    for x in loader:
-        model(x.cuda()).sum().backward()
-        optimizer.step()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -40,7 +40,8 @@ and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill
 second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
 as well as data, beside the like of which nothing can be made, where the host takes back what is moved, for a number or
 a list that takes more text or another line and is uploaded all the same, and where a statement would take several lines
-more, or a subscript another one. No fix where the result could not be the same: pinned memory, `out=`, a generator.
+more, or a subscript another one. Only shown for random numbers where the function, or the file as it is run, sets the
+seed. No fix where the result could not be the same: pinned memory, `out=`, a generator.
 
 See also
 --------
@@ -64,10 +65,13 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
+from .chains import method, receiver
 from .detection import brief, clusters, each, each_of, others, together
 from .making import creates, instead_of_a_tensor, nothing, pins, read_on_host, sources, worked_out_before
 from .recreating import make_on_device
 from .round_trips import brought_back
+
+_SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -115,8 +119,12 @@ def _whole(function: FunctionFacts, group: list[Transfer], twins: set[str], fix:
 
 def _computed(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for the move of what was computed from tensors that `device=` could make elsewhere."""
-    subject, before = transfer.subject, transfer.before
-    if subject is None or not before.places & HOST or not transfer.places & ON_DEVICE or _made(function, transfer):
+    subject = transfer.subject
+    if subject is None:
+        return False
+    shaped = receiver(function, subject) if method(function, subject) in _SHAPED_AS else None
+    before = transfer.before if shaped is None else function.values[shaped]  # the other only gives its shape
+    if not before.places & HOST or not transfer.places & ON_DEVICE or _made(function, transfer):
         return False
     made = list(sources(function, subject))
     return bool(made) and all(creates(function, one) for one in made)

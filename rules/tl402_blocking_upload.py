@@ -33,9 +33,10 @@ Fix safety
 ----------
 Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_fn`, where the function does nothing with
 them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
-copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts: what is
-copied then is not pinned. A batch that is stacked by hand has no automatic
-fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
+copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts, for what is
+copied then is not pinned, and where a move beside it in the same step waits anyway: such a cast, or one from pageable
+memory. A batch that is stacked by hand has no automatic fix: pinned memory has to stay as it is until the copy is done,
+so it pays where the next batch is made meanwhile.
 
 See also
 --------
@@ -60,9 +61,11 @@ from transferlint.syntax.program import Reg
 
 from .arguments import added
 from .batch_movers import movers, unasked
-from .detection import brief, clusters, hot, others
+from .detection import apart_lines, brief, clusters, each_of, hot, others
 from .loaders import batch_of
 from .untouched_batches import left_alone
+
+_NEAR = 3  # lines within which a reader sees that another upload waits anyway
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -196,7 +199,28 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     safety = Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE
     if any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
         safety = min(safety, Safety.DISPLAY)  # it is cast on the host, into memory that is not pinned
+    if safety is Safety.UNSAFE and any(_waits(function, one) for one in _beside(function, transfer)):
+        safety = Safety.DISPLAY
     return Fix("add non_blocking=True", safety, (edit,))
+
+
+def _beside(function: FunctionFacts, transfer: Transfer) -> Iterator[Transfer]:
+    """The other moves of the same step that stand a few lines apart."""
+    for other in each_of(function, MOVE):
+        same = function.loops(other.register) == function.loops(transfer.register)
+        if other.register != transfer.register and same and apart_lines(function, other, transfer) <= _NEAR:
+            yield other
+
+
+def _waits(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for an upload for which the host waits, pinned or not: from pageable memory, or with a cast."""
+    before, made = transfer.before, function.code[transfer.register]
+    if transfer.non_blocking or not transfer.places & ON_DEVICE:
+        return False
+    given = (*made.args, *(r for _, r in made.keywords)) if isinstance(made, p.Call) else ()
+    if before.flags & PINNED:
+        return any(_names_dtype(function, r) for r in given)
+    return before.on_host and before.is_a(TENSOR)
 
 
 RULE = Rule(

@@ -25,10 +25,9 @@ mostly takes the only row of a batch of one. Neither is code that runs once, or 
 
 Fix safety
 ----------
-Safe where nothing but the size is asked of the copy of what is proven to be a tensor: the copy is left out. Unsafe for
-all else: the device adds in another order than numpy and the host do, so that sums and means may differ in the last
-digits, and numpy's scalars become arrays without dimensions. Only shown beside another whole copy, for which the host
-waits anyway.
+Safe where nothing but the size is asked of the copy of what is proven to be a tensor: the copy is left out. Only shown
+for all else, of which too few edits were worth taking: the device adds in another order than numpy and the host do, so
+that sums and means may differ in the last digits, and numpy's scalars become numbers of Python.
 
 See also
 --------
@@ -39,13 +38,12 @@ See also
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
-from transferlint.flow.values import ARRAY, BOOLEAN, HOST, INTEGER, SCALAR, TENSOR, UNKNOWN
+from transferlint.flow.values import ARRAY, BOOLEAN, INTEGER, SCALAR, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -53,13 +51,14 @@ from transferlint.syntax.program import Reg
 
 from . import proven
 from .chains import called, method, receiver, user
-from .detection import brief, each, each_of, for_the_host, side_by_side, sure
+from .detection import brief, each, for_the_host, only_shown, sure
 from .parts import SAME, SIZES, WRAPPERS, Part, parts
 from .round_trips import bounces, came_back, decisions
 
 _NAMED = 4  # parts to name in a message
 
 
+_ARRAY = r"(?:\.(?:detach|cpu)\(\))*\.numpy\(\)"
 # What may stand before a part that is taken instead: copies and casts, which leave each element where it is.
 _COPIES = re.compile(
     r"(\s*\.\s*((detach|cpu|numpy|tolist|clone|contiguous|float|double|half|bfloat16|long|int|bool)\(\)"
@@ -81,17 +80,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _help(function, transfer, end),
             function.why(transfer.before),
             _sure(function, transfer),
-            _alone(function, transfer, _fix(function, transfer, end)) if len(found) == 1 else None,
+            only_shown(_fix(function, transfer, end)) if len(found) == 1 else None,
         )
-
-
-def _alone(function: FunctionFacts, transfer: Transfer, fix: Fix | None) -> Fix | None:
-    """The fix, only shown where another whole tensor is copied to the host beside it: the host waits for that."""
-    if fix is None or fix.safety is not Safety.UNSAFE:
-        return fix
-    rest = (one for one in each_of(function, DOWNLOAD) if one.register != transfer.register)
-    waits = any(one.before.places != HOST and side_by_side(function, one, transfer) for one in rest)
-    return dataclasses.replace(fix, safety=Safety.DISPLAY) if waits else fix
 
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:
@@ -192,12 +182,18 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
     following = user(function, end)
     if following is not None and method(function, following) in ("item", "tolist"):
         moved = "" if re.fullmatch(r"(?:\.(?:detach|cpu|numpy)\(\))*", moved) else moved  # which copy by themselves
+    moved = _read(moved, whole=not (made.args or made.keywords))
     if name in SAME or (before == transfer.register and name != "ptp"):
         return _swapped(start, last, taken + moved)
     if name == "mean":
         cast = ".float()" if transfer.before.flags & (BOOLEAN | INTEGER) else ""
         return _swapped(start, last, cast + taken + moved)
     return None
+
+
+def _read(copies: str, whole: bool) -> str:
+    """What copies a part to the host: `.item()` for one number, of the `whole`, that numpy had."""
+    return ".item()" if whole and re.fullmatch(_ARRAY, copies) else copies
 
 
 def _by_axis(made: p.Call) -> bool:
@@ -253,8 +249,7 @@ def _around(function: FunctionFacts, transfer: Transfer, made: p.Call, end: Reg)
         edits = (Edit(copied, inner, ""), Edit(last, last, text[copied:inner]))
         return Fix("take the part on the device", Safety.UNSAFE, edits)
     if reduces in SAME or (reduces == "mean" and not transfer.before.flags & (BOOLEAN | INTEGER)):
-        fix = _swapped(start, last, f"{text[first:copied]}.{reduces}(){text[copied:inner]}")
-        return dataclasses.replace(fix, safety=Safety.DISPLAY)  # a number that a person would read by `.item()`
+        return _swapped(start, last, f"{text[first:copied]}.{reduces}(){_read(text[copied:inner], whole=True)}")
     return None
 
 
@@ -293,17 +288,6 @@ class Score(torch.nn.Module):
         self.accuracy = right.float().mean()
         return right
 """,
-            fixed="""\
-import torch
-
-
-class Score(torch.nn.Module):
-    def forward(self, x: torch.Tensor, labels: torch.Tensor):
-        right = x.argmax(1) == labels
-        self.accuracy = right.float().mean().cpu().numpy()
-        return right
-""",
-            unsafe=True,
         ),
         Example(
             bad="""\

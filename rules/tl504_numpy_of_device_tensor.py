@@ -27,8 +27,9 @@ When it is fine
 
 Fix safety
 ----------
-Unsafe: `.cpu()` gives a host tensor back as it is, and what was on the device raised before; but a handler may wait
-for the error, and what only has a method called `numpy` may have none called `cpu`.
+Only shown, for of these edits too few were worth taking: `.cpu()` gives a host tensor back as it is, and what was on
+the device raised before; but a handler may wait for the error, and what only has a method called `numpy` may have none
+called `cpu`.
 
 See also
 --------
@@ -93,7 +94,7 @@ def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
     edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
     if isinstance(made, p.Binary) and (start, end) == function.span(reg):
         edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))
-    return Fix("copy it to the host first", Safety.UNSAFE, edits)
+    return Fix("copy it to the host first", Safety.DISPLAY, edits)
 
 
 RULE = Rule(
@@ -102,7 +103,7 @@ RULE = Rule(
     summary="`.numpy()` or a numpy function on a device tensor: it raises",
     category="mistake",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -119,13 +120,6 @@ x = torch.ones(3).cuda()
 values = x.square().cpu().numpy()
 same = x.numpy(force=True)
 """,
-            fixed="""\
-import torch
-
-x = torch.ones(3).cuda()
-values = x.square().cpu().numpy()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -82,10 +82,10 @@ CASES = [
         "m = x.sum()\ny = torch.where(m > 1, x[0], x[1])\n",
         "torch.arange(5.)",
     ),
-    ("TL301", Safety.UNSAFE, X, "if all(x > 0):\n    n = 1\n", "if torch.all(x > 0):\n    n = 1\n", "torch.ones(3)"),
+    ("TL301", Safety.DISPLAY, X, "if all(x > 0):\n    n = 1\n", "if torch.all(x > 0):\n    n = 1\n", "torch.ones(3)"),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "k = torch.randint(0, 1, (1,), device=x.device)\n"
         "if k == 0:\n"
@@ -136,7 +136,7 @@ CASES = [
     ),
     (
         "TL301",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "y = torch.normal(torch.zeros_like(x), torch.ones_like(x)) * 0\n",
         "y = torch.randn_like(x) * 0\n",

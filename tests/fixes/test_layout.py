@@ -402,6 +402,16 @@ def test_a_subscript_is_not_broken(value: str, safety: Safety) -> None:
     assert found is safety
 
 
+@pytest.mark.parametrize(("width", "safety"), [(20, Safety.UNSAFE), (60, Safety.DISPLAY), (64, Safety.UNSAFE)])
+def test_the_only_argument_of_a_call_gets_no_line_of_its_own(width: int, safety: Safety) -> None:
+    size = "a" * width
+    head = f"import torch\n\n\ndef f(x: torch.Tensor, {size}):\n"
+    text = f"{head}    act = (torch.rand({size}) * 2 - 1).unsqueeze(0).to(x.device)\n    return act\n"
+    ((found, _, made),) = offered("TL401", text)
+    assert found is safety
+    assert ("unsqueeze(\n        0\n    )\n" in made) is (safety is Safety.DISPLAY)
+
+
 SET_UP = {
     "setup.cfg": "[yapf]\nbased_on_style = pep8\n",
     ".style.yapf": "[style]\ncolumn_limit = 80\n",

@@ -249,7 +249,7 @@ def test_the_hint_is_taken_out(move: str, wanted: str) -> None:
 )
 def test_a_copy_to_the_host_comes_first(expression: str, wanted: str) -> None:
     text = f"import numpy as np\n{HEAD}y = ({expression}).tolist()\n"
-    assert safeties("TL504", text) == [Safety.UNSAFE]
-    made = fixed("TL504", text, unsafe=True)
+    ((safety, _, made),) = offered("TL504", text)
+    assert safety is Safety.DISPLAY
     assert made == f"import numpy as np\n{HEAD}y = ({wanted}).tolist()\n"
     equal_runs(text, made)

@@ -74,8 +74,8 @@ CASES = [
         "torch._assert_async(torch.all(x == 1))\n",
         ONES,
     ),
-    ("TL301", Safety.UNSAFE, "m = x > 2\nif m.any():\n    x[m] = 0\n", "m = x > 2\nx[m] = 0\n", "torch.arange(5.)"),
-    ("TL301", Safety.UNSAFE, "m = x > 9\nif m.any():\n    x[m] += 1\n", "m = x > 9\nx[m] += 1\n", "torch.arange(5.)"),
+    ("TL301", Safety.DISPLAY, "m = x > 2\nif m.any():\n    x[m] = 0\n", "m = x > 2\nx[m] = 0\n", "torch.arange(5.)"),
+    ("TL301", Safety.DISPLAY, "m = x > 9\nif m.any():\n    x[m] += 1\n", "m = x > 9\nx[m] += 1\n", "torch.arange(5.)"),
     (
         "TL301",
         Safety.DISPLAY,
@@ -195,7 +195,7 @@ CASES = [
         "TL401",
         Safety.UNSAFE,
         "y = torch.LongTensor(n, 2).to(x.device).zero_()\n",
-        "y = torch.empty(n, 2, dtype=torch.long, device=x.device).zero_()\n",
+        "y = torch.zeros(n, 2, dtype=torch.long, device=x.device)\n",
         ONES,
     ),
     (

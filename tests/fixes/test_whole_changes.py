@@ -58,6 +58,21 @@ CASES = [
         "y = torch.unsqueeze(torch.full((1,), 29871, dtype=torch.long, device=x.device), dim=0)\n",
         "torch.ones(3)",
     ),
+    # what is filled behind the move
+    (
+        "TL401",
+        "x: torch.Tensor, device=None",
+        "y = torch.ones([n, 2], dtype=torch.long).to(device).fill_(-100)\n",
+        "y = torch.full([n, 2], -100, dtype=torch.long, device=device)\n",
+        "x",
+    ),
+    (
+        "TL401",
+        f"{X}, device=None",
+        "y = torch.empty(n).to(device).fill_(0)\n",
+        "y = torch.zeros(n, device=device)\n",
+        "x",
+    ),
     # zeros and ones
     ("TL401", X, "y = torch.Tensor([0.0] * (2 + n)).to(x.device)\n", "y = torch.zeros(2 + n, device=x.device)\n", "x"),
     (
@@ -98,6 +113,14 @@ def test_the_whole_change_is_made(code: str, arguments: str, body: str, fixed: s
 
 # code, arguments, body: a fix that is half of a change, or may be wrong, with what else there is to do
 SHOWN = {
+    "an upload of what is shaped as another tensor": (
+        "TL401",
+        X,
+        "a = torch.rand(n, 1)\nb = torch.cat([x, x])\na = a.expand_as(b).to(b.device)\n"
+        "c = words.embed(a * b)\ny = torch.ones(c.size()).to(c.device)\n",
+    ),
+    "a number that may do": ("TL104", "x: torch.Tensor, count: int", "y = x + torch.tensor(count, device=x.device)\n"),
+    "random numbers of a seed": ("TL401", X, "torch.manual_seed(n)\ny = torch.randn(n).to(x.device)\n"),
     "another index that may be on the host": (
         "TL305",
         "x: torch.Tensor, found",
@@ -137,7 +160,6 @@ SHOWN = {
         "t = torch.tensor(0.0, dtype=x.dtype, device=x.device)\nd = torch.tensor(words, device=x.device)\n",
     ),
     "a move that the host takes back": ("TL401", X, "y = torch.randn(n).to(x.device)\nz = y.cpu()\n"),
-    "a wait right above": ("TL302", X, "c = x.sum()\nif x.mean() > 0:\n    y = max(c, 0) * 2\n"),
     "a copy without gradients in the same loop": (
         "TL101",
         X,
@@ -169,25 +191,12 @@ SHOWN = {
         "total, hits = 0.0, 0\nfor i in range(n):\n    total += x[i].mean().item()\n    hits += right[i].sum().item()\n"
         "out = total, hits\n",
     ),
-    "a number of what is selected": (
-        "TL405",
-        X,
-        "import numpy as np\ny = np.any(x[[0, n]].cpu().numpy())\n",
-    ),
     "two lists, each read on lines of its own": (
         "TL101",
         X,
         "first, second = [], []\nfor i in range(n):\n    first.append(x[i].mean().item())\n"
         "    second.append(x[i].max().item())\nout = sum(first) + sum(second)\n",
     ),
-    "an array that is made of it later": (
-        "TL501",
-        X,
-        "rows = []\nfor i in range(n):\n    t = torch.ones(3)\n    t.to(x.device)\n    rows.append(t)\n"
-        "rows = torch.cat(rows)\nout = (1 - rows).numpy()\n",
-    ),
-    "nothing of the device beside it": ("TL501", X, "t = torch.ones(3)\nt.to(x.device)\nout = words.embed(t)\n"),
-    "a choice of elements right above": ("TL302", X, "y = x[x > 1].sum() / max((x > 1).sum(), 1)\n"),
     "a number beside data": (
         "TL104",
         X,
@@ -197,11 +206,6 @@ SHOWN = {
         "TL204",
         "x: torch.Tensor, lengths: torch.Tensor",
         "a = lengths + 1\na = a.cpu()\ny = words(a.to(x.device))\nz = words(a.to(x.device))\n",
-    ),
-    "a function of numpy later": (
-        "TL501",
-        X,
-        "import numpy as np\nt = torch.ones(3)\nt.to(x.device)\nout = np.mean(t)\n",
     ),
     "a type that may be none": (
         "TL104",
@@ -246,13 +250,6 @@ def test_names_of_copies_have_one_underscore() -> None:
     assert "lengths_on_host = _lengths.cpu()\n" in made
 
 
-@pytest.mark.parametrize("later", ["(x * t).cpu().numpy()", "torch.dot(t, x).item()", "t.add(x)", "x + t"])
-def test_a_move_is_assigned_where_the_device_serves(later: str) -> None:
-    ((safety, _, made),) = offered("TL501", module(f"t = torch.ones(3)\nt.to(x.device)\nout = {later}\n"))
-    assert safety is Safety.UNSAFE
-    assert "t = t.to(x.device)\n" in made
-
-
 def test_brackets_around_an_argument_go() -> None:
     ((_, _, made),) = offered("TL302", module("c = x.sum()\ny = max(0, ((c - 1) / c)) * 2\n"))
     assert "torch.clamp((c - 1) / c, min=0) * 2" in made
@@ -264,3 +261,58 @@ def test_the_same_text_elsewhere_is_changed_as_well_or_nothing_is() -> None:
     assert {safety for safety, _, _ in offered("TL401", text)} == {Safety.DISPLAY}
     other = text.replace(made, "torch.randn(4).cuda()", 1)
     assert {safety for safety, _, _ in offered("TL401", other)} == {Safety.UNSAFE}
+
+
+def in_file(above: str) -> set[Safety]:
+    """How safe it is to draw on the device, in a function of a file that begins so."""
+    text = f"import torch\n\n{above}\n\ndef f(x: torch.Tensor, n):\n    return x * torch.randn(n).to(x.device)\n"
+    return {safety for safety, _, _ in offered("TL401", text)}
+
+
+def test_random_numbers_stay_where_the_file_sets_the_seed() -> None:
+    assert in_file("torch.manual_seed(3)\n") == {Safety.DISPLAY}
+    assert in_file("if __name__ == '__main__':\n    torch.random.manual_seed(3)\n") == {Safety.DISPLAY}
+    assert in_file("torch.cuda.manual_seed(3)\n") == in_file("") == {Safety.UNSAFE}
+
+
+def test_an_index_beside_a_data_set_is_only_shown() -> None:
+    head = "import torch\n\n\nclass Own({}):\n    def __getitem__(self, i):\n        return i\n\n\nclass Pick:\n"
+    for base, body, safety in (
+        ("torch.utils.data.Dataset", "", Safety.DISPLAY),
+        ("object", "", Safety.UNSAFE),
+        ("torch.utils.data.Dataset", "        x = x.cuda()\n", Safety.UNSAFE),
+    ):
+        text = head.format(base) + f"    def forward(self, x: torch.Tensor):\n{body}"
+        text += "        return x[torch.randperm(x.shape[0])]\n"
+        assert {one for one, _, _ in offered("TL305", text)} == {safety}
+
+
+@pytest.mark.parametrize(
+    ("beside", "waits"),
+    [
+        ("y = y.to(device)", False),
+        ("y = y.to(device, non_blocking=True)", False),
+        ("y = y.to(device, torch.long)", True),
+        ("n = torch.tensor(words).to(device)", True),
+    ],
+)
+def test_an_upload_beside_one_that_waits_is_only_shown(beside: str, waits: bool) -> None:
+    head = "import torch\nfrom torch.utils.data import DataLoader\n\n\ndef train(model, data, words, device):\n"
+    loop = "    for x, y in DataLoader(data, pin_memory=True):\n        x = x.to(device)\n"
+    made = offered("TL402", f"{head}{loop}        {beside}\n        model(x, y)\n")
+    ((safety, _, _),) = [one for one in made if "x = x.to(device, non_blocking=True)" in one[2]]
+    assert safety is (Safety.DISPLAY if waits else Safety.UNSAFE)
+
+
+def test_a_wait_that_a_timer_needs_stays() -> None:
+    for context, edits in (('Timer("step")', 0), ("self.profiler.step()", 0), ("torch.no_grad()", 1)):
+        text = "import torch\n\n\ndef train(self, model, loader):\n    for x in loader:\n"
+        text += f"        with {context}:\n            model(x).backward()\n            torch.cuda.synchronize()\n"
+        assert len(offered("TL306", text)) == edits
+
+
+@pytest.mark.parametrize(("above", "below", "left"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1), (2, 1, 2), (1, 2, 2)])
+def test_blank_lines_around_what_goes_are_those_of_one_side(above: int, below: int, left: int) -> None:
+    body = "y = torch.randn(n)\n{}y = y.to(x.device)\n{}z = y\n"
+    ((_, _, made),) = offered("TL401", module(body.format("\n" * above, "\n" * below)))
+    assert made == module("y = torch.randn(n, device=x.device)\n{}z = y\n".format("\n" * left))
