@@ -174,9 +174,9 @@ def test_init_without_a_pyproject_and_with_hooks(run, folder):
 def test_a_shell_completes_commands_options_and_choices():
     from click.shell_completion import BashComplete
 
-    from transferlint.cli.root import _root
+    from transferlint.cli.root import GROUP
 
-    complete = BashComplete(_root, {}, "transferlint", "_TRANSFERLINT_COMPLETE")
+    complete = BashComplete(GROUP, {}, "transferlint", "_TRANSFERLINT_COMPLETE")
     assert [one.value for one in complete.get_completions([], "che")] == ["check"]
     assert "--output-format" in [one.value for one in complete.get_completions(["check"], "--out")]
     assert [one.value for one in complete.get_completions(["check", "-f"], "json")] == ["json", "json-lines"]

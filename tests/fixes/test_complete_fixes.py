@@ -87,10 +87,11 @@ def test_a_comment_that_speaks_of_what_is_changed_must_not_go_stale(body: str, s
     assert only("TL401", body)[0] is safety
 
 
-def test_a_number_under_a_condition_is_only_shown() -> None:
+def test_a_number_that_may_do_by_itself_is_only_shown() -> None:
     line = "y = torch.tensor(float(n), device=x.device)\n"
-    assert only("TL104", line)[0] is Safety.UNSAFE
+    assert only("TL104", line)[0] is Safety.DISPLAY
     assert only("TL104", f"if n:\n    {line}")[0] is Safety.DISPLAY
+    assert only("TL104", "y = torch.tensor([float(n)], device=x.device)\n")[0] is Safety.UNSAFE
 
 
 def test_what_is_moved_under_a_condition_is_not_made_there() -> None:

@@ -47,7 +47,7 @@ def test_every_rule_about_transfers_that_is_on_by_default_has_a_pair(tmp_path: P
     assert sorted(own) == codes  # each program has the mistake that its name says
     pages = (ROOT / "docs" / "rules").glob("TL[1-4]*.md")
     on = [path.stem for path in pages if "· on by default ·" in path.read_text(encoding="utf-8")]
-    assert set(on) - set(codes) == set()
+    assert set(on) - set(codes) == {"TL307"}  # which is JAX's, where the programs are torch's
     by_hand = {path.stem.partition("_")[0] for path in fixes.PAIRS.glob("*_after.py")}
     assert [code for code in codes if code not in by_hand and not {"safe", "unsafe"} & set(own[code])] == []
     assert [one for one in found if one["path"] == f"{one['code']}_after.py"] == []  # a fix by hand fixes
