@@ -27,9 +27,10 @@ SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
 class Cause:
     """One row: what torch was at, and what to do about it.
 
-    `inside` and `called` are patterns for torch's frames and for what the line calls, of which one has to match; `way`
-    limits the row to a direction. `why` completes "torch/distributions/distribution.py:76 in Distribution.__init__: ",
-    and `act` says what helps. `as_it_is`: nothing does, and that is no miss of the linter's.
+    `inside`, `called` and `operation` are patterns for torch's frames, for what the line calls and for the operation,
+    of which one has to match; `way` limits the row to a direction. `why` completes
+    "torch/distributions/distribution.py:76 in Distribution.__init__: ", and `act` says what helps. `as_it_is`: nothing
+    does, and that is no miss of the linter's.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Cause:
     act: str
     inside: str = ""
     called: str = ""
+    operation: str = ""
     way: Direction | None = None
     as_it_is: bool = False
 
@@ -44,11 +46,21 @@ class Cause:
         """Whether a record is of this kind; `called` is what its line calls."""
         if self.way is not None and record.direction is not self.way:
             return False
+        if self.operation and re.search(self.operation, record.operation):
+            return True
         within = bool(self.inside) and any(re.search(self.inside, one) for one in record.inside)
         return within or (bool(self.called) and re.search(self.called, called) is not None)
 
 
 CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "a mask that was indexed with or assigned by",
+        "a boolean index is turned into positions, in the backward pass too, and the host waits to learn how many",
+        "a form of fixed size where the mask is the index, and for its gradient too: `torch.where`, `masked_fill`, a"
+        " product with the mask, `ignore_index=` of a loss",
+        operation=r"^aten::_?index_put",
+        way=Direction.NONE,
+    ),
     Cause(
         "numbers given to a distribution",
         "it puts a number that it was given beside a tensor, on the device",
@@ -172,8 +184,14 @@ def cause_of(record: SiteRecord) -> Cause | None:
 
 
 def within(record: SiteRecord) -> str:
-    """Where torch was, below the program's line: "torch/optim/lbfgs.py:330 in LBFGS.step"; "" where it is not seen."""
+    """Where torch was, below the program's line: "torch/optim/lbfgs.py:330 in LBFGS.step"; in a library that the line
+    calls: "torch_geometric/utils/loop.py:650 in add_self_loops"; "IndexBackward0 of the backward pass"; "" where it is
+    not seen."""
+    if record.backward:
+        return f"{record.backward} of the backward pass"
     place, _, function = (record.inside[0] if record.inside else "").partition(" ")
+    if not place and record.user is not None and record.function:
+        place, function = f"{naming.in_library(record.site.path)}:{record.site.line}", record.function
     return f"{place} in {function}" if place else ""
 
 

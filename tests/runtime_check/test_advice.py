@@ -49,6 +49,13 @@ LINES = (
 )
 
 
+OPERATIONS = (
+    ("aten::index_put_", Direction.NONE, "a mask that was indexed with or assigned by"),
+    ("aten::_index_put_impl_", Direction.NONE, "a mask that was indexed with or assigned by"),
+    ("aten::index_put_", H2D, ""),  # the value or the index goes up: nothing waits to learn a size
+)
+
+
 @pytest.mark.parametrize(("frame", "way", "name"), FRAMES)
 def test_torchs_own_frames_say_what_it_is_at(frame: str, way: Direction, name: str) -> None:
     inner = "torch/nn/functional.py:1 somewhere"
@@ -69,8 +76,14 @@ def test_a_line_says_what_it_calls(tmp_path: Path, text: str, name: str) -> None
         assert advice.cause_of(lines) is found or text.endswith("]")
 
 
+@pytest.mark.parametrize(("operation", "way", "name"), OPERATIONS)
+def test_an_operation_says_what_torch_is_at(operation: str, way: Direction, name: str) -> None:
+    found = advice.cause_of(dataclasses.replace(READ, operation=operation, direction=way))
+    assert (found.name if found else "") == name
+
+
 def test_every_row_is_met() -> None:
-    assert {one.name for one in advice.CAUSES} == {name for *_, name in (*FRAMES, *LINES)} - {""}
+    assert {one.name for one in advice.CAUSES} == {name for *_, name in (*FRAMES, *LINES, *OPERATIONS)} - {""}
 
 
 def told(record: SiteRecord) -> tuple[str, str]:
@@ -83,6 +96,20 @@ def test_the_advice_names_the_frame_and_the_reason() -> None:
     assert explained.startswith("torch/optim/lbfgs.py:330 in LBFGS.step: ")
     act, explained = told(dataclasses.replace(READ, inside=("torch/nn/functional.py:9 somewhere",)))
     assert act == "keep it on the device, and read it once after the loop (torch/nn/functional.py:9 in somewhere)"
+    assert explained == ""
+
+
+def test_the_advice_names_the_line_of_a_library_and_the_node_of_a_backward_pass() -> None:
+    inside = "/venv/lib/python3.12/site-packages/torch_geometric/utils/loop.py"
+    called = dataclasses.replace(READ, site=Site(inside, 650, 18, 650, 37), user=READ.site, function="add_self_loops")
+    assert told(called)[0].endswith(" (torch_geometric/utils/loop.py:650 in add_self_loops)")
+    frames = ("torch/autograd/__init__.py:395 backward", "torch/_tensor.py:623 Tensor.backward")
+    backward = dataclasses.replace(
+        READ, direction=Direction.NONE, operation="aten::_index_put_impl_", inside=frames, backward="IndexBackward0"
+    )
+    act, explained = told(backward)
+    assert act.startswith("a form of fixed size where the mask is the index")
+    assert "(IndexBackward0 of the backward pass: a boolean index is turned into positions" in act
     assert explained == ""
 
 
