@@ -91,6 +91,13 @@ CAUSES: tuple[Cause, ...] = (
         inside=r"torch/distributions/normal\.py:\d+ .*sample$",
     ),
     Cause(
+        "a mask that may be causal",
+        "it compares the mask with a causal one, and asks the device whether they are the same",
+        "say which it is beside the mask: `is_causal=` of an encoder, `tgt_is_causal=` of a decoder, both of a"
+        " `torch.nn.Transformer` (`src_is_causal=` there)",
+        inside=r"torch/nn/modules/transformer\.py:\d+ _detect_is_causal_mask$",
+    ),
+    Cause(
         "nested tensors of an encoder",
         "it asks whether the padding is all at the end, to leave it out",
         "`torch.nn.TransformerEncoder(..., enable_nested_tensor=False)`: no question, and the padding is computed with",
@@ -198,16 +205,21 @@ def within(record: SiteRecord) -> str:
 def advise(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) -> tuple[str, str]:
     """What to do about what crossed at a site, and why `check` says nothing of it where that is right: "" where it is
     not."""
-    first = records[0]
+    first = max(records, key=lambda record: record.blocked.total)
+    library = "" if first.user is None else naming.in_library(first.site.path).partition("/")[0]
     cause = cause_of(first)
     if cause is not None:
         where = within(first)
         act = f"{cause.act} ({f'{where}: ' if where else ''}{cause.why})"
+        if library and not first.inside:  # in the library's own line, which the program cannot change
+            act = f"an option of {library} that does without; in its own code {act}"
         return act, f"{where or first.operation}: {cause.why}" if cause.as_it_is else ""
     ids = {record.id for record in records}
     if first.direction is Direction.H2D:
         return _of_upload(records, links, run, ids)
     where = f" ({within(first)})" if within(first) else ""
+    if library and not any(link.kind in BACK and link.first in ids for link in links):
+        return f"an option of {library} that asks less often, if it has one: it is the library that reads{where}", ""
     if first.direction is Direction.NONE:
         return f"take `{first.operation}` out of the step, or give it what it has to wait for{where}", ""
     goes = next((link for link in links if link.kind in BACK and link.first in ids), None)
@@ -254,7 +266,8 @@ def _new_data(records: Sequence[SiteRecord], run: Run) -> tuple[str, str]:
         return f"give `non_blocking=True`: the memory is pinned{saved}", new
     return (
         "if it is a batch: `pin_memory=True` of its loader, and `.to(device, non_blocking=True)`, before the step that"
-        f" needs it; else make it on the device{saved}"
+        " needs it; if the host computes it (an environment, a buffer): in one copy with what goes up beside it; else"
+        f" make it on the device{saved}"
     ), new
 
 

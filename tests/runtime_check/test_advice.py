@@ -23,6 +23,7 @@ FRAMES = (
     ("torch/distributions/distribution.py:76 __init__", D2H, "checks of a distribution"),  # Python 3.10
     ("torch/distributions/categorical.py:148 Categorical.sample", D2H, "one sample at a time"),
     ("torch/distributions/normal.py:74 Normal.sample", D2H, "one sample at a time, of a normal distribution"),
+    ("torch/nn/modules/transformer.py:1245 _detect_is_causal_mask", D2H, "a mask that may be causal"),
     ("torch/nn/modules/transformer.py:480 TransformerEncoder.forward", D2H, "nested tensors of an encoder"),
     ("torch/nn/utils/rnn.py:340 pack_padded_sequence", D2H, "lengths of a packed sequence"),
     ("torch/amp/grad_scaler.py:351 GradScaler._maybe_opt_step.<locals>.<genexpr>", D2H, "a gradient scaler"),
@@ -86,6 +87,16 @@ def test_every_row_is_met() -> None:
     assert {one.name for one in advice.CAUSES} == {name for *_, name in (*FRAMES, *LINES, *OPERATIONS)} - {""}
 
 
+def test_a_row_for_a_function_comes_before_that_of_its_caller() -> None:
+    inside = (
+        "torch/nn/modules/transformer.py:1245 _detect_is_causal_mask",
+        "torch/nn/modules/transformer.py:511 TransformerEncoder.forward",
+    )
+    found = advice.cause_of(dataclasses.replace(READ, inside=inside))
+    assert found is not None
+    assert found.name == "a mask that may be causal"
+
+
 def told(record: SiteRecord) -> tuple[str, str]:
     return advice.advise([record], [], Run(HEADER, (record,), outcome=Outcome()))
 
@@ -102,7 +113,13 @@ def test_the_advice_names_the_frame_and_the_reason() -> None:
 def test_the_advice_names_the_line_of_a_library_and_the_node_of_a_backward_pass() -> None:
     inside = "/venv/lib/python3.12/site-packages/torch_geometric/utils/loop.py"
     called = dataclasses.replace(READ, site=Site(inside, 650, 18, 650, 37), user=READ.site, function="add_self_loops")
-    assert told(called)[0].endswith(" (torch_geometric/utils/loop.py:650 in add_self_loops)")
+    place = "torch_geometric/utils/loop.py:650 in add_self_loops"
+    assert told(called)[0].startswith("an option of torch_geometric that asks less often")
+    assert told(called)[0].endswith(f" ({place})")
+    shorter = dataclasses.replace(called, id=1, function="another", blocked=Blocked(1))
+    assert advice.advise([shorter, called], [], Run(HEADER, (shorter, called), outcome=Outcome()))[0].endswith(
+        f"({place})"
+    )
     frames = ("torch/autograd/__init__.py:395 backward", "torch/_tensor.py:623 Tensor.backward")
     backward = dataclasses.replace(
         READ, direction=Direction.NONE, operation="aten::_index_put_impl_", inside=frames, backward="IndexBackward0"
