@@ -205,7 +205,7 @@ def within(record: SiteRecord) -> str:
 def advise(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) -> tuple[str, str]:
     """What to do about what crossed at a site, and why `check` says nothing of it where that is right: "" where it is
     not."""
-    first = max(records, key=lambda record: record.blocked.total)
+    first = max(records, key=lambda record: (record.stepped, record.blocked.total))  # not what sets up or saves
     library = "" if first.user is None else naming.in_library(first.site.path).partition("/")[0]
     cause = cause_of(first)
     if cause is not None:

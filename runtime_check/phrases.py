@@ -65,7 +65,8 @@ def crossed(records: Sequence[SiteRecord], scale: Scale) -> str:
 
 
 def sites(records: Sequence[SiteRecord]) -> str:
-    """ "2 sites (train.py:15, 17)": where, if there is more than one place; of many, the first."""
+    """ "2 sites (train.py:15, 17)": where, if there is more than one place; of many, the first; a library's file from
+    its package on."""
     places = sorted({(one.site.path, one.site.line, one.site.column) for one in records})
     if len(places) < 2 or any(path.startswith(UNPLACED) for path, _, _ in places):
         return ""
@@ -73,7 +74,7 @@ def sites(records: Sequence[SiteRecord]) -> str:
     said: list[str] = []
     for number, (path, line, column) in enumerate(places[:_LISTED]):
         spot = f"{line}" if once or not column else f"{line}:{column}"
-        said.append(spot if number and places[number - 1][0] == path else f"{naming.shown(path)}:{spot}")
+        said.append(spot if number and places[number - 1][0] == path else f"{naming.in_library(path)}:{spot}")
     more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
     return f"{len(places)} sites ({', '.join(said)}{more})"
 

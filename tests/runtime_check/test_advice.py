@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime_check import advice
+from runtime_check import advice, phrases
 from runtime_check.records import Blocked, Header, Outcome, Run, SiteRecord
 from transferlint.model import Direction, Site
 
@@ -116,10 +116,11 @@ def test_the_advice_names_the_line_of_a_library_and_the_node_of_a_backward_pass(
     place = "torch_geometric/utils/loop.py:650 in add_self_loops"
     assert told(called)[0].startswith("an option of torch_geometric that asks less often")
     assert told(called)[0].endswith(f" ({place})")
-    shorter = dataclasses.replace(called, id=1, function="another", blocked=Blocked(1))
-    assert advice.advise([shorter, called], [], Run(HEADER, (shorter, called), outcome=Outcome()))[0].endswith(
-        f"({place})"
-    )
+    hot = dataclasses.replace(called, stepped=9)
+    for other in (dataclasses.replace(called, blocked=Blocked(1)), dataclasses.replace(called, blocked=Blocked(10**9))):
+        saving = dataclasses.replace(other, id=1, function="save")
+        act, _ = advice.advise([saving, hot], [], Run(HEADER, (saving, hot), outcome=Outcome()))
+        assert act.endswith(f"({place})")
     frames = ("torch/autograd/__init__.py:395 backward", "torch/_tensor.py:623 Tensor.backward")
     backward = dataclasses.replace(
         READ, direction=Direction.NONE, operation="aten::_index_put_impl_", inside=frames, backward="IndexBackward0"
@@ -128,6 +129,17 @@ def test_the_advice_names_the_line_of_a_library_and_the_node_of_a_backward_pass(
     assert act.startswith("a form of fixed size where the mask is the index")
     assert "(IndexBackward0 of the backward pass: a boolean index is turned into positions" in act
     assert explained == ""
+
+
+def test_many_places_of_a_library_are_told_from_its_package_on() -> None:
+    folder = "/venv/lib/python3.12/site-packages/lightning"
+    places = (
+        Site(f"{folder}/a.py", 1, 5, 1, 9),
+        Site(f"{folder}/a.py", 3, 5, 3, 9),
+        Site(f"{folder}/b.py", 2, 5, 2, 9),
+    )
+    records = [dataclasses.replace(READ, id=number, site=site) for number, site in enumerate(places)]
+    assert phrases.sites(records) == "3 sites (lightning/a.py:1, 3, lightning/b.py:2)"
 
 
 def test_an_upload_says_what_pinned_memory_would_save() -> None:
