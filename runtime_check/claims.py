@@ -90,9 +90,9 @@ NO_TRANSFER = ("TL0", "TL502", "TL504")  # about the linter itself, and about op
 
 
 def claim_of(finding: FoundFinding) -> Claim | None:
-    """What the finding claims: anything that crosses, for a rule that is not known here; None where it is not about
-    transfers at all."""
-    if finding.code.startswith(NO_TRANSFER):
+    """What the finding claims: anything that crosses, for a rule that is not known here; None where a run cannot tell:
+    it is not about transfers, or about data of another framework, which torch's hooks do not see."""
+    if finding.framework or finding.code.startswith(NO_TRANSFER):
         return None
     return _CLAIMS.get(finding.code, Claim())
 

@@ -20,7 +20,8 @@ class FindingsError(Exception):
 class FoundFinding:
     """A finding of `check`. The paths of `site` and `evidence` are real and absolute, to be compared with those of
     records; `shown` is the path as `check` named it. `fix` is "safe", "unsafe", "display", or "" without one, and
-    `fix_title` what it does; `hot` is what the source says of the site."""
+    `fix_title` what it does; `hot` is what the source says of the site; `framework` is the one beside torch whose data
+    it is about ("jax"), "" for torch."""
 
     code: str
     name: str
@@ -35,6 +36,7 @@ class FoundFinding:
     fix_title: str = ""
     context: str = ""
     fingerprint: str = ""
+    framework: str = ""
 
 
 def read_findings(text: str, root: str | Path = ".", source: str = "findings") -> tuple[FoundFinding, ...]:
@@ -88,6 +90,7 @@ def _finding(fields: Mapping[str, Any], root: str, real: dict[str, str]) -> Foun
         fix_title=str(fix.get("title", "")),
         context=str(fields.get("context", "")),
         fingerprint=str(fields.get("fingerprint", "")),
+        framework=str(fields.get("framework", "")),
     )
 
 

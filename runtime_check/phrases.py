@@ -142,6 +142,15 @@ def needed(finding: FoundFinding) -> str:
     return f"keep the move, and say so: `# transferlint: ignore[{finding.code}] <why>`"
 
 
+def unseen(findings: Sequence[FoundFinding]) -> tuple[str, ...]:
+    """That nothing can be said of findings about other frameworks' data, in one line; none where there are none."""
+    about = [one.framework for one in findings if one.framework]
+    if not about:
+        return ()
+    names = " and ".join(sorted(set(about)))
+    return (f"{units.count(len(about), 'finding')} about data of {names} got no verdict: what is recorded is torch's",)
+
+
 def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     """What the verdicts of a run cannot know, one line each."""
     found = list(run.header.notes)

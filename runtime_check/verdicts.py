@@ -66,7 +66,7 @@ class Judgement:
 
     `blocked_ns` is how long all that was recorded kept the host, nothing counted twice; `share` what part that is of
     the run (None where times are modelled, or the run's length is not known). `notes` say, one line each, what the
-    verdicts cannot know; `unjudged` are findings that are not about transfers.
+    verdicts cannot know; `unjudged` are findings of which a run cannot tell.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -111,7 +111,7 @@ def judge(
         missed(run, claimed, root, scale, quiet),
         total,
         scale.share(total),
-        phrases.notes(run, lines_known=ran is not None or not findings),
+        (*phrases.notes(run, lines_known=ran is not None or not findings), *phrases.unseen(unjudged)),
         tuple(unjudged),
     )
 

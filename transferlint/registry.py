@@ -7,10 +7,12 @@ package are taken from their paths (`own_rules.py`).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import importlib
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -69,7 +71,8 @@ def load(points: Iterable[EntryPoint] | None = None, paths: Sequence[str] = ()) 
     refused: list[str] = []
     for described, source in sources:
         try:
-            pack = source()
+            with contextlib.redirect_stdout(sys.stderr):  # standard output is the report's
+                pack = source()
             faults = [fault for rule in pack for fault in _faults(rule)] + list(_clashes(pack, set(rules), names))
         except (Exception, SystemExit) as error:  # foreign code: whatever it raises, the others go on
             faults = [_fault(error)]

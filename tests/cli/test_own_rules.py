@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -39,6 +40,15 @@ def test_check_runs_it_beside_the_others(run, own, write, path):
     assert "not a rule" not in run("rule", "ABC101", "--rules", path).out
     assert "ABC101" in run("rules", "--rules", path).out
     assert "ABC101" in run("explain", "a.py:5", "--rules", path).out or run("check", "a.py").code == 1
+
+
+def test_what_a_rule_file_prints_is_no_part_of_the_report(run, own, write):
+    path = own / "abc101_print_in_hot_code.py"
+    path.write_text(f"{path.read_text()}\nprint('loading')\n")
+    write("a.py", f"{HOT}print('x')\n")
+    ran = run("check", "a.py", "--rules", "my_rules", "-f", "json", "--select", "ABC101")
+    assert [one["code"] for one in json.loads(ran.out)["findings"]] == ["ABC101"]
+    assert "loading" in ran.err
 
 
 def test_workers_run_it_too(run, own, write):

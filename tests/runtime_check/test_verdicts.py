@@ -87,6 +87,16 @@ def test_a_line_that_ran_and_moved_nothing_refutes() -> None:
     assert verdict.act == "if no run crosses here, say so: `# transferlint: ignore[TL101] <why>`"
 
 
+def test_what_is_about_another_framework_gets_no_verdict_and_that_is_said() -> None:
+    about = dataclasses.replace(ITEM, framework="jax")
+    ran = run(record(0, site(9, 5, 16)), lines=(7, 9))
+    made = judge([about, finding("TL101", site(9, 5, 16))], ran)
+    assert [verdict.kind for verdict in made.verdicts] == [VerdictKind.CONFIRMED]
+    assert made.unjudged == (about,)
+    assert "1 finding about data of jax got no verdict: what is recorded is torch's" in made.notes
+    assert not any("verdict" in note for note in judge([ITEM], ran).notes)
+
+
 def test_a_line_that_did_not_run_is_not_reached() -> None:
     verdict = only([ITEM], run(lines=(6, 8)))
     assert (verdict.kind, verdict.text) == (VerdictKind.NOT_REACHED, "the line did not run")

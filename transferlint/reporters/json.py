@@ -51,6 +51,7 @@ def finding_data(finding: Finding, report: Report) -> dict[str, Any]:
         "heat": _heat(finding.heat),
         "evidence": [{**_site(link.site), "message": link.message} for link in finding.evidence],
         "fix": _fix(finding.fix, report.texts.get(finding.site.path, "")),
+        "framework": finding.framework,
         "context": finding.context,
         "fingerprint": fingerprint(finding),
     }
