@@ -2,13 +2,15 @@
 
 `@in_simulation` runs a test function's body where the simulated accelerator has been started, `@on_two_devices` where
 it has two devices, `@in_fork` where it has not been started. `outcome(path, function, simulate, *args)` runs a function
-of any file so and gives what it returned (as JSON). A body may use what it imports itself and the names of its module;
+of any file so and gives what it returned (as JSON); its server has imported torch._dynamo too, for which a program's
+first optimizer takes two seconds. A body may use what it imports itself and the names of its module;
 fixtures that JSON can carry are passed on.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import json
 import os
@@ -48,7 +50,7 @@ def _elsewhere(test: Test, simulate: int) -> Test:
 
     @functools.wraps(test)
     def run(**fixtures: Any) -> None:
-        outcome(sys.modules[test.__module__].__file__ or "", test.__name__, simulate, **fixtures)
+        _outcome(_server(), sys.modules[test.__module__].__file__ or "", test.__name__, simulate, fixtures)
 
     return run  # type: ignore[return-value]
 
@@ -56,7 +58,11 @@ def _elsewhere(test: Test, simulate: int) -> Test:
 def outcome(path: str, function: str, simulate: int, **kwargs: Any) -> Any:
     """What `function` of the file `path` returns in a fork with so many simulated devices; the test fails with its
     traceback where it raises."""
-    answer = _server().ask({"path": str(path), "function": function, "simulate": simulate, "kwargs": kwargs})
+    return _outcome(_server("torch._dynamo"), path, function, simulate, kwargs)
+
+
+def _outcome(server: Server, path: str, function: str, simulate: int, kwargs: dict[str, Any]) -> Any:
+    answer = server.ask({"path": str(path), "function": function, "simulate": simulate, "kwargs": kwargs})
     if answer["kind"] == "skipped":
         pytest.skip(answer["text"])
     if answer["kind"] == "failed":
@@ -65,11 +71,11 @@ def outcome(path: str, function: str, simulate: int, **kwargs: Any) -> Any:
 
 
 class Server:
-    """The process that forks; started at the first question of this process."""
+    """A process that forks, once it has imported torch and `modules`."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: tuple[str, ...]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-u", __file__],
+            [sys.executable, "-u", __file__, *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -89,10 +95,11 @@ class Server:
 
 
 @functools.cache
-def _server() -> Server:
+def _server(*modules: str) -> Server:
+    """One of each kind serves all tests of this process, from the first question on."""
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
-    return Server()
+    return Server(modules)
 
 
 def _serve() -> None:
@@ -100,6 +107,8 @@ def _serve() -> None:
     import torch
 
     torch.set_num_threads(1)
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
     from runtime_check.simulate import conditions
 
     unmet = conditions.unmet()
