@@ -63,6 +63,7 @@ from .arguments import added
 from .batch_movers import movers, unasked
 from .detection import apart_lines, brief, clusters, each_of, hot, others
 from .loaders import batch_of
+from .remaining import waits_for_all
 from .untouched_batches import left_alone
 
 _NEAR = 3  # lines within which a reader sees that another upload waits anyway
@@ -199,7 +200,8 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     safety = Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE
     if any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
         safety = min(safety, Safety.DISPLAY)  # it is cast on the host, into memory that is not pinned
-    if safety is Safety.UNSAFE and any(_waits(function, one) for one in _beside(function, transfer)):
+    anyway = any(_waits(function, one) for one in _beside(function, transfer))
+    if safety is Safety.UNSAFE and (anyway or waits_for_all(function, transfer.register)):
         safety = Safety.DISPLAY
     return Fix("add non_blocking=True", safety, (edit,))
 
