@@ -13,7 +13,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.once import once
 from transferlint.flow.transfers import BUILD, HOST_INDEX, MOVE, NUMBER, SCALAR_READ, SYNCHRONIZE, TRUTH, Transfer
-from transferlint.flow.values import ARRAY, DATA, HOST, ON_DEVICE, TENSOR
+from transferlint.flow.values import ARRAY, DATA, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
 from transferlint.model import Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -155,13 +155,34 @@ def waits_for_all(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def uploads_other_data(function: FunctionFacts, reg: Reg) -> bool:
-    """True where each turn that runs a register also uploads from pageable memory, and waits for that, what no loader
-    brings: between the two the host has nothing to do that could go on meanwhile."""
+    """True where each turn that runs a register also waits for an upload of what no loader brings: made in the turn, or
+    a part of what was there before the loop. Between the two the host has nothing to do that could go on meanwhile."""
     turn, before = function.loops(reg), around(function, reg)
-    for one in function.transfers:
-        if one.kind != MOVE or one.non_blocking or one.inside is not None or function.loops(one.register) != turn:
-            continue
-        moved = one.before.is_a(TENSOR) and one.before.places & HOST and one.places & ON_DEVICE
-        if moved and not one.before.flags & DATA and function.region(one.register) in before and turn:
-            return True
-    return False
+    return any(
+        one.kind == MOVE
+        and not one.non_blocking
+        and bool(turn)
+        and function.loops(one.register) == turn
+        and function.region(one.register) in before
+        and _of_no_loader(function, one, turn[0])
+        for one in function.transfers
+    )
+
+
+def _of_no_loader(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:
+    before, subject = transfer.before, transfer.subject
+    if (
+        subject is None
+        or not transfer.places & ON_DEVICE
+        or before.places & ON_DEVICE
+        or before.flags & (PINNED | DATA)
+    ):
+        return False
+    if before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH:
+        return True
+    while isinstance(made := function.code[subject], p.Subscript | p.Attr):
+        subject = made.object
+    if not isinstance(made, p.Load) or subject == transfer.subject:
+        return False
+    target = function.function.regions[loop].target_slots
+    return made.slot not in target and not any(function.inside(r, loop) for r in function.stores(made.slot))

@@ -32,7 +32,8 @@ what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, a
 fractions and what is below zero where the dtype is not written out (`dtype=x.dtype`: types without a sign take them in
 `torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
 writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
-memory has a price, and there is none without an accelerator; and a number beside data of which nothing can be made.
+memory has a price, and there is none without an accelerator; and an unsafe one where the function goes on to upload
+other numbers or lists.
 
 See also
 --------

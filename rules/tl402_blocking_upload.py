@@ -35,8 +35,8 @@ Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_f
 them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
 copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts, for what is
 copied then is not pinned, and where a move beside it in the same step waits anyway: such a cast, or one from pageable
-memory. A batch that is stacked by hand has no automatic fix: pinned memory has to stay as it is until the copy is done,
-so it pays where the next batch is made meanwhile.
+memory, or where the step waits by name (`torch.cuda.synchronize()`). A batch that is stacked by hand has no automatic
+fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
 
 See also
 --------
