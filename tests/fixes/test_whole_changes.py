@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 
+import libcst
 import pytest
 from showing import module, offered, ran
 
 from proving import same
+from transferlint.flow.facts import analyse
+from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.transfers import MOVE
+from transferlint.flow.values import RESIDENT
 from transferlint.model import Safety
+from transferlint.syntax.lower import lower
+from transferlint.syntax.spans import Spans
+from transferlint_rules.recreating import make_on_device
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 X = "x: torch.Tensor"
@@ -299,7 +307,8 @@ def test_nothing_is_detached_where_no_gradients_are_computed() -> None:
 @pytest.mark.parametrize(("context", "kept"), [("torch.no_grad()", "mean()"), ("words.part()", "mean().detach()")])
 def test_nothing_is_detached_where_all_calls_compute_no_gradients(context: str, kept: str) -> None:
     text = "import torch\n\n\ndef added(rows):\n    total = 0.0\n    for row in rows:\n"
-    text += "        total += row.mean().item()\n    return total\n\n\ndef f(x: torch.Tensor, words, n):\n    x = x.cuda()\n    for _ in range(n):\n"
+    text += "        total += row.mean().item()\n    return total\n\n\n"
+    text += "def f(x: torch.Tensor, words, n):\n    x = x.cuda()\n    for _ in range(n):\n"
     ((_, _, made),) = offered("TL101", text + f"        with {context}:\n            words(added(x))\n")
     assert f"total += row.{kept}\n" in made
 
@@ -329,11 +338,18 @@ def test_what_a_helper_makes_and_the_function_moves_stays(other: str, safety: Sa
 
 
 def test_what_is_made_like_a_tensor_that_may_be_there_is_only_shown() -> None:
-    text = "import torch\n\n\ndef f(model, given, device):\n    model = model.cuda()\n    for row in given:\n"
-    text += "        made = {}\n        other = torch.zeros_like(made).to(device)\n        other.add_(1)\n"
-    for made, safety in (("torch.ones(len(row), device=row.device)", Safety.DISPLAY), ("torch.ones(3)", Safety.UNSAFE)):
-        offers = {one for one, _, new in offered("TL401", text.format(made)) if "zeros_like(made, device" in new}
-        assert offers == {safety}
+    text = "import torch\n\n\ndef f(rows, device):\n    for row in rows:\n        made = torch.ones(3)\n"
+    text += "        row.add_(torch.zeros_like(made).to(device))\n"
+    tree = libcst.parse_module(text)
+    facts = analyse("a.py", text, lower(tree, "a.py"), Spans(tree, text), AnalysisOptions())
+    ((function, transfer),) = ((one, move) for one in facts.functions for move in one.transfers if move.kind == MOVE)
+    known = make_on_device(function, transfer)
+    assert known is not None
+    assert known.safety is Safety.UNSAFE
+    transfer.before = transfer.before.but(flags=transfer.before.flags | RESIDENT)
+    maybe = make_on_device(function, transfer)
+    assert maybe is not None
+    assert maybe.safety is Safety.DISPLAY
 
 
 def test_names_of_copies_have_one_underscore() -> None:
