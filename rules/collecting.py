@@ -19,6 +19,7 @@ from .detection import likely
 from .importing import torch_name
 from .keeping import detached, fresh, kept
 from .number_kinds import counts, fraction, reduced, single
+from .remaining import uploads_other_data, waits_for_all
 from .rewriting import after, after_loop, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
@@ -54,7 +55,9 @@ def _kept_up(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
     """True where every turn of the same loop also copies to the host what is not known to be there, or reads something
-    that stays there, in a loop of its own or not."""
+    that stays there, in a loop of its own or not; and where it waits for the device by name, or for an upload."""
+    if waits_for_all(function, transfer.register) or uploads_other_data(function, transfer.register):
+        return True
     turn, before = function.loops(transfer.register), around(function, transfer.register)
     for one in function.transfers:
         own = function.loops(one.register)

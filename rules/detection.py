@@ -317,13 +317,13 @@ def once_a_request(function: FunctionFacts, reg: Reg, depth: int = _CALLS) -> bo
 @once
 def _asked_once_a_request(function: FunctionFacts, depth: int) -> bool:
     """True where all that calls a function where it is hot stands at such a place, up to a depth."""
-    called = _calls(function.file.functions[0]).get(ident(function.file.path, function.index), ())
+    called = calls(function.file.functions[0]).get(ident(function.file.path, function.index), ())
     asking = [(other, at) for other, at in called if other is not function and other.warmth(at).hot]
     return bool(asking) and all(once_a_request(other, at, depth - 1) for other, at in asking)
 
 
 @once
-def _calls(module: FunctionFacts) -> dict[str, list[tuple[FunctionFacts, Reg]]]:
+def calls(module: FunctionFacts) -> dict[str, list[tuple[FunctionFacts, Reg]]]:
     """The calls in a file, by what they call (an ident)."""
     found: dict[str, list[tuple[FunctionFacts, Reg]]] = {}
     for other in module.file.functions:

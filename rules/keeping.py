@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.names import ident
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import BOOLEAN, HOST_VALUE, INTEGER
 from transferlint.model import Edit
@@ -11,11 +12,13 @@ from transferlint.syntax.program import Reg
 
 from .bindings import around
 from .chains import called, method, receiver
+from .detection import calls
 from .number_kinds import counts
 from .rewriting import after, operand
 
 _REDUCES = frozenset("sum mean norm abs square pow max min".split())
 _DETACHES = frozenset({"detach", "detach_"})
+_CALLS = 4  # how far up the calls
 _NO_GRADIENT = ("torch.no_grad", "torch.inference_mode")  # docs.pytorch.org "Locally disabling gradient computation"
 
 
@@ -43,14 +46,23 @@ def _no_gradient(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for whole numbers and masks, and where the source says that no gradients are computed."""
     if transfer.before.flags & (INTEGER | BOOLEAN) or counts(function, transfer):
         return True
+    return _under_no_gradient(function, transfer.register)
+
+
+def _under_no_gradient(function: FunctionFacts, reg: Reg, depth: int = _CALLS) -> bool:
+    """True within `with torch.no_grad()`, in a function that is decorated so, and where all calls of the file stand
+    there."""
     if any(decorator.partition("(")[0] in _NO_GRADIENT for decorator in function.function.decorators):
         return True
-    regions = around(function, transfer.register)
+    regions = around(function, reg)
     entered = (function.code[reg] for reg in function.of(p.Enter))
-    return any(
+    if any(
         isinstance(made, p.Enter) and made.region in regions and called(function, made.context) in _NO_GRADIENT
         for made in entered
-    )
+    ):
+        return True
+    calling = calls(function.file.functions[0]).get(ident(function.file.path, function.index), ())
+    return bool(calling and depth) and all(_under_no_gradient(other, at, depth - 1) for other, at in calling)
 
 
 def detached(function: FunctionFacts, subject: Reg) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.guards import EMPTY
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import FRESH, HOST, ON_DEVICE, PINNED, TENSOR
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -142,3 +144,19 @@ def _asked_for_tensor(function: FunctionFacts, reg: Reg) -> Reg | None:
         return made.args[0]
     kind = function.file.placement.names.dotted(function.function, made.args[1]) if len(made.args) == 2 else ""
     return made.args[0] if name == "builtins.isinstance" and kind == "torch.Tensor" else None
+
+
+def made_and_moved(function: FunctionFacts, transfer: Transfer) -> Reg | None:
+    """The creation of a tensor that is moved in the same turn, in code that may run often; None for other moves."""
+    before = transfer.before
+    if not (before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH and transfer.places & ON_DEVICE):
+        return None
+    warmth = function.warmth(transfer.register)
+    if before.reads or not before.why or (warmth.once and warmth.amortised != EMPTY):
+        return None  # where there is nothing may be often: on the processes that have no part in it
+    made = before.why[0]
+    if before.flags & PINNED or pins(function, made) or (made >= 0 and nothing(function, made)):
+        return None
+    if made < 0 or not function.has_text(made) or function.loops(made) != function.loops(transfer.register):
+        return None  # made before the loop that moves it: an invariant transfer
+    return None if worked_out_before(function, transfer, made) else made

@@ -22,7 +22,7 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, HOST_VALUE, TENSOR
+from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, HOST_VALUE, RESIDENT, TENSOR
 from transferlint.model import LINES, Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -32,6 +32,7 @@ from .bindings import api, around
 from .casting import cast_of, created_as
 from .chains import called, captured
 from .creating import MAKERS, RANDOM, added_device, binds, exact, make_there, named, names_place, quiet
+from .filling import filling, spread
 from .modernising import LEGACY, modernised
 from .onward import moved_again
 from .refilling import refilled
@@ -71,8 +72,14 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         fix = dataclasses.replace(fix, edits=edits, safety=min(fix.safety, fills))
     lines, safety = fix.lines, fix.safety
     if any(_of_data(function, fix, made) for made in transfer.before.why[:1]):
-        old = any(called(function, made).rpartition(".")[2] in LEGACY for made in transfer.before.why[:1])
-        lines, safety = 0, Safety.DISPLAY if old else fix.safety
+        made = transfer.before.why[0]
+        if (without := _without_data(function, made, fix)) is not None:
+            fix = without
+        else:
+            old = called(function, made).rpartition(".")[2] in LEGACY
+            lines, safety = 0, Safety.DISPLAY if old or _longer(fix) else fix.safety
+    if _there_already(function, transfer):
+        safety = Safety.DISPLAY
     if any(_random(function, made) for made in transfer.before.why[:1]) and _seeded(function):
         safety = min(safety, Safety.DISPLAY)
     edits = (*fix.edits, *moved_again(function, transfer.register))
@@ -97,6 +104,37 @@ def _of_data(function: FunctionFacts, fix: Fix, made: Reg) -> bool:
     span = function.span(create.function)
     text = next((one.text for one in fix.edits if (one.start, one.end) == span), function.text(create.function))
     return text.rpartition(".")[2] in ("tensor", "as_tensor")
+
+
+def _without_data(function: FunctionFacts, made: Reg, fix: Fix) -> Fix | None:
+    """The fix of `torch.tensor([0.0]).to(d)` that fills on the device: `torch.zeros(1, device=d)`; None for other data,
+    which are uploaded."""
+    create = function.code[made]
+    if not isinstance(create, p.Call) or called(function, made) != "torch.tensor" or len(create.args) != 1:
+        return None
+    head = function.text(create.function)
+    found = filling(function, create.args[0], head.removesuffix("tensor"), dict(create.keywords).get("dtype"))
+    spans = function.span(create.function), function.outer_span(create.args[0])
+    if found is None or found.maker == "full" or found.safety is Safety.DISPLAY or not head.endswith(".tensor"):
+        return None
+    if any("dtype" in edit.text or (edit.start, edit.end) in spans for edit in fix.edits):
+        return None
+    name = Edit(*spans[0], head.removesuffix("tensor") + found.maker)
+    content = Edit(*spans[1], spread(function, create.args[0], found.arguments))
+    return Fix(fix.title, fix.safety, (name, content, *fix.edits), fix.lines)
+
+
+def _longer(fix: Fix) -> bool:
+    """True where the edits leave more text than there was."""
+    return sum(len(edit.text) - (edit.end - edit.start) for edit in fix.edits) > 0
+
+
+def _there_already(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for what is made like a tensor that may be on the device: it may be there without the move, which is what
+    should go."""
+    made = transfer.before.why[0] if transfer.before.why else -1
+    like = made >= 0 and called(function, made).endswith("_like")
+    return like and bool(transfer.before.flags & RESIDENT)
 
 
 def _uploads(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:

@@ -32,12 +32,13 @@ midway leaves a tensor behind. A random number that the host alone uses is drawn
 another number.
 
 Only shown: what would have to be copied to be kept, a list of which it is not known that each read is of a tensor
-without dimensions, several lists of one loop, and one read where another wait in the same loop stays; `x.detach()` for
-`x.item()`, where a tensor serves as well as the number (who uses the value further on has to take a tensor; the same
-for `x.tolist()` that is returned or kept as it is); one copy of the whole tensor before a loop that reads its elements;
-`torch.stack(values)` for `torch.tensor(values)` of a list of tensors without dimensions; `torch._assert_async` for a
-number that is only compared to raise, whose message is lost; and `x.shape[1]` in place of the longest of lengths that
-are parts of it: a mask is as wide as the padding then, also where no length is whole.
+without dimensions, several lists of one loop, and one read where another wait in the same loop stays (also for an
+upload of what no loader brings, or by name); `x.detach()` for `x.item()`, where a tensor serves as well as the number
+(who uses the value further on has to take a tensor; the same for `x.tolist()` that is returned or kept as it is); one
+copy of the whole tensor before a loop that reads its elements; `torch.stack(values)` for `torch.tensor(values)` of a
+list of tensors without dimensions; `torch._assert_async` for a number that is only compared to raise, whose message is
+lost; and `x.shape[1]` in place of the longest of lengths that are parts of it: a mask is as wide as the padding then,
+also where no length is whole.
 
 See also
 --------

@@ -32,7 +32,8 @@ what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, a
 fractions and what is below zero where the dtype is not written out (`dtype=x.dtype`: types without a sign take them in
 `torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
 writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
-memory has a price, and there is none without an accelerator; and a number beside data of which nothing can be made.
+memory has a price, and there is none without an accelerator; and an unsafe one where the function goes on to upload
+other numbers or lists.
 
 See also
 --------
@@ -45,7 +46,6 @@ See also
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -56,7 +56,8 @@ from transferlint.syntax import program as p
 
 from .batch_lists import crosses_once
 from .chains import called
-from .detection import brief, clusters, each, others, side_by_side, together
+from .detection import brief, clusters, each, only_shown, others, side_by_side, together
+from .remaining import builds_still
 from .round_trips import bounces, returns
 from .uploading import filled, made_before, modern, unawaited
 
@@ -98,13 +99,14 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
 
 
 def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
-    """The fix, only shown where the like of what it changes stands right beside it and stays."""
+    """The fix, only shown where the function goes on to upload numbers or lists of the host, or the like of what it
+    changes stands right beside it."""
     if fix is None or fix.safety is not Safety.UNSAFE:
         return fix
     known = {transfer.register for transfer in group}
     alike = [one for one in function.transfers if one.register not in known and _builds(function, one)]
     half = any(side_by_side(function, one, two) for one in alike for two in group)
-    return dataclasses.replace(fix, safety=Safety.DISPLAY) if half else fix
+    return only_shown(fix) if half or builds_still(function, group) else fix
 
 
 def _builds(function: FunctionFacts, transfer: Transfer) -> bool:

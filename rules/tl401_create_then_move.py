@@ -36,12 +36,14 @@ ranges of fractions and arithmetic (it may round otherwise), for what requires a
 for a tensor that is kept in a variable before it is moved (who reads the variable in between reads the device; the move
 goes, and where another variable gets its result the edit is only shown), and for the old constructors:
 `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
-and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill_(0)` becomes `torch.zeros(n)`, and a
-second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
-as well as data, beside the like of which nothing can be made, where the host takes back what is moved, for a number or
-a list that takes more text or another line and is uploaded all the same, and where a statement would take several lines
-more, or a subscript another one. Only shown for random numbers where the function, or the file as it is run, sets the
-seed. No fix where the result could not be the same: pinned memory, `out=`, a generator.
+and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill_(0)` and `torch.tensor([0.0] * n)`
+become `torch.zeros(n)`, and a second move of the result to the same place goes too. Only shown where the argument of
+such a constructor may be a size as well as data, beside the like of which nothing can be made, where the host takes
+back what is moved, for a number or a list that takes more text or another line and is uploaded all the same, for what
+is made like a tensor that may be on the device already, where the function goes on to upload what it makes itself (what
+a helper makes and it moves, an index on the host), and where a statement would take several lines more, or a subscript
+another one. Only shown for random numbers where the function, or the file as it is run, sets the seed. No fix where the
+result could not be the same: pinned memory, `out=`, a generator.
 
 See also
 --------
@@ -53,37 +55,32 @@ See also
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.guards import EMPTY
 from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import DEVICE, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.values import DEVICE
 from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
-from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
-from .chains import method, receiver
-from .detection import brief, clusters, each, each_of, others, together
-from .making import creates, instead_of_a_tensor, nothing, pins, read_on_host, sources, worked_out_before
+from .detection import brief, clusters, each, only_shown, others, together
+from .making import creates, instead_of_a_tensor, made_and_moved, read_on_host, sources
 from .recreating import make_on_device
+from .remaining import uploads_still
 from .round_trips import brought_back
-
-_SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors that were made here, except where the code is known to run once."""
-    found = [(f, t) for f, t in each(facts, MOVE) if _made(f, t) is not None]
+    found = [(f, t) for f, t in each(facts, MOVE) if made_and_moved(f, t) is not None]
     known = {(f.index, t.register) for f, t in found if _sure(f, t) is not Confidence.POSSIBLE}
     twins = {_text(f, t) for f, t in each(facts, MOVE) if (f.index, t.register) not in known} - {""}
     crossing = [_crosses(*pair) for pair in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
     for function, group in (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere)):
         first = group[0]
-        made = _made(function, first)
+        made = made_and_moved(function, first)
         assert made is not None
         evidence: tuple[Evidence, ...] = ()
         if made not in set(function.expression(first.register)):
@@ -106,28 +103,13 @@ def _text(function: FunctionFacts, transfer: Transfer) -> str:
 
 def _whole(function: FunctionFacts, group: list[Transfer], twins: set[str], fix: Fix | None) -> Fix | None:
     """The fix, only shown where it is half of a change: the same text stands elsewhere in the file, where it is not
-    found (`twins`), or in the function the like is made and moved, of which it makes nothing; and where the host takes
-    back what it moves: the move should go."""
+    found (`twins`), or the function goes on to upload what it makes itself; and where the host takes back what it
+    moves: the move should go."""
     if fix is None or fix.safety is not Safety.UNSAFE:
         return fix
     if any(one.register in brought_back(function) or _text(function, one) in twins for one in group):
-        return dataclasses.replace(fix, safety=Safety.DISPLAY)
-    known = {transfer.register for transfer in group}
-    half = any(one.register not in known and _computed(function, one) for one in each_of(function, MOVE))
-    return dataclasses.replace(fix, safety=Safety.DISPLAY) if half else fix
-
-
-def _computed(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for the move of what was computed from tensors that `device=` could make elsewhere."""
-    subject = transfer.subject
-    if subject is None:
-        return False
-    shaped = receiver(function, subject) if method(function, subject) in _SHAPED_AS else None
-    before = transfer.before if shaped is None else function.values[shaped]  # the other only gives its shape
-    if not before.places & HOST or not transfer.places & ON_DEVICE or _made(function, transfer):
-        return False
-    made = list(sources(function, subject))
-    return bool(made) and all(creates(function, one) for one in made)
+        return only_shown(fix)
+    return only_shown(fix) if uploads_still(function, group) else fix
 
 
 def _anywhere(function: FunctionFacts, transfer: Transfer) -> str:
@@ -142,7 +124,7 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
 
 
 def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
-    made = _made(function, transfer)
+    made = made_and_moved(function, transfer)
     if made is None:
         return False
     if crosses_once(function, made, transfer.register) or instead_of_a_tensor(function, transfer.register):
@@ -151,22 +133,6 @@ def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     data = set(sources(function, transfer.subject))
     return bool(data) and all(read_on_host(function, transfer, one) for one in data)
-
-
-def _made(function: FunctionFacts, transfer: Transfer) -> Reg | None:
-    """The creation of a tensor that is moved in the same turn, in code that may run often; None for other moves."""
-    before = transfer.before
-    if not (before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH and transfer.places & ON_DEVICE):
-        return None
-    warmth = function.warmth(transfer.register)
-    if before.reads or not before.why or (warmth.once and warmth.amortised != EMPTY):
-        return None  # where there is nothing may be often: on the processes that have no part in it
-    made = before.why[0]
-    if before.flags & PINNED or pins(function, made) or (made >= 0 and nothing(function, made)):
-        return None
-    if made < 0 or not function.has_text(made) or function.loops(made) != function.loops(transfer.register):
-        return None  # made before the loop that moves it: an invariant transfer
-    return None if worked_out_before(function, transfer, made) else made
 
 
 RULE = Rule(

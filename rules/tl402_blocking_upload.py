@@ -35,8 +35,8 @@ Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_f
 them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
 copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts, for what is
 copied then is not pinned, and where a move beside it in the same step waits anyway: such a cast, or one from pageable
-memory. A batch that is stacked by hand has no automatic fix: pinned memory has to stay as it is until the copy is done,
-so it pays where the next batch is made meanwhile.
+memory, or where the step waits by name (`torch.cuda.synchronize()`). A batch that is stacked by hand has no automatic
+fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
 
 See also
 --------
@@ -63,6 +63,7 @@ from .arguments import added
 from .batch_movers import movers, unasked
 from .detection import apart_lines, brief, clusters, each_of, hot, others
 from .loaders import batch_of
+from .remaining import waits_for_all
 from .untouched_batches import left_alone
 
 _NEAR = 3  # lines within which a reader sees that another upload waits anyway
@@ -199,7 +200,8 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     safety = Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE
     if any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
         safety = min(safety, Safety.DISPLAY)  # it is cast on the host, into memory that is not pinned
-    if safety is Safety.UNSAFE and any(_waits(function, one) for one in _beside(function, transfer)):
+    anyway = any(_waits(function, one) for one in _beside(function, transfer))
+    if safety is Safety.UNSAFE and (anyway or waits_for_all(function, transfer.register)):
         safety = Safety.DISPLAY
     return Fix("add non_blocking=True", safety, (edit,))
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 
+import libcst
 import pytest
 from showing import module, offered, ran
 
 from proving import same
+from transferlint.flow.facts import analyse
+from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.transfers import MOVE
+from transferlint.flow.values import RESIDENT
 from transferlint.model import Safety
+from transferlint.syntax.lower import lower
+from transferlint.syntax.spans import Spans
+from transferlint_rules.recreating import make_on_device
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 X = "x: torch.Tensor"
@@ -75,6 +83,14 @@ CASES = [
     ),
     # zeros and ones
     ("TL401", X, "y = torch.Tensor([0.0] * (2 + n)).to(x.device)\n", "y = torch.zeros(2 + n, device=x.device)\n", "x"),
+    ("TL401", X, "y = torch.tensor([0.0]).to(self.device)\n", "y = torch.zeros(1, device=self.device)\n", ""),
+    (
+        "TL401",
+        X,
+        "y = torch.tensor([1] * n).to(self.device)\n",
+        "y = torch.ones(n, dtype=torch.long, device=self.device)\n",
+        "",
+    ),
     (
         "TL401",
         X,
@@ -207,6 +223,50 @@ SHOWN = {
         "x: torch.Tensor, lengths: torch.Tensor",
         "a = lengths + 1\na = a.cpu()\ny = words(a.to(x.device))\nz = words(a.to(x.device))\n",
     ),
+    "a list that stays uploaded, and more text": (
+        "TL401",
+        X,
+        "y = x + torch.tensor([n, 2 * n]).to(self.device)\n",
+    ),
+    "an index that stays on the host": (
+        "TL401",
+        "x: torch.Tensor, last: torch.Tensor",
+        "y = torch.randn(n).to(x.device)\nrows = torch.arange(n)[:, None]\nz = last.sum(0) + x.mul(2)[rows, last]\n",
+    ),
+    "a conversion to the type and place of another tensor": (
+        "TL401",
+        X,
+        "count = n * torch.randn(n).to(x.device)\nrows = torch.arange(n).type_as(count)\n",
+    ),
+    "random numbers of numpy": (
+        "TL401",
+        X,
+        "a = torch.Tensor(numpy.random.random((n, 1))).to(x.device)\n"
+        "y = torch.ones([n], requires_grad=False).to(x.device)\n",
+    ),
+    "an upload further down": (
+        "TL104",
+        X,
+        "y = torch.tensor([0] * n, device=x.device)\na = x + 1\na = a + 1\na = a + 1\na = a + 1\n"
+        "b = torch.tensor(words, device=x.device)\n",
+    ),
+    "an upload in the same loop": (
+        "TL101",
+        X,
+        "total = 0.0\nfor i in range(n):\n    y = torch.zeros(3) + i\n    y = y.cuda()\n"
+        "    total += (x[i] * y).mean().item()\nout = total\n",
+    ),
+    "a wait by name in the same loop": (
+        "TL101",
+        X,
+        "total = 0.0\nfor i in range(n):\n    total += x[i].mean().item()\n    torch.cuda.synchronize()\nout = total\n",
+    ),
+    "an index for what is asked at once": ("TL305", X, "v = x * 2\nassert (v[:, [0]] == v).all()\n"),
+    "another index that stays": (
+        "TL305",
+        X,
+        "v = x * 2\na = v[:, [0]]\nb = a + 1\nb = b + 1\nb = b + 1\nc = v[[3, 2, 3, 2]]\n",
+    ),
     "a type that may be none": (
         "TL104",
         "x: torch.Tensor, dtype=None",
@@ -242,6 +302,54 @@ def test_nothing_is_detached_where_no_gradients_are_computed() -> None:
     body = f"out = []\nwith torch.no_grad():\n{loop}out = sum(out)\n"
     ((_, _, made),) = offered("TL101", module(body))
     assert "out.append(x[i].mean())\n" in made
+
+
+@pytest.mark.parametrize(("context", "kept"), [("torch.no_grad()", "mean()"), ("words.part()", "mean().detach()")])
+def test_nothing_is_detached_where_all_calls_compute_no_gradients(context: str, kept: str) -> None:
+    text = "import torch\n\n\ndef added(rows):\n    total = 0.0\n    for row in rows:\n"
+    text += "        total += row.mean().item()\n    return total\n\n\n"
+    text += "def f(x: torch.Tensor, words, n):\n    x = x.cuda()\n    for _ in range(n):\n"
+    ((_, _, made),) = offered("TL101", text + f"        with {context}:\n            words(added(x))\n")
+    assert f"total += row.{kept}\n" in made
+
+
+HELPERS = """\
+import torch
+
+
+def ramp(low, size):
+    return torch.clamp((torch.arange(size, dtype=torch.float32) - low) / 3, 0, 1)
+
+
+def f(x: torch.Tensor, n, low):
+    for _ in range(n):
+        y = torch.randn(n).to(x.device)
+        x = x + y * {}
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "safety"),
+    [("ramp(low, n).to(x.device)", Safety.DISPLAY), ("2", Safety.UNSAFE), ("read(low, n).to(x.device)", Safety.UNSAFE)],
+)
+def test_what_a_helper_makes_and_the_function_moves_stays(other: str, safety: Safety) -> None:
+    assert {one for one, _, _ in offered("TL401", HELPERS.format(other))} == {safety}
+
+
+def test_what_is_made_like_a_tensor_that_may_be_there_is_only_shown() -> None:
+    text = "import torch\n\n\ndef f(rows, device):\n    for row in rows:\n        made = torch.ones(3)\n"
+    text += "        row.add_(torch.zeros_like(made).to(device))\n"
+    tree = libcst.parse_module(text)
+    facts = analyse("a.py", text, lower(tree, "a.py"), Spans(tree, text), AnalysisOptions())
+    ((function, transfer),) = ((one, move) for one in facts.functions for move in one.transfers if move.kind == MOVE)
+    known = make_on_device(function, transfer)
+    assert known is not None
+    assert known.safety is Safety.UNSAFE
+    transfer.before = transfer.before.but(flags=transfer.before.flags | RESIDENT)
+    maybe = make_on_device(function, transfer)
+    assert maybe is not None
+    assert maybe.safety is Safety.DISPLAY
 
 
 def test_names_of_copies_have_one_underscore() -> None:
@@ -294,6 +402,7 @@ def test_an_index_beside_a_data_set_is_only_shown() -> None:
         ("y = y.to(device, non_blocking=True)", False),
         ("y = y.to(device, torch.long)", True),
         ("n = torch.tensor(words).to(device)", True),
+        ("torch.cuda.synchronize()", True),
     ],
 )
 def test_an_upload_beside_one_that_waits_is_only_shown(beside: str, waits: bool) -> None:

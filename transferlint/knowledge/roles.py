@@ -120,6 +120,7 @@ DATA_PATTERN = re.compile(
 WORK_PATTERN = re.compile(r"^_*(transform|preprocess|augment|resize|crop|normalize_image)")
 DATA_BASES = re.compile(
     r"(Dataset|DataModule|DataPipe|Collator|Transform|Augment\w*|Sampler_?Worker|DataReader|DatasetReader)$"
+    r"|^torchvision\.datasets\."
 )
 MODULE_BASES: frozenset[str] = frozenset(
     [

@@ -1,0 +1,188 @@
+"""What of the same kind a function goes on to do after an unsafe edit: an edit that leaves it is half of a change, or
+gains nothing. Such an edit is only shown.
+
+Asked of all rules alike, whichever of them tells of what stays: an upload counts as gone where a rule has an edit for
+it that is applied with this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.names import split
+from transferlint.flow.once import once
+from transferlint.flow.transfers import BUILD, HOST_INDEX, MOVE, NUMBER, SCALAR_READ, SYNCHRONIZE, TRUTH, Transfer
+from transferlint.flow.values import ARRAY, DATA, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
+from transferlint.model import Safety
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .bindings import around
+from .chains import called, method, receiver
+from .host_indices import index_fix
+from .making import creates, made_and_moved, sources
+from .uploading import filled, modern
+
+_SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})
+_DEEP = 4  # helpers within helpers
+_ASKED = frozenset({SCALAR_READ, NUMBER, TRUTH})
+
+
+def uploads_still(function: FunctionFacts, group: Iterable[Transfer]) -> bool:
+    """True where a function uploads what it makes itself besides the `group`, and no edit is applied to that: what it,
+    or a function of the file that it calls, makes and moves, or indexes by."""
+    known = {transfer.register for transfer in group}
+    others = (reg for reg in _own_uploads(function) if reg not in known and not _same_statement(function, reg, known))
+    if function.function.kind != "module":
+        return any(True for _ in others)
+    turns = {(*function.loops(reg),) for reg in known}
+    return any((*function.loops(reg),) in turns for reg in others)
+
+
+def _same_statement(function: FunctionFacts, reg: Reg, known: set[Reg]) -> bool:
+    """True for a second move of what is moved already: the edit takes both."""
+    return any(reg in function.around(one) or one in function.around(reg) for one in known)
+
+
+@once
+def _own_uploads(function: FunctionFacts) -> frozenset[Reg]:
+    """The uploads of what a function makes itself that no edit takes away."""
+    made = {one.register for one in function.transfers if _made_here(function, one) and not _goes(function, one)}
+    return frozenset(made | set(_converted(function)))
+
+
+def _made_here(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the upload of what was made of nothing but numbers of the host."""
+    subject = transfer.subject
+    if subject is None or transfer.inside is not None or not transfer.places & ON_DEVICE:
+        return False
+    if function.warmth(transfer.register).once or function.role.skip:
+        return False
+    if transfer.kind == HOST_INDEX:
+        return transfer.before.is_a(TENSOR) and transfer.before.on_host and _of_creations(function, subject)
+    if transfer.kind != MOVE or made_and_moved(function, transfer) is not None:
+        return False
+    shaped = receiver(function, subject) if method(function, subject) in _SHAPED_AS else None
+    before = transfer.before if shaped is None else function.values[shaped]  # the other only gives its shape
+    return bool(before.places & HOST) and _of_creations(function, subject)
+
+
+def _of_creations(function: FunctionFacts, reg: Reg, depth: int = _DEEP) -> bool:
+    """True for what is computed from tensors that functions of torch fill with no data, here or in what is called."""
+    made = list(sources(function, reg))
+    if made:
+        return all(creates(function, one) or _drawn(function, one) for one in made)
+    helper = _helper(function, reg)
+    if helper is None or depth == 0:
+        return False
+    gives = [one.value for r in helper.of(p.Return) if isinstance(one := helper.code[r], p.Return)]
+    given = [value for value in gives if value is not None]
+    return bool(given) and all(_of_creations(helper, value, depth - 1) for value in given)
+
+
+def _drawn(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a tensor of random numbers that numpy draws: torch draws the like on the device."""
+    made = function.code[reg]
+    given = made.args[:1] if isinstance(made, p.Call) else ()
+    return any(called(function, r).startswith("numpy.random.") for one in given for r in function.expression(one))
+
+
+def _helper(function: FunctionFacts, reg: Reg) -> FunctionFacts | None:
+    """The function of this file that gave a value, handed no tensor, before what was done with the value."""
+    for one in function.expression(reg):
+        made, place = function.code[one], split(function.calls.get(one, ""))
+        if isinstance(made, p.Call) and place is not None and place[0] == function.file.path:
+            given = (*made.args, *(value for _, value in made.keywords))
+            tensors = any(function.values[r].kinds & (TENSOR | ARRAY) for r in given)
+            return None if tensors else function.file.functions[place[1]]
+    return None
+
+
+def _goes(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for an index on the host that an edit takes away which is applied as well."""
+    told = transfer.kind == HOST_INDEX and function.warmth(transfer.register).hot
+    fix = index_fix(function, transfer) if told else None
+    return fix is not None and fix.safety is not Safety.DISPLAY
+
+
+def _converted(function: FunctionFacts) -> Iterator[Reg]:
+    """Conversions to the type and place of another tensor, of what is made here: `torch.arange(n).type_as(x)`."""
+    for reg in function.of(p.Call):
+        inner = receiver(function, reg) if method(function, reg) == "type_as" else None
+        if inner is None or function.values[inner].places != HOST or function.transfers_at(reg):
+            continue
+        if function.values[reg].places & ON_DEVICE and _of_creations(function, inner):
+            yield reg
+
+
+def indices_still(function: FunctionFacts, group: Iterable[Transfer]) -> bool:
+    """True where a function also indexes by what is on the host besides the `group`, and no edit is applied to that."""
+    known = {transfer.register for transfer in group}
+    others = (one for one in function.transfers if one.kind == HOST_INDEX and one.register not in known)
+    return any(not _goes(function, one) for one in others)
+
+
+def builds_still(function: FunctionFacts, group: Iterable[Transfer]) -> bool:
+    """True where a function uploads numbers or lists of the host besides the `group` and no edit is applied to that."""
+    known = {transfer.register for transfer in group}
+    others = (one for one in function.transfers if one.kind == BUILD and one.register not in known)
+    return any(not _filled(function, one) for one in others)
+
+
+def _filled(function: FunctionFacts, transfer: Transfer) -> bool:
+    fix = filled(function, transfer) or modern(function, transfer)
+    return fix is not None and fix.safety is not Safety.DISPLAY
+
+
+def asked_at_once(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the host reads what is computed from a value in the same expression: it waits there anyway."""
+    whole = function.around(reg)
+    return any(one.kind in _ASKED and one.before.is_a(TENSOR) and one.subject in whole for one in function.transfers)
+
+
+def waits_for_all(function: FunctionFacts, reg: Reg) -> bool:
+    """True where each turn that runs a register waits for the device by name (`torch.cuda.synchronize()`), as one that
+    measures does."""
+    turn, before = function.loops(reg), around(function, reg)
+    return any(
+        one.kind == SYNCHRONIZE
+        and function.loops(one.register) == turn
+        and bool(turn)
+        and function.region(one.register) in before
+        for one in function.transfers
+    )
+
+
+def uploads_other_data(function: FunctionFacts, reg: Reg) -> bool:
+    """True where each turn that runs a register also waits for an upload of what no loader brings: made in the turn, or
+    a part of what was there before the loop. Between the two the host has nothing to do that could go on meanwhile."""
+    turn, before = function.loops(reg), around(function, reg)
+    return any(
+        one.kind == MOVE
+        and not one.non_blocking
+        and bool(turn)
+        and function.loops(one.register) == turn
+        and function.region(one.register) in before
+        and _of_no_loader(function, one, turn[0])
+        for one in function.transfers
+    )
+
+
+def _of_no_loader(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:
+    before, subject = transfer.before, transfer.subject
+    if (
+        subject is None
+        or not transfer.places & ON_DEVICE
+        or before.places & ON_DEVICE
+        or before.flags & (PINNED | DATA)
+    ):
+        return False
+    if before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH:
+        return True
+    while isinstance(made := function.code[subject], p.Subscript | p.Attr):
+        subject = made.object
+    if not isinstance(made, p.Load) or subject == transfer.subject:
+        return False
+    target = function.function.regions[loop].target_slots
+    return made.slot not in target and not any(function.inside(r, loop) for r in function.stores(made.slot))
