@@ -62,16 +62,22 @@ class Baseline:
                 new.append(finding)
         return new, known
 
-    def stale(self, known: Iterable[str], ran: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    def about(self, paths: Iterable[str]) -> Baseline:
+        """The baseline with the entries of some files alone."""
+        own = {_relative(path, self.path) for path in paths}
+        return dataclasses.replace(self, entries={key: one for key, one in self.entries.items() if one.path in own})
+
+    def stale(self, known: Iterable[str], ran: Iterable[tuple[str, str]], gone: bool = True) -> Iterator[Finding]:
         """A finding for each entry that counts more than the run knew again; `ran` are the pairs of path and code that
-        the run would have found. Of a file that is gone nothing is found any more, whatever ran."""
+        the run would have found. Of a file that is gone nothing is found any more, whatever ran; `gone` False leaves
+        such entries to another run."""
         seen = collections.Counter(known)
         judged = {(_relative(path, self.path), code) for path, code in ran}
         for key, entry in self.entries.items():
-            gone = entry.count - seen[key]
+            left = entry.count - seen[key]
             missing = not os.path.exists(os.path.join(os.path.dirname(self.path), entry.path))
-            if gone > 0 and (missing or (entry.path, entry.code) in judged):
-                yield self._stale(entry, gone, missing)
+            if left > 0 and (gone if missing else (entry.path, entry.code) in judged):
+                yield self._stale(entry, left, missing)
 
     def _stale(self, entry: Entry, gone: int, missing: bool) -> Finding:
         where = f"`{' '.join(entry.source.split())[:60]}` in {entry.path}" if entry.source else entry.path

@@ -7,23 +7,26 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from transferlint import baseline, context, selection, steps, workers, writing
+from transferlint import baseline, context, jobs, selection, steps, workers, writing
 from transferlint.cache.signatures import Signature, signature
 from transferlint.cells import by_cells
-from transferlint.discovery import Exclusion, Target, Trouble, discover
+from transferlint.discovery import Exclusion, Found, Target, Trouble, discover
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
 from transferlint.nearest import Nearest
-from transferlint.pipeline import check_bytes, check_file
+from transferlint.pipeline import check_bytes
 from transferlint.plan import UNPARSABLE, Outcome, Plan, internal
 from transferlint.reach import Reach
 from transferlint.registry import Registry
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings
+from transferlint.shards import Shard, weight
 from transferlint.steps import Prepared
 from transferlint.syntax import collector
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from transferlint.flow.project import Project
 
 _PASSES = 5
@@ -100,10 +103,17 @@ def plan_for(
 
 
 def check_paths(
-    paths: Iterable[str], settings: Settings, plan: Plan, progress: Progress, scopes: Scopes | None = None
+    paths: Iterable[str],
+    settings: Settings,
+    plan: Plan,
+    progress: Progress,
+    scopes: Scopes | None = None,
+    shard: Shard | None = None,
+    executor: Executor | None = None,
 ) -> Result:
     """Discover and check; `progress` hears how it goes. `scopes` has other settings and plans for some files, None for
-    the same everywhere.
+    the same everywhere. Of a `shard` only its files are reported on; all others count as much as in a run of them all.
+    An `executor` does what needs no other file: reading, and where files are checked alone, all.
 
     Where files were changed, all are checked again, and changed again, until nothing changes: what was changed in one
     file may matter for another, and only then are the findings those of the project as it is now. A file that could
@@ -114,7 +124,7 @@ def check_paths(
     results: list[Result] = []
     given_up: dict[str, Trouble] = {}
     while not results or (results[-1].changed and plan.write and plan.changes and len(results) < _PASSES):
-        results.append(_pass(paths, settings, scopes, progress, given_up))
+        results.append(_pass(paths, settings, scopes, progress, given_up, shard, executor))
     last = results[-1]
     return dataclasses.replace(
         last,
@@ -127,38 +137,53 @@ def check_paths(
 
 
 def _pass(
-    paths: tuple[str, ...], settings: Settings, scopes: Scopes, progress: Progress, given_up: dict[str, Trouble]
+    paths: tuple[str, ...],
+    settings: Settings,
+    scopes: Scopes,
+    progress: Progress,
+    given_up: dict[str, Trouble],
+    shard: Shard | None,
+    executor: Executor | None,
 ) -> Result:
     """Check all once, and write what is to be written; `given_up` are the files that could not be, and gets more."""
-    files = discover(paths, scopes.nearest)
-    since = scopes.plans[0].since
-    if since is not None:
-        files = dataclasses.replace(files, targets=tuple(one for one in files.targets if since.touch(one.path)))
-    jobs = [_job(index, target, scopes) for index, target in enumerate(files.targets)]
+    files = discovered(paths, scopes)
+    every = [jobs.job(index, target, scopes) for index, target in enumerate(files.targets)]
+    told = every if shard is None else shard.of(every, [weight(job.target.path) for job in every])
+    gone = shard is None or shard.index == 1
     write = scopes.plans[0].write
     barred = writing.outside(paths, files.targets)
     if write and scopes.plans[0].changes:
         writing.sweep(files.targets)
-    if settings.context == "file" or not jobs:
-        progress.begin(len(jobs))
-        states = {job.target.path: signature(job.target.path) for job in jobs}
-        check = functools.partial(_check, plans=tuple(scopes.plans))
-        outcomes = workers.run(jobs, check, _died, settings.jobs, progress.advance)
+    if settings.context == "file" or not told:
+        progress.begin(len(told))
+        states = {job.target.path: signature(job.target.path) for job in every}
+        plans = tuple(scopes.plans)
+        outcomes, remark = jobs.checked(told, plans, settings.jobs, progress.advance, executor)
         if write:
             outcomes = writing.written(outcomes, barred, given_up)
-        return _gathered(outcomes, scopes, scopes.plans, files.troubles, files.note, states)
+        return _gathered(outcomes, scopes, plans, files.troubles, (files.note, remark), states, gone)
     around = context.around(paths, files.targets, scopes.nearest, cache=scopes.plans[0].cache)
-    reading = [*jobs, *_beside(len(jobs), around, scopes)]
+    reading = [*every, *jobs.beside(len(every), around.others, scopes)]
     plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
-    progress.begin(len(reading) + len(jobs))
+    progress.begin(len(reading) + len(told))
     with collector.paused():
-        prepare = functools.partial(_prepare, plans=plans)
-        prepared = workers.run(reading, prepare, _lost, settings.jobs, progress.advance)
-        outcomes = _check_prepared(prepared, reading, jobs, around, plans, settings.jobs, progress.advance)
+        prepared, remark = jobs.prepared(reading, plans, settings.jobs, progress.advance, executor)
+        # What an executor runs beside this process may not survive a fork.
+        count = settings.jobs or (1 if executor is not None else 0)
+        outcomes = _check_prepared(prepared, reading, every, told, around, plans, count, progress.advance)
     if write and any(outcome.data for outcome in outcomes):
         rests_on = _rests_on(prepared, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
-    return _gathered(outcomes, scopes, plans, files.troubles, around.note, around.states)
+    return _gathered(outcomes, scopes, plans, files.troubles, (around.note, remark), around.states, gone)
+
+
+def discovered(paths: Iterable[str], scopes: Scopes) -> Found:
+    """The files that `paths` stand for; where only what changed counts, those that did."""
+    files = discover(paths, scopes.nearest)
+    since = scopes.plans[0].since
+    if since is None:
+        return files
+    return dataclasses.replace(files, targets=tuple(one for one in files.targets if since.touch(one.path)))
 
 
 def check_stdin(
@@ -175,56 +200,46 @@ def check_stdin(
         alone = dataclasses.replace(plan, whole=False)
         outcome = workers.deep(lambda: check_bytes(path, data, alone, ignored))
     else:
-        job = _job(0, Target(path), scopes)
+        job = jobs.job(0, Target(path), scopes)
         around = context.around((path,), (job.target,), scopes.nearest, {path: data}, plan.cache)
-        others = _beside(1, around, scopes)
+        others = jobs.beside(1, around.others, scopes)
         plans = (plan, *scopes.plans[1:])
         with collector.paused():
             prepared = [workers.deep(lambda: steps.prepare_bytes(path, data, plan, job.ignored))]
-            prepare = functools.partial(_prepare, plans=plans)
-            prepared += workers.run(others, prepare, _lost, settings.jobs, _nobody)
-            (outcome,) = _check_prepared(prepared, [job, *others], [job], around, plans, 1, _nobody)
+            prepared += jobs.prepared(others, plans, settings.jobs, _nobody)[0]
+            (outcome,) = _check_prepared(prepared, [job, *others], [job], [job], around, plans, 1, _nobody)
         note = around.note
-    return _gathered([outcome], scopes, [plan], (), note), outcome
-
-
-def _job(index: int, target: Target, scopes: Scopes, wanted: bool = True) -> workers.Job:
-    ignored = scopes.ignored(target.path) if wanted else ()
-    return workers.Job(index, target, ignored, wanted, scopes.of(target.path))
-
-
-def _beside(first: int, around: context.Context, scopes: Scopes) -> list[workers.Job]:
-    """The files that are only read, numbered from `first` on."""
-    return [_job(index, Target(path), scopes, wanted=False) for index, path in enumerate(around.others, start=first)]
+    return _gathered([outcome], scopes, [plan], (), (note,)), outcome
 
 
 def _check_prepared(
     prepared: Sequence[Prepared],
     reading: Sequence[workers.Job],
-    jobs: Sequence[workers.Job],
+    every: Sequence[workers.Job],
+    told: Sequence[workers.Job],
     around: context.Context,
     plans: Sequence[Plan],
     count: int,
     done: workers.Done,
 ) -> list[Outcome]:
-    """The second step for `jobs`, with which `reading` begins; what was `prepared` of all that was read is the
-    project's. Where that cannot be put together, the files are checked each by itself."""
+    """The second step for the jobs that are `told`, some of `every`, with which `reading` begins; what was `prepared`
+    of all that was read is the project's. Where that cannot be put together, files are checked each by itself."""
     project = None
     troubles: tuple[Trouble, ...] = ()
     try:
         if any(one.program for one in prepared):
-            entered = around.users | {job.target.path for job in jobs}
+            entered = around.users | {job.target.path for job in every}
             own = {job.target.path: plans[job.scope].options for job in reading if job.scope}
             project = workers.deep(lambda: steps.linked(prepared, around.index(), plans[0], entered, own))
     except Exception as error:  # a defect of ours must not end the run
         troubles = (internal("the project", around.root, error),)
         plans = [dataclasses.replace(plan, whole=False) for plan in plans]
-    checking = [job for job in jobs if prepared[job.index].outcome is None]
+    checking = [job for job in told if prepared[job.index].outcome is None]
     task = functools.partial(_check_one, prepared=prepared, plans=plans, project=project)
-    checked = workers.run(checking, task, _died, count, done, shares=True)
-    done(len(jobs) - len(checking))
+    checked = workers.run(checking, task, jobs.died, count, done, shares=True)
+    done(len(told) - len(checking))
     outcomes = {job.index: outcome for job, outcome in zip(checking, checked, strict=False)}
-    final = [outcomes.get(job.index) or prepared[job.index].outcome or Outcome(job.target.path) for job in jobs]
+    final = [outcomes.get(job.index) or prepared[job.index].outcome or Outcome(job.target.path) for job in told]
     return [dataclasses.replace(final[0], troubles=(*troubles, *final[0].troubles)), *final[1:]]
 
 
@@ -244,27 +259,10 @@ def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable
     return look
 
 
-def _check(job: workers.Job, plans: Sequence[Plan]) -> Outcome:
-    return check_file(job.target, plans[job.scope], job.ignored)
-
-
-def _prepare(job: workers.Job, plans: Sequence[Plan]) -> Prepared:
-    return steps.prepare(job.target, plans[job.scope], job.ignored, job.wanted)
-
-
 def _check_one(
     job: workers.Job, prepared: Sequence[Prepared], plans: Sequence[Plan], project: Project | None
 ) -> Outcome:
     return steps.check_prepared(prepared[job.index], plans[job.scope], job.ignored, project)
-
-
-def _died(job: workers.Job) -> Outcome:
-    why = f"internal error: the worker that checked {job.target.path} died; please report"
-    return Outcome(job.target.path, troubles=(Trouble("", why),))
-
-
-def _lost(job: workers.Job) -> Prepared:
-    return Prepared(job.target.path, outcome=_died(job))
 
 
 def _nobody(count: int) -> None:
@@ -276,12 +274,13 @@ def _gathered(
     scopes: Scopes,
     plans: Sequence[Plan],
     troubles: Sequence[Trouble],
-    note: str = "",
+    notes: Iterable[str] = (),
     states: Mapping[str, Signature] | None = None,
+    gone: bool = True,
 ) -> Result:
+    """`gone` False leaves out baselines' entries of files that do not exist."""
     troubles = [*scopes.troubles(), *troubles]
-    notes = [note] if note else []
-    stale = tuple(_stale(outcomes, scopes, plans))
+    stale = tuple(_stale(outcomes, scopes, plans, gone))
     told = [by_cells(outcome) for outcome in outcomes]
     outcomes = [outcome for outcome, _ in told]
     found = [finding for outcome in outcomes for finding in outcome.findings]
@@ -292,7 +291,7 @@ def _gathered(
         files=len(outcomes),
         texts={path: text for _, texts in told for path, text in texts.items()},
         diffs=tuple(outcome.diff for outcome in outcomes if outcome.diff),
-        notes=(*notes, *(note for outcome in outcomes for note in outcome.notes)),
+        notes=(*filter(None, notes), *(note for outcome in outcomes for note in outcome.notes)),
         written=frozenset(outcome.path for outcome in outcomes if outcome.changed),
         silenced=tuple(finding for outcome in outcomes for finding in outcome.silenced),
         known=sum(outcome.hidden for outcome in outcomes),
@@ -301,14 +300,14 @@ def _gathered(
     )
 
 
-def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan]) -> Iterator[Finding]:
+def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan], gone: bool) -> Iterator[Finding]:
     """The entries of baselines that nothing answers to any more, where this run would have found what they know."""
     planned = [(outcome, plans[scopes.of(outcome.path)]) for outcome in outcomes]
     for known in {id(plan.known): plan.known for plan in plans if plan.known is not None}.values():
         own = [(outcome, plan) for outcome, plan in planned if plan.known is known and plan.since is None]
         ran = ((outcome.path, code) for outcome, plan in own if _comparable(plan, known) for code in outcome.ran)
         if any(rule.code == baseline.STALE[0] for plan in plans if plan.known is known for rule in plan.rules):
-            yield from known.stale((key for outcome, _ in own for key in outcome.known), ran)
+            yield from known.stale((key for outcome, _ in own for key in outcome.known), ran, gone)
 
 
 def _comparable(plan: Plan, known: baseline.Baseline) -> bool:

@@ -79,10 +79,16 @@ def _restored(packed: bytes, path: str, *others: Any) -> Prepared:
 def prepare(target: Target, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:
     """The first step for a file. One that is not `wanted` is only context: what cannot be parsed is not in it."""
     stamp = stamp_of(target.path) if plan.changes else NO_STAMP
-    data = read_worth(target, always=os.path.basename(target.path) == "__init__.py" and not wanted)
+    data = read_for(target, wanted)
     if isinstance(data, Outcome):
         return Prepared(target.path, outcome=data)
     return dataclasses.replace(prepare_bytes(target.path, data, plan, ignored, wanted), stamp=stamp)
+
+
+def read_for(target: Target, wanted: bool) -> bytes | Outcome:
+    """The bytes that the first step starts from; as `pipeline.read_worth`, but that an `__init__.py` is context
+    whatever it holds: names lead through it."""
+    return read_worth(target, always=os.path.basename(target.path) == "__init__.py" and not wanted)
 
 
 def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from transferlint.discovery import Target
+from transferlint.shards import weight
 
 SERIAL_BELOW = 60
 _STACK = 512 * 1024 * 1024
@@ -62,6 +63,11 @@ def run(
         stop = threading.Event()
         return deep(lambda: _serial(jobs, task, done, stop), stop)
     return _parallel(jobs, task, died, min(count, len(jobs)), done)
+
+
+def run_apart(jobs: Sequence[Job], task: Callable[[Job], T], died: Callable[[Job], T], done: Done) -> list[T]:
+    """`run` in one worker process, which may die where this one may not."""
+    return _parallel(jobs, task, died, 1, done) if jobs else []
 
 
 def deep(work: Callable[[], T], stop: threading.Event | None = None) -> T:
@@ -209,7 +215,7 @@ def _chunk(jobs: Sequence[Job]) -> list[Any]:
 
 def _chunks(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
     """Runs of consecutive jobs of about equal size in bytes, the largest first, several for each worker."""
-    sizes = [_size(job.target.path) for job in jobs]
+    sizes = [weight(job.target.path) for job in jobs]
     limit = max(1, sum(sizes) // (workers * _CHUNKS_A_WORKER))
     chunks: list[list[Job]] = [[]]
     weights = [0]
@@ -221,13 +227,6 @@ def _chunks(jobs: Sequence[Job], workers: int) -> list[list[Job]]:
         weights[-1] += size
     order = sorted(range(len(chunks)), key=lambda index: -weights[index])
     return [chunks[index] for index in order]
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size + 200
-    except OSError:
-        return 200
 
 
 def _preload() -> None:

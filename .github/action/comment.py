@@ -17,7 +17,6 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-MARK = "<!-- transferlint -->"  # with which the report begins
 A_PAGE = 100  # comments that GitHub gives at once, at most
 ACTIONS = "github-actions[bot]"  # whose comments those written with a job's own token are
 
@@ -46,13 +45,14 @@ def author() -> str:
         raise
 
 
-def earlier(comments: str) -> int | None:
-    """The number of the comment that an earlier run wrote. One that somebody else wrote is left alone, mark or not."""
+def earlier(comments: str, mark: str) -> int | None:
+    """The number of the comment that an earlier run wrote, which begins with `mark`. One that somebody else wrote is
+    left alone, mark or not."""
     name, page = author(), 1
     while True:
         listed = call("GET", f"{comments}?per_page={A_PAGE}&page={page}")
         for one in listed:
-            if (one.get("user") or {}).get("login") == name and str(one.get("body") or "").startswith(MARK):
+            if (one.get("user") or {}).get("login") == name and str(one.get("body") or "").startswith(mark):
                 return int(one["id"])
         if len(listed) < A_PAGE:
             return None
@@ -64,7 +64,7 @@ def write(text: str, found: bool) -> str:
     event = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
     issues = f"/repos/{os.environ['GITHUB_REPOSITORY']}/issues"
     comments = f"{issues}/{int(event['pull_request']['number'])}/comments"
-    known = earlier(comments)
+    known = earlier(comments, text.partition("\n")[0])
     if known is not None:
         call("PATCH", f"{issues}/comments/{known}", {"body": text})
         return "updated"

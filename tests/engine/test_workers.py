@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from transferlint import selection, workers
+from transferlint import selection, shards, workers
 from transferlint.discovery import Target
 
 
@@ -32,7 +32,7 @@ def test_chunks_hold_every_job_once_and_big_ones_come_first(tmp_path):
         jobs.append(workers.Job(index, Target(str(path))))
     chunks = workers._chunks(jobs, 2)
     assert sorted(job.index for chunk in chunks for job in chunk) == list(range(40))
-    weights = [sum(workers._size(job.target.path) for job in chunk) for chunk in chunks]
+    weights = [sum(shards.weight(job.target.path) for job in chunk) for chunk in chunks]
     assert weights == sorted(weights, reverse=True)
     assert len(chunks) >= 8
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from transferlint import shards
 from transferlint.formats import FORMATS, ORDERS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -20,6 +21,13 @@ _LEVELS = ("possible", "likely", "certain")
 def _split(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """`--select TL1,TL203 --select TL5` is three selectors."""
     return tuple(item.strip() for value in values for item in value.split(",") if item.strip())
+
+
+def _shard(_: click.Context, __: click.Parameter, value: str | None) -> shards.Shard | None:
+    try:
+        return shards.parse(value) if value is not None else None
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _codes(*names: str, help: str) -> Callable[[_F], _F]:
@@ -54,6 +62,7 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
 @click.option("--baseline", type=click.Path(dir_okay=False), help="Do not report the findings that this file knows.")
 @click.option("--write-baseline", is_flag=True, help="Write what is found to the file of --baseline.")
 @click.option("--diff-base", metavar="REV", help="Report only what lines changed since a revision have (asks git).")
+@click.option("--shard", metavar="I/N", callback=_shard, help="Report on part I of N; the whole project is read.")
 @click.option("--rules", multiple=True, type=click.Path(), help="A file or folder of rules, beside installed packs.")
 @click.option("--quiet-sites", is_flag=True, help="With -f json: list transfers that are quiet on purpose, and why.")
 @click.option("--statistics", is_flag=True, help="Count findings by code instead of listing them.")

@@ -30,6 +30,7 @@ from transferlint.reporters import formats, order, statistics
 from transferlint.reporters.report import Problem, Report, count, tallies
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings, SettingsError, as_table
+from transferlint.shards import Shard, weight
 
 if TYPE_CHECKING:
     from transferlint.changes import Changes
@@ -80,6 +81,7 @@ class CheckOptions:
     exit_non_zero_on_fix: bool = False
     verbose: bool = False
     watch: bool = False
+    shard: Shard | None = None
 
 
 def run_check(options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = ()) -> int:
@@ -114,6 +116,8 @@ def _run_once(options: CheckOptions, environment: Mapping[str, str], given: Sequ
             raise SettingsError("--write-baseline: name the file with --baseline FILE, or `baseline` in the settings")
         since = _since(options)
         plan = _plan(options, settings, packs, kept, since)
+        if options.shard is not None and plan.changes and plan.write:
+            raise SettingsError("--shard and --fix exclude each other: no part sees what the others write; try --diff")
     except SettingsError as error:
         for line in (*near.troubles, error):
             output.complain(line)
@@ -122,7 +126,7 @@ def _run_once(options: CheckOptions, environment: Mapping[str, str], given: Sequ
     if options.paths == ("-",):
         return _check_stdin(options, scopes, packs, environment)
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
-        result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes)
+        result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes, options.shard)
     if kept:
         pruning.prune(kept)
     if options.verbose:
@@ -198,6 +202,8 @@ def _refuse_contradictions(options: CheckOptions) -> None:
         raise click.UsageError("--quiet and --verbose exclude each other")
     if options.watch and ("-" in options.paths or options.diff or options.write_baseline):
         raise click.UsageError("--watch goes with neither `-`, --diff nor --write-baseline")
+    if options.shard is not None and ("-" in options.paths or options.watch or options.write_baseline):
+        raise click.UsageError("--shard goes with neither `-`, --watch nor --write-baseline")
     if options.diff_base is not None and options.write_baseline:
         raise click.UsageError("--write-baseline and --diff-base exclude each other: a baseline knows everything")
     if options.reason is not None:
@@ -244,7 +250,8 @@ def _said(packs: Registry, result: Result) -> list[Problem]:
 
 def _show_files(options: CheckOptions, near: Nearest) -> int:
     found = discover(options.paths or (".",), near)
-    output.show(target.path for target in found.targets)
+    paths = [target.path for target in found.targets]
+    output.show(paths if options.shard is None else options.shard.of(paths, list(map(weight, paths))))
     for trouble in (*filter(None, [found.note]), *found.troubles, *near.troubles):
         output.complain(trouble)
     return FAILED if found.troubles or near.troubles else 0
@@ -280,7 +287,7 @@ def _report(
             output.remark(f"Fixed {count(len(result.fixed), 'finding')} in {count(result.changed, 'file')}.")
             output.remark(tallies(result.fixed, result.findings))
     else:
-        report = _as_report(result, settings, packs, problems, options.quiet_sites)
+        report = _as_report(result, settings, packs, problems, options)
         coloured = output.coloured(options.color, options.output_file, environment, sys.stderr if err else sys.stdout)
         content = _rendered(report, options, settings, coloured)
         failed |= not output.write(content, options.output_file, coloured, err)
@@ -322,7 +329,9 @@ def _say_what_it_rests_on(
     output.complain(f"checked: {count(result.files, f'{changed} file'.strip())} in {seconds:.1f} s")
 
 
-def _as_report(result: Result, settings: Settings, packs: Registry, problems: list[Problem], quiet: bool) -> Report:
+def _as_report(
+    result: Result, settings: Settings, packs: Registry, problems: list[Problem], options: CheckOptions
+) -> Report:
     return Report(
         findings=order.ordered(result.findings, settings.sort or usual_order(settings.output_format)),
         texts=result.texts,
@@ -335,7 +344,8 @@ def _as_report(result: Result, settings: Settings, packs: Registry, problems: li
         version=version(),
         unsafe=settings.unsafe_fixes,
         root=os.getcwd(),
-        quiet=result.quiet if quiet else None,
+        quiet=result.quiet if options.quiet_sites else None,
+        shard=str(options.shard or ""),
     )
 
 

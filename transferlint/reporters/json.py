@@ -34,6 +34,8 @@ def render(report: Report) -> str:
             "by_code": dict(sorted(collections.Counter(finding.code for finding in report.findings).items())),
         },
     }
+    if report.shard:
+        whole["shard"] = report.shard
     if report.quiet is not None:
         whole["quiet"] = [_quiet(one) for one in report.quiet]
     return escaping.data(json.dumps(whole, indent=2)) + "\n"

@@ -13,14 +13,14 @@ from transferlint.reporters import excerpt, order
 from transferlint.reporters.order import Told
 from transferlint.reporters.report import Report, count, fixable, lines_of, summary
 
-# By which a comment is found again, so that it can be replaced and not be joined by another.
-MARK = "<!-- transferlint -->"
 MOST = 60_000  # characters; a comment of GitHub's holds 65,536
 
 
 def render(report: Report) -> str:
     """The report. What would make the comment too long is left out, and it says how much."""
-    head = [MARK, "", f"### transferlint: {_plain(summary(report))}", ""]
+    # By its first line a comment is found again, so that it can be replaced and not be joined by another.
+    mark = f"<!-- transferlint {report.shard} -->" if report.shard else "<!-- transferlint -->"
+    head = [mark, "", f"### transferlint: {_plain(summary(report))}", ""]
     if report.findings:
         head += [*_table(report), ""]
     head += [

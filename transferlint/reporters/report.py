@@ -42,7 +42,7 @@ class Report:
     """The result of a run. `texts` maps a path to the text that its findings' lines and offsets refer to; `unsafe`
     says that unsafe fixes are allowed; `root` is the absolute folder that paths are relative to; for the `silenced`
     suppressions were added, and as many more as `known` says stand in the baseline; `quiet` are the transfers that are
-    quiet on purpose, None where nobody asked."""
+    quiet on purpose, None where nobody asked; `shard` is the part of a run that this is, such as 2/4, "" for all."""
 
     findings: tuple[Finding, ...]
     texts: Mapping[str, str]
@@ -56,6 +56,7 @@ class Report:
     silenced: tuple[Finding, ...] = ()
     known: int = 0
     quiet: tuple[QuietSite, ...] | None = None
+    shard: str = ""
 
 
 def lines_of(text: str) -> list[str]:
@@ -108,7 +109,7 @@ def count(number: int, noun: str) -> str:
 
 def summary(report: Report) -> str:
     """One line: what was found, what can be fixed, what was, in how many files."""
-    where = f"in {count(report.files, 'file')}"
+    where = f"in {count(report.files, 'file')}" + (f" of shard {report.shard}" if report.shard else "")
     done = f"Fixed {count(len(report.fixed), 'finding')}. " if report.fixed else ""
     done += f"Suppressed {count(len(report.silenced), 'finding')}. " if report.silenced else ""
     known = f" {count(report.known, 'finding')} of the baseline not shown." if report.known else ""

@@ -43,6 +43,8 @@ def render(report: Report) -> str:
             for finding, key in zip(report.findings, fingerprints(report.findings), strict=True)
         ],
     }
+    if report.shard:  # 3.17.3: what is before the last slash says which runs succeed one another
+        run["automationDetails"] = {"id": f"transferlint/shard-{report.shard.replace('/', '-of-')}/"}
     if not run["originalUriBaseIds"]:
         del run["originalUriBaseIds"]
     return escaping.data(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)) + "\n"
