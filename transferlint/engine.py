@@ -303,10 +303,13 @@ def _gathered(
 def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan], gone: bool) -> Iterator[Finding]:
     """The entries of baselines that nothing answers to any more, where this run would have found what they know."""
     planned = [(outcome, plans[scopes.of(outcome.path)]) for outcome in outcomes]
-    for known in {id(plan.known): plan.known for plan in plans if plan.known is not None}.values():
-        own = [(outcome, plan) for outcome, plan in planned if plan.known is known and plan.since is None]
+    # Settings of several folders may name one baseline.
+    for known in {plan.known.path: plan.known for plan in plans if plan.known is not None}.values():
+        whose = [plan for plan in plans if plan.known is not None and plan.known.path == known.path]
+        numbers = set(map(id, whose))
+        own = [(outcome, plan) for outcome, plan in planned if id(plan) in numbers and plan.since is None]
         ran = ((outcome.path, code) for outcome, plan in own if _comparable(plan, known) for code in outcome.ran)
-        if any(rule.code == baseline.STALE[0] for plan in plans if plan.known is known for rule in plan.rules):
+        if any(rule.code == baseline.STALE[0] for plan in whose for rule in plan.rules):
             yield from known.stale((key for outcome, _ in own for key in outcome.known), ran, gone)
 
 
