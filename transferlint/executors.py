@@ -19,6 +19,7 @@ from transferlint import pipeline, steps, workers
 from transferlint.cache import programs
 from transferlint.changes import Changes
 from transferlint.plan import Outcome, Plan
+from transferlint.rule import Rule
 from transferlint.steps import Prepared
 from transferlint.syntax.notebooks import SUFFIX
 from transferlint.workers import Done, Job
@@ -99,7 +100,7 @@ def prepare(jobs: Sequence[Job], plans: Sequence[Plan], executor: Executor) -> R
 def check(jobs: Sequence[Job], plans: Sequence[Plan], executor: Executor) -> Returned[Outcome]:
     """`pipeline.check_file` for the jobs, each by itself. Rules and settings may look at what lies beside a file, so
     that it is done only where the worker is in the same folder."""
-    bare = [dataclasses.replace(plan, cache="") for plan in plans]
+    bare = [dataclasses.replace(plan, rules=tuple(map(_detecting, plan.rules)), cache="") for plan in plans]
 
     def concerning(paths: Sequence[str]) -> list[Plan]:
         return [_concerning(plan, paths) for plan in bare]
@@ -203,6 +204,11 @@ def _kept(made: Prepared, sent: Sent, plan: Plan) -> Prepared:
     if sent.job.wanted:
         return dataclasses.replace(made, stamp=sent.stamp)
     return Prepared(made.path, kept=True) if keeps else Prepared(made.path, made.program, lines=made.lines)
+
+
+def _detecting(rule: Rule) -> Rule:
+    """A rule without what is there to be read."""
+    return dataclasses.replace(rule, doc="", examples=())
 
 
 def _concerning(plan: Plan, paths: Iterable[str]) -> Plan:
