@@ -3,6 +3,7 @@ runs it as `guards.py jax` or `guards.py torch`, each with an interpreter that h
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Callable
@@ -41,8 +42,10 @@ def of_jax() -> dict[str, Any]:
         "move(table)": lambda: jax.device_put(table),
     }
     bool(greater(y))
-    told = {f'jax.transfer_guard("{level}")': outcomes(tries, lambda level=level: jax.transfer_guard(level))  # type: ignore[misc]
-            for level in ("disallow", "disallow_explicit")}  # fmt: skip
+    told = {
+        f'jax.transfer_guard("{level}")': outcomes(tries, functools.partial(jax.transfer_guard, level))
+        for level in ("disallow", "disallow_explicit")
+    }
     return {"version": jax.__version__, "device": str(jax.devices()[0].platform), "guards": told}
 
 
@@ -62,8 +65,10 @@ def of_torch() -> dict[str, Any]:
         "x + table": lambda: x[table.bool()],  # a host tensor that torch uploads unasked: mixed operands raise
         "move(table)": lambda: table.to("cuda"),
     }
-    told = {f'runtime.guard("{policy}")': outcomes(tries, lambda policy=policy: guard(policy))  # type: ignore[misc]
-            for policy in ("disallow", "disallow_explicit")}  # fmt: skip
+    told = {
+        f'runtime.guard("{policy}")': outcomes(tries, functools.partial(guard, policy))
+        for policy in ("disallow", "disallow_explicit")
+    }
     print(json.dumps({"version": torch.__version__, "device": "simulated", "guards": told}))
     sys.stdout.flush()
     simulation.leave(0)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
-from types import FrameType
-from typing import Any
 
 import pytest
+from counting import operations
 
 from transferlint import engine, registry, steps, workers
 from transferlint.flow.modules import ModuleIndex
@@ -20,25 +17,6 @@ from transferlint.syntax import nesting
 from transferlint.syntax.source import MAX_EFFORT, MAX_LINKS
 
 START = "import torch\nx = torch.zeros(3, device='cuda')\ndef forward(a, n, rows, device):\n    y = a\n"
-
-
-def operations(work: Callable[[], Any]) -> int:
-    """How many functions `work` calls, in the threads that it starts too."""
-    count = 0
-
-    def called(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    threading.setprofile(called)
-    sys.setprofile(called)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-        threading.setprofile(None)  # type: ignore[arg-type]
-    return count
 
 
 @pytest.fixture(scope="module")
