@@ -173,9 +173,7 @@ def test_more_parts_than_files_leave_some_empty(folder: Path) -> None:
     assert sorted(code for code, _, _ in ran) == [0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    "form", ["text", "concise", "grouped", "markdown", "html", "sarif", "gitlab", "junit", "rdjson"]
-)
+@pytest.mark.parametrize("form", FORMATS)
 def test_every_format_tells_a_part(folder: Path, form: str) -> None:
     generate(2)
     first, second = (check(".", "-f", form, "--shard", f"{index}/2") for index in (1, 2))

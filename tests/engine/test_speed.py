@@ -19,7 +19,7 @@ from transferlint.settings import Settings
 ROOT = Path(__file__).resolve().parents[2]
 # Programs of a kind that people check: torch, loops, models, data.
 FILES = sorted((ROOT / "tests" / "runtime_check" / "programs").glob("*.py"))
-# Measured on Python 3.11: 998 calls, which are the same in every run, and 18 times, which are not: hence a quarter more,
+# Measured on Python 3.11: 998 calls, the same in every run, and 18 times, which is not: hence a quarter more,
 # and twice as much. Who makes a check cheaper lowers them.
 CALLS_A_LINE = 1_250
 TIMES_AST_PARSE = 36
