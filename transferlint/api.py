@@ -13,8 +13,11 @@ from transferlint.cache import packs, places
 from transferlint.discovery import Trouble
 from transferlint.engine import Result
 from transferlint.nearest import Nearest
+from transferlint.plan import Plan
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings, SettingsError
+
+__all__ = ["SettingsError", "check"]
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -56,7 +59,7 @@ def check(
     if not installed.rules:
         raise SettingsError(" ".join(installed.refused) or "no rule pack is installed: reinstall transferlint")
 
-    def planned(found: Settings) -> engine.Plan:
+    def planned(found: Settings) -> Plan:
         known = baseline.read(found.baseline) if found.baseline else None
         return engine.plan_for(found, installed, known=known, cache=kept)
 

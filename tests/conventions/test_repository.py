@@ -17,6 +17,7 @@ FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
 SUPPORT = {
     "acting.py",
     "chromium.py",
+    "counting.py",
     "training.py",
     "tracing.py",
     "driving.py",
