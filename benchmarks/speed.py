@@ -37,8 +37,8 @@ RESULTS = Path(__file__).with_name("results")
 OURS, AGAIN = "transferlint, cold", "transferlint, nothing changed"
 YARDSTICK = "ast.parse"
 SETTLED = 2.5  # seconds after which a change of a file shows in its times (transferlint/cache/signatures.py)
-# A peer's settings, and the mark by which transferlint sees one project. Fixit's default is all of its rules.
-SETTINGS = '[tool.fixit]\nroot = true\nenable = ["fixit.rules:NoRedundantFString"]\ndisable = ["fixit.rules"]\n'
+# Fixit looks no further up for settings, and transferlint sees one project.
+SETTINGS = "[tool.fixit]\nroot = true\n"
 PARSING = "import sys, {module}\nfor path in open(sys.argv[1]).read().splitlines():\n"
 PARSING += "    data = open(path, 'rb').read()\n    try:\n        {module}.{parse}(data)\n"
 PARSING += "    except Exception:\n        pass\n"
@@ -98,7 +98,8 @@ def tools(peers: Path | None, folder: Path, files: Path, kept: Path) -> Iterator
     yield Tool("flake8", (own, "-c", PLAIN_FLAKE8, *flake8, "."), "flake8", "flake8")
     pylint = ("--disable=all", "--enable=unused-import", "--jobs", "1", "--recursive=y")
     yield Tool("pylint, one check", (own, "-m", "pylint", *pylint, "."), "pylint", "pylint", most=31)
-    yield Tool("Fixit, one rule", (str(at / "fixit"), "--quiet", "lint", "."), "fixit", "fixit")
+    fixit = ("--quiet", "--rules", "fixit.rules:NoRedundantFString", "lint")
+    yield Tool("Fixit, one rule", (str(at / "fixit"), *fixit, "."), "fixit", "fixit")
     torchfix = (own, "-m", "flake8", *flake8, "--select", "TOR", ".")
     yield Tool("TorchFix, its codes in flake8", torchfix, "torchfix", "torchfix")
 
