@@ -180,7 +180,7 @@ def _of_no_loader(function: FunctionFacts, transfer: Transfer, loop: int) -> boo
         return False
     if before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH:
         maker = made_and_moved(function, transfer)
-        return maker is None or not creates(function, maker)  # else it can be made on the device, which its own edit does
+        return maker is None or not creates(function, maker)  # else its own edit makes it there
     while isinstance(made := function.code[subject], p.Subscript | p.Attr):
         subject = made.object
     if not isinstance(made, p.Load) or subject == transfer.subject:
