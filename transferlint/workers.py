@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from transferlint.discovery import Target
 from transferlint.shards import weight
+from transferlint.syntax.deep import DEEP_STACK_BYTES, start
 
 SERIAL_BELOW = 60
-_STACK = 512 * 1024 * 1024
 _DEPTH = 200_000
 _LAST_WORDS = 1.0  # seconds
 _CHUNKS_A_WORKER = 8
@@ -85,17 +85,12 @@ def deep(work: Callable[[], T], stop: threading.Event | None = None) -> T:
             failure.append(error)
 
     limit = sys.getrecursionlimit()
-    before = threading.stack_size()
+    sys.setrecursionlimit(max(limit, _DEPTH))
     try:
-        threading.stack_size(_STACK)
-        thread = threading.Thread(target=body, daemon=True)
-        sys.setrecursionlimit(max(limit, _DEPTH))
-        thread.start()
+        thread = start(body, DEEP_STACK_BYTES)
     except (RuntimeError, ValueError):  # no memory for such a stack: do without
         sys.setrecursionlimit(limit)
         return work()
-    finally:
-        threading.stack_size(before)
     try:
         thread.join()
     except BaseException:

@@ -11,6 +11,8 @@ Result = TypeVar("Result")
 
 DEEP_STACK_BYTES = 512 * 1024 * 1024  # reserved, not used: pages are taken when the stack grows into them
 RECURSION_LIMIT = 400_000
+# The size of new threads' stacks is the process's: who starts one while another does would put back the other's.
+_STARTING = threading.Lock()
 
 
 def with_deep_stack(function: Callable[[], Result]) -> Result:
@@ -40,26 +42,29 @@ def with_stack(function: Callable[[], Result], stack_bytes: int) -> Result:
         except BaseException as error:
             failure.append(error)
 
-    size = threading.stack_size()
-    try:
-        thread = _start(run, stack_bytes)
-    finally:
-        threading.stack_size(size)
+    thread = start(run, stack_bytes)
     thread.join()
     if failure:
         raise failure[0]
     return outcome[0]
 
 
-def _start(run: Callable[[], None], stack_bytes: int) -> threading.Thread:
-    while True:
-        threading.stack_size(stack_bytes)
-        thread = threading.Thread(target=run, daemon=True)
+def start(run: Callable[[], None], stack_bytes: int) -> threading.Thread:
+    """A started thread that runs `run` on a stack of that size, or of a smaller one where the system refuses it. Raises
+    RuntimeError where it refuses 16 MB."""
+    with _STARTING:
+        size = threading.stack_size()
         try:
-            thread.start()
-        except RuntimeError:
-            if stack_bytes <= 16 * 1024 * 1024:
-                raise
-            stack_bytes //= 2
-        else:
-            return thread
+            while True:
+                threading.stack_size(stack_bytes)
+                thread = threading.Thread(target=run, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    if stack_bytes <= 16 * 1024 * 1024:
+                        raise
+                    stack_bytes //= 2
+                else:
+                    return thread
+        finally:
+            threading.stack_size(size)
