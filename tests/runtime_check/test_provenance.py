@@ -422,7 +422,7 @@ def test_memory_is_bounded(items: list[Item], limit: int) -> None:
     provenance = Provenance(limit, lifetimes=True, reads=True)
     run(provenance, items * 3)
     held = [vars(provenance)[name] for name in vars(provenance) if hasattr(vars(provenance)[name], "_limit")]
-    assert len(held) == 7
+    assert len(held) == 8
     assert all(len(one._held) <= limit for one in held)
     provenance.reset()
     assert seen(provenance, event(H2D, memory(0, b"a"), FRESH)) == []
