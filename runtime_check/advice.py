@@ -51,9 +51,7 @@ def act_of(cause: Cause, where: str) -> str:
     return f"{cause.act} ({f'{where}: ' if where else ''}{cause.why})"
 
 
-def _of_upload(
-    records: Sequence[SiteRecord], links: Sequence[Link], run: Run, source: Expressions
-) -> tuple[str, str]:
+def _of_upload(records: Sequence[SiteRecord], links: Sequence[Link], run: Run, source: Expressions) -> tuple[str, str]:
     ids = {record.id for record in records}
     came = next((link for link in links if link.kind in BACK and link.second in ids), None)
     if came is not None:

@@ -4,7 +4,7 @@ that are said to be needless, which is borne out by just that."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from runtime_check import phrases
 from runtime_check.claims import Claim, made_within, sites_of

@@ -63,9 +63,7 @@ def test_downloaded_changed_on_the_host_and_uploaded() -> None:
 
 def test_a_part_of_a_download_is_uploaded() -> None:
     part = memory(110, b"p", size=7)
-    assert seen(Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, part, FRESH)) == [
-        ("d2h2d", 0, 1, None)
-    ]
+    assert seen(Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, part, FRESH)) == [("d2h2d", 0, 1, None)]
 
 
 @pytest.mark.parametrize(("lifetimes", "content", "links"), [(True, 1, 1), (True, 0, 1), (False, 1, 1), (False, 0, 0)])
@@ -114,9 +112,7 @@ def test_equal_content_of_another_buffer(size: int, links: list[object]) -> None
 
 
 def test_a_copy_of_a_download_is_of_equal_content() -> None:
-    links = seen(
-        Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, memory(800, b"a", serial=2), FRESH)
-    )
+    links = seen(Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, memory(800, b"a", serial=2), FRESH))
     assert links == [("equal content", 0, 1, False)]
 
 
