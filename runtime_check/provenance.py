@@ -181,9 +181,8 @@ class Provenance:
                 detour = any(seen.kind is LinkKind.SCALAR_DETOUR for seen in found)
                 if len(found) == before and not detour:
                     if source.bytes < _EQUAL:
-                        found += [Seen(LinkKind.EQUAL_CONTENT, site, site, source.bytes, False)] * self._same(
-                            site, source
-                        )
+                        again = Seen(LinkKind.EQUAL_CONTENT, site, site, source.bytes, False)
+                        found += [again] * self._same(site, source)
                     elif equal is not None:
                         found.append(Seen(LinkKind.EQUAL_CONTENT, equal, site, source.bytes, False))
                 self._content.put((source.checksum, source.bytes), site)
