@@ -129,23 +129,25 @@ class _File:
     def __init__(self, tree: ast.Module, lines: Sequence[str]) -> None:
         self._lines = lines
         self._above: dict[ast.AST, ast.AST] = {}
-        self._by_line: dict[int, list[ast.expr]] = {}
+        self._by_line: dict[int, list[ast.expr | ast.If | ast.While]] = {}
         for node in ast.walk(tree):
             for below in ast.iter_child_nodes(node):
                 self._above[below] = node
-            if isinstance(node, ast.expr):
+            if isinstance(node, ast.expr | ast.If | ast.While):
                 self._by_line.setdefault(node.lineno, []).append(node)
 
     def at(self, site: Site) -> ast.expr | None:
-        """The expression at a site; where no columns are known, the only call of the line."""
+        """The expression at a site; where no columns are known, the only call of the line. A branch by what a test says
+        has the columns of the whole statement: it is at the test."""
         here = self._by_line.get(site.line, [])
         if not site.column:
             calls = [node for node in here if isinstance(node, ast.Call)]
             outer = [node for node in calls if not any(node is not one and node in ast.walk(one) for one in calls)]
             return outer[0] if len(outer) == 1 else None
-        return next((node for node in here if self._spans(node, site)), None)
+        found = next((node for node in here if self._spans(node, site)), None)
+        return found.test if isinstance(found, ast.If | ast.While) else found
 
-    def _spans(self, node: ast.expr, site: Site) -> bool:
+    def _spans(self, node: ast.expr | ast.stmt, site: Site) -> bool:
         end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         start = (site.line, self._byte(site.line, site.column))
         return start == (node.lineno, node.col_offset) and end == (
@@ -208,16 +210,18 @@ class _File:
 
     def option(self, node: ast.expr) -> str:
         scope = self.scope(node)
+        own = (name for one in _conjuncts(node) if one is not node and (name := self._switch(one, scope)))
+        if found := next(own, ""):
+            return found
         for above, part in self.around(node):
             tests: list[ast.expr] = []
             if isinstance(above, ast.BoolOp) and isinstance(above.op, ast.And):
                 tests = above.values[: next((n for n, one in enumerate(above.values) if one is part), 0)]
             elif isinstance(above, ast.If) and any(one is part for one in above.body):
                 tests = [above.test]
-            for test in tests:
-                found = next((name for one in _conjuncts(test) if (name := self._switch(one, scope))), "")
-                if found:
-                    return found
+            named = (name for test in tests for one in _conjuncts(test) if (name := self._switch(one, scope)))
+            if found := next(named, ""):
+                return found
             if above is scope:
                 break
         return ""

@@ -19,7 +19,7 @@ def advise(records: Sequence[SiteRecord], library: str, source: Expressions) -> 
     """What to do, and why nothing is to be done where that is so, "" where something is. Of several places those that
     cross most in the steps are told, each with its part."""
     steady = any(record.stepped for record in records)
-    counts = {record.id: record.stepped if steady else record.count for record in records}
+    counts = {record.id: _crossings(record, steady) for record in records}
     whole = sum(counts.values())
     much = sorted(records, key=lambda one: (-counts[one.id], -one.blocked.total))
     told = [one for one in much if counts[one.id] * 4 >= whole][:_MOST] or much[:1]
@@ -41,6 +41,12 @@ def size_argument(record: SiteRecord, source: Expressions) -> str:
     name, left = source.left_out(record.user, calls[-1]) if calls else ("", ())
     found = next((one for one in left if _SIZES.search(one)), "")
     return f"`{found}=` of `{name}`" if found else ""
+
+
+def _crossings(record: SiteRecord, steady: bool) -> int:
+    """How often a record crossed, in the steps where any did; what one call moves (`torch.save`) is one crossing."""
+    number = record.stepped if steady else record.count
+    return -(-number * record.executions // record.count) if record.executions else number
 
 
 def _of_one(record: SiteRecord, library: str, source: Expressions) -> tuple[str, str]:
