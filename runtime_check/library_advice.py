@@ -61,7 +61,7 @@ def _of_one(record: SiteRecord, library: str, source: Expressions) -> tuple[str,
     places = (record.site, *_within_library(record.chain, record.user))
     option = source.option(places)
     if option:
-        return f"without the option `{option}` of {library} it does not cross ({reason})", ""
+        return f"where it can be done without: in {library} it depends on {option} ({reason})", ""
     if cause is not None:
         return f"nothing cheaper is known, unless {library} has an option that does without ({reason})", ""
     return f"an option of {library} that asks less often, if it has one: it is the library that reads ({reason})", ""

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Sequence
 
-from runtime_check import advice, phrases
+from runtime_check import advice, phrases, uploads
 from runtime_check.expressions import Expressions
 from runtime_check.reasons import Reasons
 from runtime_check.records import OVERFLOW, UNPLACED, Link, LinkKind, Run, SiteRecord
@@ -99,7 +99,7 @@ def _missed(
     first = records[0]
     ids = {record.id for record in records}
     own = [site for site in (first.site, first.user) if site is not None and _own(site.path, root)]
-    links = [link for link in run.links if ids & {link.first, link.second}]
+    links = uploads.borne_out([link for link in run.links if ids & {link.first, link.second}], records)
     act, explained = advice.advise(records, links, run, source)
     if first.site.path.startswith(UNPLACED):
         explained, act = "the trace has no Python stack for it", phrases.WITH_STACKS

@@ -16,7 +16,7 @@ from runtime_check.records import LinkKind
 from transferlint.model import Direction
 
 VALUES = 4096  # read values that are told apart by identity; whoever gives their ids keeps so many objects alive
-_EQUAL = 64  # bytes from which equal content is more than coincidence; of less,
+SMALL = 64  # bytes from which equal content is more than coincidence; of less,
 _STEADY = 10  # so many uploads of one site, nearly all of them of the content of the one before
 _LATE = 1_000_000  # nanoseconds after the wait, from which a read is late
 _SCALAR_READ = "aten::_local_scalar_dense"
@@ -180,7 +180,7 @@ class Provenance:
                 equal = self._content.get((source.checksum, source.bytes))
                 detour = any(seen.kind is LinkKind.SCALAR_DETOUR for seen in found)
                 if len(found) == before and not detour:
-                    if source.bytes < _EQUAL:
+                    if source.bytes < SMALL:
                         again = Seen(LinkKind.EQUAL_CONTENT, site, site, source.bytes, False)
                         found += [again] * self._same(site, source)
                     elif equal is not None:

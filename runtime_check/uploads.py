@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from runtime_check.cost import DEFAULT, CostError, named
 from runtime_check.expressions import Expressions, Origin
+from runtime_check.provenance import SMALL
 from runtime_check.records import IMPORTED, Link, LinkKind, Run, SiteRecord
 from runtime_check.reports import units
 from transferlint.model import Direction, Site
@@ -31,6 +32,19 @@ def the_same(records: Sequence[SiteRecord], links: Sequence[Link], source: Expre
     if not again or sum(link.count for link in again) * 10 < (count - 1) * 9:
         return False
     return source.origin(_own(records)) not in (Origin.LOADER, Origin.ENVIRONMENT)
+
+
+def borne_out(links: Sequence[Link], records: Sequence[SiteRecord]) -> tuple[Link, ...]:
+    """The links without those of small equal content that turned out to be of a part of a site's uploads alone: such a
+    link is begun where the first uploads are equal, and is no more than chance then."""
+    known = {record.id: record for record in records}
+    return tuple(link for link in links if not _chance(link, known.get(link.second)))
+
+
+def _chance(link: Link, record: SiteRecord | None) -> bool:
+    if record is None or link.kind is not LinkKind.EQUAL_CONTENT or link.first != link.second:
+        return False
+    return link.bytes < SMALL * link.count and link.count * 10 < (record.count - 1) * 9
 
 
 def once(records: Sequence[SiteRecord], source: Expressions) -> str:

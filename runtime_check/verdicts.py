@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime_check import finding_advice, phrases
+from runtime_check import finding_advice, phrases, uploads
 from runtime_check.claims import Claim, claim_of, ends_of
 from runtime_check.expressions import Expressions
 from runtime_check.findings import FindingsError, FoundFinding, read_findings
@@ -133,7 +133,8 @@ def _how(
 
 def _links(records: Sequence[SiteRecord], kinds: frozenset[LinkKind], run: Run) -> tuple[Link, ...]:
     ids = {record.id for record in records}
-    return tuple(link for link in run.links if link.kind in kinds and ids & {link.first, link.second})
+    found = [link for link in run.links if link.kind in kinds and ids & {link.first, link.second}]
+    return uploads.borne_out(found, records)
 
 
 def other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:

@@ -78,6 +78,14 @@ def test_what_was_the_same_each_time_goes_up_once(tmp_path: Path, text: str, siz
     assert only(finding("TL401", site), run(up, links=(link,))).act == act
 
 
+def test_small_content_that_was_equal_in_a_part_of_the_uploads_is_not_told(tmp_path: Path) -> None:
+    site = Program(tmp_path, UPLOADS).site("torch.tensor(weights).to(device)")
+    up = record(0, site, H2D, bytes=2000)
+    for equal, told in ((99, True), (24, False)):
+        link = Link(LinkKind.EQUAL_CONTENT, 0, 0, equal, 20 * equal, False)
+        assert ("equal content" in only(finding("TL104", site), run(up, links=(link,))).text) is told
+
+
 SAMPLES = """\
 def to_torch(array):
     return torch.tensor(array, device=device)
@@ -226,7 +234,7 @@ def test_a_size_that_a_library_reads_can_be_told_to_it(tmp_path: Path) -> None:
 def test_the_option_that_a_librarys_line_depends_on_is_named(tmp_path: Path) -> None:
     asked = dataclasses.replace(below(tmp_path, "conv(x)", "x[x.isnan()]"), direction=Direction.NONE)
     assert advice.advise([asked], [], run(asked))[0].startswith(
-        "without the option `loops` of library it does not cross"
+        "where it can be done without: in library it depends on the option `loops`"
     )
     plain = below(tmp_path, "conv(x)", "x.sum().item()")
     assert advice.advise([plain], [], run(plain))[0].startswith(
@@ -240,7 +248,7 @@ def test_of_several_places_of_a_library_each_is_told_with_its_part(tmp_path: Pat
     few = dataclasses.replace(plain, id=2, count=10)
     act, explained = advice.advise([few, asked, plain], [], run(few, asked, plain))
     assert act.startswith("50 of 100: an option of library that asks less often")
-    assert "; 40 of 100: without the option `loops` of library it does not cross" in act
+    assert "; 40 of 100: where it can be done without: in library it depends on the option `loops`" in act
     assert explained == ""
 
 

@@ -43,7 +43,7 @@ class Layer:
     def __init__(self, loops=True, size=None):
         self.loops = loops
 
-    def forward(self, x, config, check=False):
+    def forward(self, x, config, check=False, mask=None):
         sample = config.do_sample
         if self.loops:
             x = x[x.isnan()]
@@ -51,6 +51,8 @@ class Layer:
             pass
         if sample:
             x = draw(x)
+        if mask is None and config is not None:
+            x = x.max()
         if (
             config.strict and
             x.isnan().all()
@@ -108,14 +110,15 @@ def test_an_element_that_is_assigned(at) -> None:  # type: ignore[no-untyped-def
 
 def test_an_option_of_a_library(at) -> None:  # type: ignore[no-untyped-def]
     source = Expressions()
-    assert source.option([at("x[x.isnan()]")]) == "loops"
-    assert source.option([at("x.any()")]) == "check"
-    assert source.option([at("draw(x)")]) == "do_sample"
-    assert source.option([at("x.all()")]) == "filter"
+    assert source.option([at("x[x.isnan()]")]) == "the option `loops`"
+    assert source.option([at("x.any()")]) == "the option `check`"
+    assert source.option([at("draw(x)")]) == "the option `do_sample`"
+    assert source.option([at("x.all()")]) == "the option `filter`"
+    assert source.option([at("x.max()")]) == "`mask` being None"
     assert source.option([at("envs.step(action)")]) == ""
     test = at("if (")
     branch = Site(test.path, test.line, test.column, test.line + 4, 17)  # as 3.11 has it of a jump
-    assert source.option([branch]) == "strict"
+    assert source.option([branch]) == "the option `strict`"
     assert source.decides(branch)
 
 
