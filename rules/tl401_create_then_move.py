@@ -63,6 +63,7 @@ from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import DEVICE
 from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
 from .detection import brief, clusters, each, only_shown, others, together
