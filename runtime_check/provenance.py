@@ -51,7 +51,7 @@ class _Small(NamedTuple):
     before did, and of how many that has been told."""
 
     checksum: int | None = None
-    count: int = 0
+    uploads: int = 0
     equal: int = 0
     told: int = 0
 
@@ -195,7 +195,7 @@ class Provenance:
         are none: a flag that nobody has raised yet looks like that."""
         small = self._small.get(site) or _Small()
         zeros = zlib.crc32(bytes(source.bytes))
-        count, equal = small.count + 1, small.equal + (source.checksum == small.checksum and source.checksum != zeros)
+        count, equal = small.uploads + 1, small.equal + (source.checksum == small.checksum and source.checksum != zeros)
         told = small.told
         if count >= _STEADY and equal * 10 >= (count - 1) * 9:
             told = equal
