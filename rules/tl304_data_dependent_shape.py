@@ -45,7 +45,8 @@ See also
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import types
+from collections.abc import Iterator, Mapping
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import SHAPE, Transfer
@@ -62,12 +63,16 @@ from .reading_ahead import ahead
 from .selecting import selected
 
 # What tells the size of a result (docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html, one_hot).
-_SIZED = {"repeat_interleave": ("output_size",), "one_hot": ("num_classes",)}
-_OTHERWISE = {
-    "bincount": "count into a tensor of a size that is known: `torch.zeros(n).scatter_add_(0, x, ones)`",
-    "unique": "do it once, where the data stays the same, or on the host, before the data goes up",
-    "unique_consecutive": "do it once, where the data stays the same, or on the host, before the data goes up",
-}
+_SIZED: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
+    {"repeat_interleave": ("output_size",), "one_hot": ("num_classes",)}
+)
+_OTHERWISE: Mapping[str, str] = types.MappingProxyType(
+    {
+        "bincount": "count into a tensor of a size that is known: `torch.zeros(n).scatter_add_(0, x, ones)`",
+        "unique": "do it once, where the data stays the same, or on the host, before the data goes up",
+        "unique_consecutive": "do it once, where the data stays the same, or on the host, before the data goes up",
+    }
+)
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
