@@ -8,7 +8,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.guards import EMPTY
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import FRESH, HOST, ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.values import FRESH, HOST, HOST_VALUE, ON_DEVICE, PINNED, TENSOR
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -98,6 +98,17 @@ def _makes(function: FunctionFacts, reg: Reg) -> bool:
 def creates(function: FunctionFacts, reg: Reg) -> bool:
     """True for a call of torch that fills a tensor with no data of the host."""
     return called(function, reg).removeprefix("torch.") in MAKERS - _OF_DATA
+
+
+def of_host_data(function: FunctionFacts, made: Reg) -> bool:
+    """True for a tensor that is made of a list or an array of the host's, which has to cross wherever it is made; of
+    one number it need not: the device can be told to fill it in."""
+    last = called(function, made).rpartition(".")[2]
+    create = function.code[made]
+    if last not in _OF_DATA | {"from_numpy"} or not isinstance(create, p.Call) or not create.args:
+        return False
+    given = function.code[create.args[0]]
+    return not isinstance(given, p.Const) and not function.values[create.args[0]].is_a(HOST_VALUE)
 
 
 def read_on_host(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:

@@ -62,6 +62,7 @@ from transferlint.rule import Example, Rule
 from .detection import brief, clusters, hot, likely, others, sure
 from .leaving import offered
 from .measuring import nothing_left
+from .read_purposes import decides
 from .round_trips import decided_together, explained
 
 
@@ -74,11 +75,18 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"`{brief(function.text(first.register))}` makes the host wait for the device"
             f" {function.warmth(first.register).level.words}",
-            "keep the value on the device (`.detach()`) and read it once, after the loop or at log time",
+            _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
             offered(function, group),
         )
+
+
+def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    """What helps: that depends on whether the host goes on by what it reads."""
+    if transfer.inside is None and decides(function, transfer.register):
+        return "ask on the device, and read the answer every so many steps; not at all where nothing hangs on it"
+    return "keep the value on the device (`.detach()`) and read it once, after the loop or at log time"
 
 
 def _costs(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -71,6 +71,7 @@ from .detection import brief, clusters, hot, others, sure, together
 from .host_results import gone_over, host_result
 from .host_uses import leaves_process
 from .leaving import made_in, offered
+from .read_purposes import added_up, collected, reduced
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
@@ -90,11 +91,21 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"`{brief(function.text(first.register))}` copies to the host and waits for the device"
             f" {function.warmth(first.register).level.words}",
-            "collect on the device and copy once after the loop",
+            _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
             together(function, group, [_returned(function, t) for t in group]) or offered(function, group),
         )
+
+
+def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    """What helps: that depends on what the host does with the copy."""
+    reg = transfer.register
+    if reduced(function, reg):
+        return "compute it on the device as well, and read the number that is left"
+    if added_up(function, reg) and not collected(function, reg):
+        return "add it up on the device, and copy the sum once after the loop"
+    return "collect on the device and copy once after the loop"
 
 
 def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:

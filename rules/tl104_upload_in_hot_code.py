@@ -95,7 +95,14 @@ def _values(function: FunctionFacts, transfer: Transfer) -> str:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if _constant(function, transfer) and _listed(function, transfer):
         return "upload it once: as a buffer of the module, or one tensor for each device"
-    return "build it once before, in one upload, or fill it on the device (`torch.full`)"
+    if made_before(function, transfer) is not None or _constant(function, transfer):
+        return "build it once before, in one upload, or fill it on the device (`torch.full`)"
+    if filled(function, transfer) is not None:
+        return "fill it on the device (`torch.full`), or upload all such numbers at once"
+    return (
+        "values that are known before the loop in one upload before it; new ones in one copy from pinned memory"
+        " (`.pin_memory()`, `non_blocking=True`), or made on the device"
+    )
 
 
 def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:

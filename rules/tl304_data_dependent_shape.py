@@ -45,18 +45,34 @@ See also
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import types
+from collections.abc import Iterator, Mapping
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import SHAPE, Transfer
 from transferlint.flow.values import TENSOR
+from transferlint.knowledge.catalogue import rows
 from transferlint.model import Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
 
+from .chains import called, method
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .fixed_size import of_fixed_size
 from .reading_ahead import ahead
 from .selecting import selected
+
+# What tells the size of a result (docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html, one_hot).
+_SIZED: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
+    {"repeat_interleave": ("output_size",), "one_hot": ("num_classes",)}
+)
+_OTHERWISE: Mapping[str, str] = types.MappingProxyType(
+    {
+        "bincount": "count into a tensor of a size that is known: `torch.zeros(n).scatter_add_(0, x, ones)`",
+        "unique": "do it once, where the data stays the same, or on the host, before the data goes up",
+        "unique_consecutive": "do it once, where the data stays the same, or on the host, before the data goes up",
+    }
+)
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -68,11 +84,25 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"the size of `{brief(function.text(first.register))}` depends on device data ({first.api}): the host"
             f" waits {function.warmth(first.register).level.words}",
-            "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum, `output_size=`, `num_classes=`",
+            _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             sure(function, first, loops=_by_rows(function, first)),
             together(function, group, [_fix(function, t) for t in group]),
         )
+
+
+def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    """What helps: the argument that tells the size, where the function has one, else a form of fixed size."""
+    made = function.code[transfer.register]
+    name = method(function, transfer.register) or called(function, transfer.register)
+    last = name.rpartition(".")[2]
+    if transfer.inside is not None or not isinstance(made, p.Call) or not name:
+        return "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum"
+    row = rows().get(name)
+    told = _SIZED.get(last) or (row.unless if row is not None else ())
+    if told:
+        return f"give {' and '.join(f'`{one}=`' for one in told)}, where that is known"
+    return _OTHERWISE.get(last, "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum")
 
 
 def _by_rows(function: FunctionFacts, transfer: Transfer) -> bool:

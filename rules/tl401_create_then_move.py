@@ -58,14 +58,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import DEVICE
 from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
 from .detection import brief, clusters, each, only_shown, others, together
-from .making import creates, instead_of_a_tensor, made_and_moved, read_on_host, sources
+from .making import creates, instead_of_a_tensor, made_and_moved, of_host_data, read_on_host, sources
 from .recreating import make_on_device
 from .remaining import uploads_still
 from .round_trips import brought_back
@@ -88,11 +90,20 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` makes a tensor on the host and moves it",
-            "give `device=` to the function that makes it",
+            _instead(function, first, made),
             (*evidence, *others(function, group)),
             _sure(function, first),
             _whole(function, group, twins, together(function, group, [make_on_device(function, t) for t in group])),
         )
+
+
+def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
+    """What helps: `device=` saves the crossing of what the device can make itself, and not of data of the host's."""
+    if not of_host_data(function, made):
+        return "give `device=` to the function that makes it"
+    if any(invariance(function, region).holds(transfer.register, makes=True) for region in function.loops(made)[:1]):
+        return "upload it once, before the loop"
+    return "upload it once, where its values stay the same: `device=` alone saves a tensor on the host, not the upload"
 
 
 def _text(function: FunctionFacts, transfer: Transfer) -> str:

@@ -1,310 +1,70 @@
-"""What helps where something crosses in hot code: one table, by what torch was at and by the operation.
-
-What torch does below a line is told by its own frames (`SiteRecord.inside`) where it is Python, and by what the line
-calls where it is not. The rows rest on torch's sources (2.13) and on the documentation of what they advise.
-"""
+"""What to do where something crosses in hot code and no finding says it: by what torch was at, by what the data is,
+and by what the source says of the line."""
 
 from __future__ import annotations
 
-import ast
-import dataclasses
-import re
 from collections.abc import Sequence
 
-from runtime_check import naming
-from runtime_check.cost import DEFAULT, CostError, named
-from runtime_check.events import Frame
-from runtime_check.records import IMPORTED, Link, LinkKind, Run, SiteRecord
-from runtime_check.reports import units
-from transferlint.model import Direction, Site
+from runtime_check import library_advice, naming, uploads
+from runtime_check.causes import SCALAR, Cause, cause_of, within
+from runtime_check.expressions import Expressions
+from runtime_check.records import Link, LinkKind, Run, SiteRecord
+from transferlint.model import Direction
 
-SCALAR = "aten::_local_scalar_dense"
 BACK = (LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR)
 SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
+SELDOM = "keep it on the device, and read it once after the loop"
+DECIDED = "ask on the device, and read the answer every so many steps: the host goes on by it"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cause:
-    """One row: what torch was at, and what to do about it.
-
-    `inside`, `called` and `operation` are patterns for torch's frames, for what the line calls and for the operation,
-    of which one has to match; `way` limits the row to a direction. `why` completes
-    "torch/distributions/distribution.py:76 in Distribution.__init__: ", and `act` says what helps. `as_it_is`: nothing
-    does, and that is no miss of the linter's.
-    """
-
-    name: str
-    why: str
-    act: str
-    inside: str = ""
-    called: str = ""
-    operation: str = ""
-    way: Direction | None = None
-    as_it_is: bool = False
-
-    def fits(self, record: SiteRecord, called: str) -> bool:
-        """Whether a record is of this kind; `called` is what its line calls."""
-        if self.way is not None and record.direction is not self.way:
-            return False
-        if self.operation and re.search(self.operation, record.operation):
-            return True
-        within = bool(self.inside) and any(re.search(self.inside, one) for one in record.inside)
-        return within or (bool(self.called) and re.search(self.called, called) is not None)
-
-
-CAUSES: tuple[Cause, ...] = (
-    Cause(
-        "a mask that was indexed with or assigned by",
-        "a boolean index is turned into positions, in the backward pass too, and the host waits to learn how many",
-        "a form of fixed size where the mask is the index, and for its gradient too: `torch.where`, `masked_fill`, a"
-        " product with the mask, `ignore_index=` of a loss",
-        operation=r"^aten::_?index_put",
-        way=Direction.NONE,
-    ),
-    Cause(
-        "numbers given to a distribution",
-        "it puts a number that it was given beside a tensor, on the device",
-        "give it tensors that are on the device already, made once",
-        inside=r"torch/distributions/utils\.py:\d+ broadcast_all",
-        way=Direction.H2D,
-    ),
-    Cause(
-        "checks of a distribution",
-        "it asks the device whether its arguments are valid",
-        "`validate_args=False`, or once at the start"
-        " `torch.distributions.Distribution.set_default_validate_args(False)`",
-        inside=r"distribution\.py:\d+ (Distribution\.)?(__init__|_validate_sample)$",
-    ),
-    Cause(
-        "one sample at a time",
-        "CUDA's `multinomial` reads whether the probabilities are valid before it draws one sample",
-        "draw without a check, `(probs / torch.empty_like(probs).exponential_()).argmax(-1)`, or several samples in one"
-        " call, with replacement",
-        inside=r"torch/distributions/(categorical|multinomial|one_hot_categorical)\.py:\d+ .*sample",
-        called=r"(^|\.)multinomial$",
-    ),
-    Cause(
-        "one sample at a time, of a normal distribution",
-        "`torch.normal` reads whether a standard deviation is negative",
-        "`mean + std * torch.randn_like(mean)`",
-        called=r"^torch\.normal$",
-        inside=r"torch/distributions/normal\.py:\d+ .*sample$",
-    ),
-    Cause(
-        "a mask that may be causal",
-        "it compares the mask with a causal one, and asks the device whether they are the same",
-        "say which it is beside the mask: `is_causal=` of an encoder, `tgt_is_causal=` of a decoder, both of a"
-        " `torch.nn.Transformer` (`src_is_causal=` there)",
-        inside=r"torch/nn/modules/transformer\.py:\d+ _detect_is_causal_mask$",
-    ),
-    Cause(
-        "nested tensors of an encoder",
-        "it asks whether the padding is all at the end, to leave it out",
-        "`torch.nn.TransformerEncoder(..., enable_nested_tensor=False)`: no question, and the padding is computed with",
-        inside=r"torch/nn/modules/transformer\.py:\d+ (TransformerEncoder\.)?forward",
-    ),
-    Cause(
-        "lengths of a packed sequence",
-        "`pack_padded_sequence` wants the lengths on the host",
-        "keep the lengths on the host when the batch is made, and upload only what is computed with",
-        inside=r"torch/nn/utils/rnn\.py:\d+ ",
-        called=r"pack_padded_sequence$",
-        way=Direction.D2H,  # the order that it uploads is new with every batch
-    ),
-    Cause(
-        "a gradient scaler",
-        "it asks once a step whether a gradient was infinite",
-        "nothing, with a scaler: it has to know; with bfloat16 none is needed",
-        inside=r"torch/amp/grad_scaler\.py:\d+ ",
-        as_it_is=True,
-    ),
-    Cause(
-        "an optimizer that decides on the host",
-        "it decides on the host, by the loss, how to go on",
-        "nothing, with L-BFGS: it searches on the host",
-        inside=r"torch/optim/lbfgs\.py:\d+ ",
-        as_it_is=True,
-    ),
-    Cause(
-        "a metric for a schedule",
-        "`ReduceLROnPlateau` makes a number of what it is given",
-        "step it once an epoch, with a number that was read anyway",
-        inside=r"torch/optim/lr_scheduler\.py:\d+ ReduceLROnPlateau\.",
-        way=Direction.D2H,
-    ),
-    Cause(
-        "a learning rate or a step count on the device",
-        "it reads a number of its state",
-        "build the optimizer with `capturable=True`, or keep `lr` a Python number",
-        inside=r"torch/optim/(?!lbfgs|lr_scheduler)\w+\.py:\d+ ",
-        way=Direction.D2H,
-    ),
-    Cause(
-        "a norm that must be finite",
-        "`error_if_nonfinite=True` asks for the norm in every step",
-        "`error_if_nonfinite=False`, and look at the norm when you log",
-        inside=r"torch/nn/utils/clip_grad\.py:\d+ ",
-    ),
-    Cause(
-        "text of a tensor",
-        "a tensor is put into words, in several reads",
-        "read what the text needs once, at log time: `.item()`, `.tolist()`",
-        inside=r"torch/_tensor_str\.py:\d+ ",
-    ),
-    Cause(
-        "a result whose size is in the data",
-        "the host waits to learn how large the result is",
-        "a form of fixed size: `torch.where`, `masked_fill`, a product with the mask, `torch.nonzero_static`",
-        called=r"(^|\.)(nonzero|masked_select|argwhere|unique|unique_consecutive|where)$|\]$",
-    ),
-    Cause(
-        "repeats by counts on the device",
-        "the host waits to learn how large the result is",
-        "give `output_size=`, where it is known",
-        called=r"(^|\.)repeat_interleave$",
-    ),
-    Cause(
-        "counts in bins",
-        "the host reads the smallest and the largest value",
-        "`torch.zeros(n).scatter_add_` with a size that is known; of `histc`, give `min=` and `max=`",
-        called=r"(^|\.)(bincount|histc)$",
-    ),
-    Cause(
-        "errors of a decomposition",
-        "the host asks whether it failed",
-        "the `_ex` form, which does not ask: `torch.linalg.cholesky_ex`, `inv_ex`, `solve_ex`",
-        called=r"(^|\.)(cholesky|cholesky_inverse|inv|inverse|solve|svd|eigh|eig|eigvals)$",
-    ),
-    Cause(
-        "tensors compared as a whole",
-        "`torch.equal` answers on the host",
-        "`(a == b).all()`, kept on the device",
-        called=r"(^|\.)(equal|allclose)$",
-    ),
-)
-
-
-def cause_of(record: SiteRecord) -> Cause | None:
-    """The row of the table for a record; None where it is of no kind that is known."""
-    called = _called(record)
-    return next((one for one in CAUSES if one.fits(record, called)), None)
-
-
-def within(record: SiteRecord) -> str:
-    """Where torch was, below the program's line: "torch/optim/lbfgs.py:330 in LBFGS.step"; in a library that the line
-    calls: "torch_geometric/utils/loop.py:650 in add_self_loops"; "IndexBackward0 of the backward pass"; "" where it is
-    not seen."""
-    if record.backward:
-        return f"{record.backward} of the backward pass"
-    place, _, function = (record.inside[0] if record.inside else "").partition(" ")
-    if not place and record.user is not None and record.function:
-        place, function = f"{naming.in_library(record.site.path)}:{record.site.line}", record.function
-    return f"{place} in {function}" if place else ""
-
-
-def advise(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) -> tuple[str, str]:
+def advise(
+    records: Sequence[SiteRecord], links: Sequence[Link], run: Run, source: Expressions | None = None
+) -> tuple[str, str]:
     """What to do about what crossed at a site, and why `check` says nothing of it where that is right: "" where it is
-    not."""
+    not. `source` reads what is asked of the program's text."""
+    source = source or Expressions()
     first = max(records, key=lambda record: (record.stepped, record.blocked.total))  # not what sets up or saves
     library = "" if first.user is None else naming.in_library(first.site.path).partition("/")[0]
+    back = any(link.kind in BACK and {link.first, link.second} & {one.id for one in records} for link in links)
+    if library and first.direction is not Direction.H2D and not back:
+        return library_advice.advise(records, library, source)
     cause = cause_of(first)
     if cause is not None:
         where = within(first)
-        act = f"{cause.act} ({f'{where}: ' if where else ''}{cause.why})"
-        if library and not first.inside:  # in the library's own line, which the program cannot change
-            act = f"an option of {library} that does without; in its own code {act}"
-        return act, f"{where or first.operation}: {cause.why}" if cause.as_it_is else ""
-    ids = {record.id for record in records}
+        return act_of(cause, where), f"{where or first.operation}: {cause.why}" if cause.as_it_is else ""
     if first.direction is Direction.H2D:
-        return _of_upload(records, links, run, ids)
+        return _of_upload(records, links, run, source)
     where = f" ({within(first)})" if within(first) else ""
-    if library and not any(link.kind in BACK and link.first in ids for link in links):
-        return f"an option of {library} that asks less often, if it has one: it is the library that reads{where}", ""
     if first.direction is Direction.NONE:
         return f"take `{first.operation}` out of the step, or give it what it has to wait for{where}", ""
+    ids = {record.id for record in records}
     goes = next((link for link in links if link.kind in BACK and link.first in ids), None)
     if goes is not None:
-        return f"compute it on the device: it goes back at {_place(run, goes.second)}{where}", ""
+        return f"compute it on the device: it goes back at {place(run, goes.second)}{where}", ""
     if first.operation == SCALAR:
-        return f"keep it on the device, and read it once after the loop{where}", ""
+        return f"{DECIDED if source.decides(first.user or first.site) else SELDOM}{where}", ""
     return f"collect on the device, and copy once after the loop{where}", ""
 
 
-def _of_upload(records: Sequence[SiteRecord], links: Sequence[Link], run: Run, ids: set[int]) -> tuple[str, str]:
+def act_of(cause: Cause, where: str) -> str:
+    """What a row of the table advises, with the place and the reason."""
+    return f"{cause.act} ({f'{where}: ' if where else ''}{cause.why})"
+
+
+def _of_upload(records: Sequence[SiteRecord], links: Sequence[Link], run: Run, source: Expressions) -> tuple[str, str]:
+    ids = {record.id for record in records}
     came = next((link for link in links if link.kind in BACK and link.second in ids), None)
     if came is not None:
-        return f"keep it on the device: it was downloaded at {_place(run, came.first)}", ""
-    again = [link for link in links if link.kind in SAME and link.second in ids]
-    if _the_same(again, sum(record.count for record in records)):
-        elsewhere = next((link.first for link in again if link.first not in ids), None)
-        if elsewhere is not None:
-            return f"use what is on the device already: the same data went up at {_place(run, elsewhere)}", ""
-        return "upload it once, before the loop: the content is the same", ""
-    return _new_data(records, run)
+        return f"keep it on the device: it was downloaded at {place(run, came.first)}", ""
+    if not uploads.the_same(records, links, source):
+        return uploads.of_new_data(records, run, source)
+    elsewhere = next((link.first for link in links if link.kind in SAME and link.second in ids - {link.first}), None)
+    if elsewhere is not None and elsewhere not in ids:
+        return f"use what is on the device already: the same data went up at {place(run, elsewhere)}", ""
+    return uploads.once(records, source), ""
 
 
-def _the_same(again: Sequence[Link], count: int) -> bool:
-    """True where the same buffer went again, or nearly all uploads had a content that had been uploaded before: batches
-    come again in the next epoch, and now and then two are equal."""
-    if any(link.kind is LinkKind.REPEAT for link in again):
-        return True
-    return bool(again) and sum(link.count for link in again) * 10 >= (count - 1) * 9
-
-
-def _new_data(records: Sequence[SiteRecord], run: Run) -> tuple[str, str]:
-    """New data: a batch has to go up; what can be had is that the host does not wait for it."""
-    if not any(record.sync for record in records):
-        return "nothing: the host does not wait for it", "nothing waits for it: the time is the call's own"
-    new = "new data every time, as a batch is" if run.header.level not in ("guard", IMPORTED) else ""
-    saved = _saved(records, run)
-    if any(record.hint_ignored for record in records):
-        return (
-            f"pin the memory it comes from (`pin_memory=True` of a loader): `non_blocking` is ignored without{saved}",
-            "",
-        )
-    if all(record.pinned == record.count for record in records):
-        return f"give `non_blocking=True`: the memory is pinned{saved}", new
-    return (
-        "if it is a batch: `pin_memory=True` of its loader, and `.to(device, non_blocking=True)`, before the step that"
-        " needs it; if the host computes it (an environment, a buffer): in one copy with what goes up beside it; else"
-        f" make it on the device{saved}"
-    ), new
-
-
-def _saved(records: Sequence[SiteRecord], run: Run) -> str:
-    """What it would save by the model: a copy from pinned memory keeps the host for the call alone."""
-    try:
-        model = named(run.header.model or DEFAULT)
-    except CostError:
-        return ""
-    now = sum(record.blocked.total for record in records)
-    then = model.launch.latency * sum(record.count for record in records if record.sync)
-    if then >= now:
-        return ""
-    return (
-        f"; the host would be kept for {units.duration(then)} instead of {units.duration(now)}, by the model of an"
-        f" {model.name.upper()}"
-    )
-
-
-def _called(record: SiteRecord) -> str:
-    """What the expression of a record's own line calls: "torch.multinomial", "x.nonzero"; "...]" for an element that is
-    asked for; "" where the source is not to be had or does neither."""
-    text = naming.source(_frame(record.site))
-    try:
-        node = ast.parse(f"({text}\n)", mode="eval").body
-    except (SyntaxError, ValueError):
-        found = re.search(r"([\w.]+)\s*\(", text)
-        return found[1] if found else ""
-    if isinstance(node, ast.Call):
-        return ast.unparse(node.func)
-    return ast.unparse(node) if isinstance(node, ast.Subscript) else ""
-
-
-def _frame(site: Site) -> Frame:
-    return Frame(site.path, site.line, "", site.column, site.end_line, site.end_column)
-
-
-def _place(run: Run, number: int) -> str:
+def place(run: Run, number: int) -> str:
+    """Where the record of a number is, as a person reads it."""
     site = next((record.user or record.site for record in run.sites if record.id == number), None)
     return "another line" if site is None else f"{naming.shown(site.path)}:{site.line}"

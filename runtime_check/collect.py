@@ -56,8 +56,8 @@ class Collector:
     `model` gives times where no clock can (None: they are measured), and may be set until the first event; `reservoir`
     is how many single events are kept, a fair draw from all; `sites` how many sites have sums of their own: what comes
     after is summed, by direction, under the path `OVERFLOW`. `provenance`, where given, sees every recorded event, and
-    finds the links. An event has the same frames up to its `user` frame whenever it comes from the same place; the
-    chain is kept from the first.
+    finds the links. An event has the same frames up to its `user` frame whenever it comes from the same place and goes
+    the same way; the chain is kept from the first.
     """
 
     def __init__(

@@ -6,7 +6,8 @@ import dataclasses
 import os
 from collections.abc import Sequence
 
-from runtime_check import advice, phrases
+from runtime_check import advice, phrases, uploads
+from runtime_check.expressions import Expressions
 from runtime_check.reasons import Reasons
 from runtime_check.records import OVERFLOW, UNPLACED, Link, LinkKind, Run, SiteRecord
 from transferlint.model import Direction, QuietSite, Site
@@ -39,19 +40,24 @@ class Missed:
 
 
 def missed(
-    run: Run, claimed: set[int], root: str, scale: phrases.Scale, quiet: Sequence[QuietSite] = ()
+    run: Run,
+    claimed: set[int],
+    root: str,
+    scale: phrases.Scale,
+    quiet: Sequence[QuietSite] = (),
+    source: Expressions | None = None,
 ) -> tuple[Missed, ...]:
     """The hot sites of a run whose records' ids are not claimed, true misses in the program's own code first, and of
     these those that blocked the host longest. `root` is the folder of the program's own code ("": everything is);
-    `quiet` is what `check` says nothing of on purpose."""
-    reasons = Reasons(quiet)
+    `quiet` is what `check` says nothing of on purpose, `source` reads the program's text."""
+    reasons, source = Reasons(quiet), source or Expressions()
     folder = os.path.realpath(root) if root else ""
     groups: dict[object, list[SiteRecord]] = {}
     for record in run.sites:
         if record.id not in claimed and record.crossed and record.site.path != OVERFLOW:
             groups.setdefault(_group(record, folder), []).append(record)
     often = [records for records in groups.values() if hot(records, scale.full_steps)]
-    found = [_missed(run, records, folder, scale, reasons) for records in often]
+    found = [_missed(run, records, folder, scale, reasons, source) for records in often]
     return tuple(sorted(found, key=lambda one: (not one.own, bool(one.explained), -one.blocked_ns, -one.count)))
 
 
@@ -82,12 +88,19 @@ def _share(record: SiteRecord) -> float:
     return record.executions / record.count if record.executions and record.count else 1.0
 
 
-def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.Scale, reasons: Reasons) -> Missed:
+def _missed(
+    run: Run,
+    records: Sequence[SiteRecord],
+    root: str,
+    scale: phrases.Scale,
+    reasons: Reasons,
+    source: Expressions,
+) -> Missed:
     first = records[0]
     ids = {record.id for record in records}
     own = [site for site in (first.site, first.user) if site is not None and _own(site.path, root)]
-    links = [link for link in run.links if ids & {link.first, link.second}]
-    act, explained = advice.advise(records, links, run)
+    links = uploads.borne_out([link for link in run.links if ids & {link.first, link.second}], records)
+    act, explained = advice.advise(records, links, run, source)
     if first.site.path.startswith(UNPLACED):
         explained, act = "the trace has no Python stack for it", phrases.WITH_STACKS
     elif not own:
@@ -98,6 +111,9 @@ def _missed(run: Run, records: Sequence[SiteRecord], root: str, scale: phrases.S
         reason = reasons.of(first)
         if reason is not None and _stands(reason, records, links, scale.full_steps):
             explained, act = reason.reason, act if reason.kind == "new data" else KEEP
+        elif reason is not None and reason.kind == "amortised":
+            often = f"the condition around it held in nearly every step here ({reason.reason})"
+            act = f"keep it on the device, where the device goes on with it; else ask less often: {often}"
         elif reason is not None and reason.kind in _RARE:
             act += f" (`check` took it for rare: {reason.reason})"
         elif reason is not None and reason.kind in _NAMED:

@@ -16,6 +16,10 @@ _LISTED = 6  # sites that are named where several are told as one
 REACH = "run something that reaches it"
 NEVER_IMPORTED = "the run did not import its file"
 WITH_STACKS = "profile once more with `with_stack=True`"
+NO_STEPS = (
+    "no step was seen, as no optimizer's `step` ran: numbers are of the whole run;"
+    " `transferlint.runtime.step()` at a loop's end marks one"
+)
 ALONE = "run something in which this call comes before the others"
 
 
@@ -164,6 +168,8 @@ def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     elif outcome.status < 0:
         why = "; the kernel does this where memory runs out" if outcome.status == -signal.SIGKILL else ""
         found.append(f"the program {ended(outcome.status)}{why}: what it had written down until then is shown")
+    if outcome is not None and outcome.events and not outcome.steps and run.header.level != IMPORTED:
+        found.append(NO_STEPS)
     if run.truncated:
         found.append("the last line of a file of records was cut off and left out")
     if outcome is not None:

@@ -7,6 +7,7 @@ What it does not link was *not seen* to belong together; that is no proof that i
 from __future__ import annotations
 
 import collections
+import zlib
 from typing import Generic, NamedTuple, TypeVar
 
 from runtime_check.events import Event, Memory
@@ -15,7 +16,8 @@ from runtime_check.records import LinkKind
 from transferlint.model import Direction
 
 VALUES = 4096  # read values that are told apart by identity; whoever gives their ids keeps so many objects alive
-_EQUAL = 64  # bytes from which equal content is more than coincidence
+SMALL = 64  # bytes from which equal content is more than coincidence; of less,
+_STEADY = 10  # so many uploads of one site, nearly all of them of the content of the one before
 _LATE = 1_000_000  # nanoseconds after the wait, from which a read is late
 _SCALAR_READ = "aten::_local_scalar_dense"
 V = TypeVar("V")
@@ -44,6 +46,16 @@ class _Copy(NamedTuple):
     ended: int = 0
 
 
+class _Small(NamedTuple):
+    """The small uploads of a site: what the last one held, how many there were, how many of them held what the one
+    before did, and of how many that has been told."""
+
+    checksum: int | None = None
+    uploads: int = 0
+    equal: int = 0
+    told: int = 0
+
+
 class Provenance:
     """Links each event with earlier ones.
 
@@ -67,6 +79,7 @@ class Provenance:
         self._uploaded: _Bounded[int, _Copy] = _Bounded(limit)  # by device storage: its last upload
         self._sent: _Bounded[tuple[object, ...], _Copy] = _Bounded(limit)  # by host memory: its last upload
         self._content: _Bounded[tuple[int, int], int] = _Bounded(limit)  # by checksum and size: the last copy's site
+        self._small: _Bounded[int, _Small] = _Bounded(limit)  # by site: its small uploads
         self._values: _Bounded[int, int] = _Bounded(min(limit, VALUES))  # by id of a value: the read it came from
         self._last_read: _Bounded[str, tuple[int, int]] = _Bounded(limit)  # by thread: launches before, first site
         self._unread: _Bounded[int, _Copy] = _Bounded(limit)  # by host storage: its download, till somebody reads
@@ -166,12 +179,28 @@ class Provenance:
             if source.checksum is not None:
                 equal = self._content.get((source.checksum, source.bytes))
                 detour = any(seen.kind is LinkKind.SCALAR_DETOUR for seen in found)
-                if equal is not None and len(found) == before and not detour and source.bytes >= _EQUAL:
-                    found.append(Seen(LinkKind.EQUAL_CONTENT, equal, site, source.bytes, False))
+                if len(found) == before and not detour:
+                    if source.bytes < SMALL:
+                        again = Seen(LinkKind.EQUAL_CONTENT, site, site, source.bytes, False)
+                        found += [again] * self._same(site, source)
+                    elif equal is not None:
+                        found.append(Seen(LinkKind.EQUAL_CONTENT, equal, site, source.bytes, False))
                 self._content.put((source.checksum, source.bytes), site)
         if target is not None and target.serial:
             checksum = target.checksum if source is None else source.checksum
             self._uploaded.put(target.serial, _Copy(self._count, site, target, extent(target), checksum))
+
+    def _same(self, site: int, source: Memory) -> int:
+        """How many small uploads of a site turn out, with this one, to have had the content of the one before. Zeros
+        are none: a flag that nobody has raised yet looks like that."""
+        small = self._small.get(site) or _Small()
+        zeros = zlib.crc32(bytes(source.bytes))
+        count, equal = small.uploads + 1, small.equal + (source.checksum == small.checksum and source.checksum != zeros)
+        told = small.told
+        if count >= _STEADY and equal * 10 >= (count - 1) * 9:
+            told = equal
+        self._small.put(site, _Small(source.checksum, count, equal, told))
+        return told - small.told
 
     def _link_download(self, source: Memory, span: tuple[int, int], site: int, found: list[Seen]) -> None:
         """d2h2d: what is uploaded lies where a download wrote."""

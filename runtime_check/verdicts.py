@@ -6,17 +6,18 @@ without depends on how host and device overlap, which a recording does not show;
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from runtime_check import phrases
-from runtime_check.claims import Claim, claim_of, ends_of, made_within, sites_of
+from runtime_check import finding_advice, phrases, uploads
+from runtime_check.claims import Claim, claim_of, ends_of
+from runtime_check.expressions import Expressions
 from runtime_check.findings import FindingsError, FoundFinding, read_findings
 from runtime_check.joining import RealPaths, covers, join
+from runtime_check.judgements import Judgement, Verdict, VerdictKind, sums
 from runtime_check.misses import Missed, missed
-from runtime_check.records import IMPORTED, UNPLACED, Executed, Link, LinkKind, Run, SiteRecord
-from transferlint.model import Direction, QuietSite, Site
+from runtime_check.records import IMPORTED, Executed, Link, LinkKind, Run, SiteRecord
+from runtime_check.silent import Ran, needless, without_records
+from transferlint.model import QuietSite
 
 __all__ = [
     "FindingsError",
@@ -29,52 +30,6 @@ __all__ = [
     "other_ends",
     "read_findings",
 ]
-
-
-Ran = Mapping[str, Executed]  # by real path
-
-
-class VerdictKind(enum.Enum):
-    """What became of a finding."""
-
-    CONFIRMED = "confirmed"
-    PARTLY = "partly"
-    REFUTED = "refuted"
-    NOT_REACHED = "not reached"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
-    """A finding held against a run. `records` are those of its site and of the sites it stands for; `count`, `bytes`
-    and `blocked_ns` are their sums. `text` is what happened and `act` what to do, in one line each; `links` are what
-    was seen of a round trip."""
-
-    kind: VerdictKind
-    finding: FoundFinding
-    text: str
-    act: str
-    records: tuple[SiteRecord, ...] = ()
-    blocked_ns: int = 0
-    count: int = 0
-    bytes: int = 0
-    links: tuple[Link, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
-    """All verdicts and misses, those that blocked the host longest first.
-
-    `blocked_ns` is how long all that was recorded kept the host, nothing counted twice; `share` what part that is of
-    the run (None where times are modelled, or the run's length is not known). `notes` say, one line each, what the
-    verdicts cannot know; `unjudged` are findings of which a run cannot tell.
-    """
-
-    verdicts: tuple[Verdict, ...]
-    missed: tuple[Missed, ...]
-    blocked_ns: int = 0
-    share: float | None = None
-    notes: tuple[str, ...] = ()
-    unjudged: tuple[FoundFinding, ...] = ()
 
 
 def judge(
@@ -92,7 +47,7 @@ def judge(
     """
     told = run.executed or None if executed is None else executed
     ran = None if told is None else {one.path: one for one in told}
-    scale = phrases.scale_of(run)
+    scale, source = phrases.scale_of(run), Expressions()
     joined = join(findings, run)
     verdicts, unjudged = [], []
     for finding, records in zip(findings, joined, strict=True):
@@ -100,7 +55,7 @@ def judge(
         if claim is None:
             unjudged.append(finding)
         else:
-            verdicts.append(_verdict(finding, claim, tuple(records), run, ran, scale))
+            verdicts.append(_verdict(finding, claim, tuple(records), run, ran, scale, source))
     verdicts.sort(key=_rank)
     claimed = {record.id for verdict in verdicts for record in verdict.records}
     claimed |= {end for verdict in verdicts for link in verdict.links for end in (link.first, link.second)}
@@ -108,7 +63,7 @@ def judge(
     total = sum(record.blocked.total for record in run.sites)
     return Judgement(
         tuple(verdicts),
-        missed(run, claimed, root, scale, quiet),
+        missed(run, claimed, root, scale, quiet, source),
         total,
         scale.share(total),
         (*phrases.notes(run, lines_known=ran is not None or not findings), *phrases.unseen(unjudged)),
@@ -128,31 +83,23 @@ def _verdict(
     run: Run,
     ran: Ran | None,
     scale: phrases.Scale,
+    source: Expressions,
 ) -> Verdict:
     if claim.manner == "needless":
-        return _needless(finding, records, run, ran, scale)
+        return needless(finding, records, run, ran, scale)
     if not records:
-        return _without_records(finding, claim, run, ran)
+        return without_records(finding, claim, run, ran)
     records = tuple(record for record in records if not record.maybe) or records  # what is known says more
     links = _links(records, claim.links | claim.hints, run)
     others = other_ends(finding, run)
     kind, remark = _how(claim, records, links, others, run)
-    text = phrases.crossed(records, scale) + (f"; {remark}" if remark else "")
-    return Verdict(
-        kind,
-        finding,
-        text,
-        phrases.act_on(finding),
-        records,
-        *_sums(records),
-        links,
-    )
-
-
-def _sums(records: Sequence[SiteRecord]) -> tuple[int, int, int]:
-    """Nanoseconds blocked, events and bytes."""
-    blocked = sum(record.blocked.total for record in records)
-    return blocked, sum(record.count for record in records), sum(record.bytes for record in records)
+    act = finding_advice.act_on(finding, records, run, source)
+    remarks = [remark, finding_advice.where_it_crossed(finding, claim, records, ran, source)]
+    if seldom := finding_advice.seldom(finding, records, run, scale.full_steps):
+        kind, act = VerdictKind.PARTLY, "nothing, where it crosses as seldom as here"
+        remarks.append(seldom)
+    text = "; ".join([phrases.crossed(records, scale), *filter(None, remarks)])
+    return Verdict(kind, finding, text, act, records, *sums(records), links)
 
 
 def _how(
@@ -184,85 +131,10 @@ def _how(
     return VerdictKind.PARTLY, what
 
 
-def _without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) -> Verdict:
-    if run.header.level == IMPORTED:
-        return _in_trace(finding, claim, run, ran)
-    if ran is None:
-        text = "no transfer was recorded here; which lines ran was not"
-        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
-    sites = [site for site in sites_of(finding, claim) if _line_ran(site, ran)]
-    if not sites:
-        told = ran.get(finding.site.path)
-        text = "the line did not run" if told is None or told.started else phrases.NEVER_IMPORTED
-        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
-    if all(_skipped(site, ran) for site in sites):
-        text = "the line ran, but this expression never did: what it depends on did not let it"
-        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
-    if others := _of_some_caller(finding, claim, run):
-        often = phrases.times(others)
-        text = f"the line ran; what it calls crossed {often}, but by which call is known of the first alone"
-        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.ALONE)
-    there = _no_ops(finding, run)
-    times = phrases.times(sum(record.count for record in there))
-    text = f"it ran {times}, and the value was there already" if there else "the line ran and nothing crossed"
-    return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding), there)
-
-
-def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) -> Verdict:
-    """Of a finding that nothing in a trace is known to belong to. It is refuted where the trace shows that the
-    expression itself ran; what has no stack may be anybody's."""
-    sites = sites_of(finding, claim)
-    if ran is not None and any(_line_ran(site, ran) and not _skipped(site, ran) for site in sites):
-        text = "the trace shows that it ran, and nothing crossed"
-        return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding))
-    unplaced = [one for one in run.sites if one.site.path.startswith(UNPLACED) and claim.bears_out(one)]
-    named = [one for one in unplaced if claim.operation in ("", one.operation)]
-    nameless = [one for one in unplaced if "::" not in one.operation and one.direction is not Direction.NONE]
-    if (named or nameless) and (claim.operation or len(claim.directions) == 1):
-        how = f"by {'operator' if named else 'direction'}, without stacks: may be another call site"
-        text = f"{phrases.crossed(named or nameless, phrases.scale_of(run))}; {how}"
-        return Verdict(VerdictKind.PARTLY, finding, text, phrases.WITH_STACKS)
-    if ran is None:
-        text = "nothing of its kind crossed in the trace, whose lines are not known"
-        return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.WITH_STACKS)
-    return Verdict(VerdictKind.NOT_REACHED, finding, "the trace does not show that it ran", phrases.REACH)
-
-
-def _needless(
-    finding: FoundFinding,
-    records: tuple[SiteRecord, ...],
-    run: Run,
-    ran: Ran | None,
-    scale: phrases.Scale,
-) -> Verdict:
-    """A finding that says that nothing crosses is borne out by a line that ran and moved nothing; what moves within the
-    expression, before its own move, does not count."""
-    end = finding.site.end_line, finding.site.end_column
-    records = tuple(one for one in records if not one.maybe)
-    records = tuple(one for one in records if not one.site.column or (one.site.end_line, one.site.end_column) == end)
-    if records:
-        text = f"{phrases.crossed(records, scale)}; so the move is not needless"
-        return Verdict(VerdictKind.REFUTED, finding, text, phrases.needed(finding), records, *_sums(records))
-    plain = _without_records(finding, Claim(), run, ran)
-    if plain.kind is not VerdictKind.REFUTED:
-        return plain
-    return dataclasses.replace(plain, kind=VerdictKind.CONFIRMED, act=phrases.act_on(finding))
-
-
-def _line_ran(site: Site, ran: Ran) -> bool:
-    lines = frozenset(ran[site.path].lines if site.path in ran else ())
-    return any(number in lines for number in range(site.line, site.end_line + 1))
-
-
-def _skipped(site: Site, ran: Ran) -> bool:
-    """Whether a site lies in an expression that may not run although its line does, and did not."""
-    told, start = ran[site.path], (site.line, site.column)
-    return start in told.decided and start not in told.evaluated
-
-
 def _links(records: Sequence[SiteRecord], kinds: frozenset[LinkKind], run: Run) -> tuple[Link, ...]:
     ids = {record.id for record in records}
-    return tuple(link for link in run.links if link.kind in kinds and ids & {link.first, link.second})
+    found = [link for link in run.links if link.kind in kinds and ids & {link.first, link.second}]
+    return uploads.borne_out(found, records)
 
 
 def other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:
@@ -274,21 +146,3 @@ def other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:
         for record in (run.sites if claim and ends else ())
         if claim and record.direction is claim.back and any(covers(real.of(record.site), end) for end in ends)
     ]
-
-
-def _of_some_caller(finding: FoundFinding, claim: Claim, run: Run) -> int:
-    """How often what a finding's call is reported for crossed, where not all the callers are known: a record keeps the
-    chain of its first event."""
-    places, real = made_within(finding), RealPaths()
-    return sum(
-        record.count
-        for record in (run.sites if places else ())
-        if record.count > 1 and claim.bears_out(record) and any(covers(real.of(record.site), one) for one in places)
-    )
-
-
-def _no_ops(finding: FoundFinding, run: Run) -> tuple[SiteRecord, ...]:
-    """The moves at the finding's site that crossed nothing."""
-    idle = [record for record in run.sites if not record.crossed and record.direction is Direction.NONE]
-    real = RealPaths() if idle else None
-    return tuple(record for record in idle if real and covers(real.of(record.site), finding.site))

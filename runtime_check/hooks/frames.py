@@ -15,6 +15,7 @@ import sysconfig
 from types import CodeType, FrameType
 
 from runtime_check.events import Frame
+from transferlint.model import Direction
 
 _PLACES = 1 << 16  # places kept; a program that makes code without end starts over
 _CHAIN = 64  # callers kept of a chain
@@ -62,16 +63,17 @@ class CallSites:
 
     def forget(self) -> None:
         """Take every place for new again, so that its chain is told once more."""
-        self._places: dict[tuple[int, int, int, int, bool], tuple[CodeType, CodeType, Place]] = {}
+        self._places: dict[tuple[int, int, int, int, bool, int], tuple[CodeType, CodeType, Place]] = {}
         self._frames: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
-        self._direct: dict[tuple[int, int], tuple[CodeType, Place]] = {}  # places of the user's own frames
+        self._direct: dict[tuple[int, int, int], tuple[CodeType, Place]] = {}  # places of the user's own frames
 
-    def of(self, frame: FrameType | None, behind: Place = NOWHERE) -> Place:
+    def of(self, frame: FrameType | None, behind: Place = NOWHERE, way: Direction | None = None) -> Place:
         """The place of a frame, or of its nearest caller that is one. `behind` is where the work of this thread was
-        asked for, which its callers lead to: a thread of autograd has none of the user's own.
+        asked for, which its callers lead to: a thread of autograd has none of the user's own. The same place is another
+        one for data that goes another `way`: who uploads by a line of a library need not be who downloads by it.
         """
         if frame is not None and behind is NOWHERE:
-            known = self._direct.get((id(frame.f_code), frame.f_lasti))
+            known = self._direct.get((id(frame.f_code), frame.f_lasti, id(way)))
             if known is not None:
                 return known[1]
         first: FrameType | None = None
@@ -93,7 +95,7 @@ class CallSites:
         if frame is None:
             return self._continued(first, behind, inner)
         code, own = first.f_code, frame.f_code
-        key = (id(code), first.f_lasti, id(own), frame.f_lasti, behind is NOWHERE)
+        key = (id(code), first.f_lasti, id(own), frame.f_lasti, behind is NOWHERE, id(way))
         found = self._places.get(key)
         if found is not None:  # the code objects are held, so that no other has their ids
             return found[2]
@@ -101,7 +103,7 @@ class CallSites:
 
     def _new(
         self,
-        key: tuple[int, int, int, int, bool],
+        key: tuple[int, int, int, int, bool, int],
         first: FrameType,
         own: FrameType,
         behind: Place,
@@ -118,7 +120,7 @@ class CallSites:
         place = Place(chain[: user + 1], user, inside)
         self._places[key] = (first.f_code, own.f_code, place)
         if first is own and behind is NOWHERE:
-            self._direct[id(own.f_code), own.f_lasti] = (own.f_code, place)
+            self._direct[id(own.f_code), own.f_lasti, key[-1]] = (own.f_code, place)
         return Place((*chain, *behind.frames)[: max(_CHAIN, user + 1)], user, inside)
 
     def _continued(self, first: FrameType, behind: Place, inner: FrameType | None) -> Place:

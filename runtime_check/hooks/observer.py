@@ -100,7 +100,7 @@ class Observer:
             frame: FrameType | None = sys._getframe(above)
         except ValueError:  # a thread that is not Python's: the hook is all there is
             frame = None
-        place = self.sites.of(frame, NOWHERE if work is None else self._place(work))
+        place = self.sites.of(frame, NOWHERE if work is None else self._place(work), direction)
         if scopes:
             asked = Asked(direction, operation, size, sync, place)
             for scope in reversed(scopes):

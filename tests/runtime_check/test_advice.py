@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from runtime_check import advice, phrases
+from runtime_check import advice, causes, phrases
 from runtime_check.records import Blocked, Header, Outcome, Run, SiteRecord
 from transferlint.model import Direction, Site
 
 HEADER = Header(("train.py",), "", "a device", "1", "2.13.0", "3.12.1", "trace", "modelled")
 D2H, H2D = Direction.D2H, Direction.H2D
-READ = SiteRecord(0, Site("/none.py", 7, 5, 7, 9), D2H, advice.SCALAR, 100, 400, True, Blocked(10**6))
+READ = SiteRecord(0, Site("/none.py", 7, 5, 7, 9), D2H, causes.SCALAR, 100, 400, True, Blocked(10**6))
 
 # Frames as torch 2.13 has them, or the text of a line; and the row that they belong to.
 FRAMES = (
@@ -60,7 +60,7 @@ OPERATIONS = (
 @pytest.mark.parametrize(("frame", "way", "name"), FRAMES)
 def test_torchs_own_frames_say_what_it_is_at(frame: str, way: Direction, name: str) -> None:
     inner = "torch/nn/functional.py:1 somewhere"
-    found = advice.cause_of(dataclasses.replace(READ, direction=way, inside=(inner, frame)))
+    found = causes.cause_of(dataclasses.replace(READ, direction=way, inside=(inner, frame)))
     assert found is not None
     assert found.name == name
 
@@ -70,21 +70,23 @@ def test_a_line_says_what_it_calls(tmp_path: Path, text: str, name: str) -> None
     path = tmp_path / "program.py"
     path.write_text(f"value = {text}\n")
     site = Site(str(path), 1, 9, 1, 9 + len(text))
-    found = advice.cause_of(dataclasses.replace(READ, site=site))
+    found = causes.cause_of(dataclasses.replace(READ, site=site))
     assert (found.name if found else "") == name
     if found is not None:  # Python 3.10 knows no columns
         lines = dataclasses.replace(READ, site=Site(str(path), 1, 0, 1, 0))
-        assert advice.cause_of(lines) is found or text.endswith("]")
+        assert causes.cause_of(lines) is found or text.endswith("]")
 
 
 @pytest.mark.parametrize(("operation", "way", "name"), OPERATIONS)
 def test_an_operation_says_what_torch_is_at(operation: str, way: Direction, name: str) -> None:
-    found = advice.cause_of(dataclasses.replace(READ, operation=operation, direction=way))
+    found = causes.cause_of(dataclasses.replace(READ, operation=operation, direction=way))
     assert (found.name if found else "") == name
 
 
 def test_every_row_is_met() -> None:
-    assert {one.name for one in advice.CAUSES} == {name for *_, name in (*FRAMES, *LINES, *OPERATIONS)} - {""}
+    met = {name for *_, name in (*FRAMES, *LINES, *OPERATIONS)} - {""}
+    rest = {one.name for one in causes.CAUSES if one.library}
+    assert {one.name for one in causes.CAUSES} == met | rest
 
 
 def test_a_row_for_a_function_comes_before_that_of_its_caller() -> None:
@@ -92,7 +94,7 @@ def test_a_row_for_a_function_comes_before_that_of_its_caller() -> None:
         "torch/nn/modules/transformer.py:1245 _detect_is_causal_mask",
         "torch/nn/modules/transformer.py:511 TransformerEncoder.forward",
     )
-    found = advice.cause_of(dataclasses.replace(READ, inside=inside))
+    found = causes.cause_of(dataclasses.replace(READ, inside=inside))
     assert found is not None
     assert found.name == "a mask that may be causal"
 

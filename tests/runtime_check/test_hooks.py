@@ -26,6 +26,12 @@ def on_device(*shape: int) -> Any:
     return torch.ones(shape, device="cuda")
 
 
+def on_host(*shape: int) -> Any:
+    import torch
+
+    return torch.ones(shape)
+
+
 def expression(source: str, line: str) -> str:
     """What a test expects of a line: the expression, or on Python 3.10 the whole line."""
     return source if COLUMNS else line
@@ -286,6 +292,22 @@ def test_the_chain_comes_with_the_first_event_of_a_place() -> None:
     assert first.frames[0].function.endswith("inner")
     assert first.frames[1].function == "test_the_chain_comes_with_the_first_event_of_a_place"
     assert second.frames == first.frames[:1]
+
+
+@in_simulation
+def test_each_direction_has_its_own_chain() -> None:
+    def move(x: Any, where: str) -> Any:
+        return x.to(where)
+
+    def back(x: Any) -> Any:
+        return move(x, "cpu")
+
+    with told() as seen:
+        back(move(on_host(2), "cuda"))
+    up, down = seen.events
+    assert text(up) == text(down) == "x.to(where)"
+    assert up.frames[1].function.startswith("test_each_direction")
+    assert down.frames[1].function.endswith("back")
 
 
 @in_simulation

@@ -63,9 +63,7 @@ def test_downloaded_changed_on_the_host_and_uploaded() -> None:
 
 def test_a_part_of_a_download_is_uploaded() -> None:
     part = memory(110, b"p", size=7)
-    assert seen(Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, part, FRESH)) == [
-        ("d2h2d", 0, 1, None)
-    ]
+    assert seen(Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, part, FRESH)) == [("d2h2d", 0, 1, None)]
 
 
 @pytest.mark.parametrize(("lifetimes", "content", "links"), [(True, 1, 1), (True, 0, 1), (False, 1, 1), (False, 0, 0)])
@@ -113,10 +111,28 @@ def test_equal_content_of_another_buffer(size: int, links: list[object]) -> None
     assert seen(Provenance(), event(H2D, one, FRESH), event(H2D, other, DEVICE)) == links
 
 
+@pytest.mark.parametrize(
+    ("contents", "told"),
+    [
+        ("aaaaaaaaaaaa", 11),  # at the tenth what was equal before it is told, and then each
+        ("aaaaaaaaa", 0),
+        ("aaaaaaaaabaaaaaaaaaaa", 18),  # nearly all
+        ("abababababab", 0),
+        ("0" * 12, 0),  # a flag that nobody has raised
+    ],
+)
+def test_small_equal_content_at_one_site_is_no_chance(contents: str, told: int) -> None:
+    provenance = Provenance()
+    uploads = [
+        event(H2D, memory(100 * n, bytes(8) if one == "0" else one.encode(), serial=n + 1, size=8), FRESH)
+        for n, one in enumerate(contents)
+    ]
+    links = [link for one in uploads for link in provenance.see(one, 5)]
+    assert [(link.kind, link.first, link.second) for link in links] == [(LinkKind.EQUAL_CONTENT, 5, 5)] * told
+
+
 def test_a_copy_of_a_download_is_of_equal_content() -> None:
-    links = seen(
-        Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, memory(800, b"a", serial=2), FRESH)
-    )
+    links = seen(Provenance(), event(D2H, DEVICE, memory(100, b"a")), event(H2D, memory(800, b"a", serial=2), FRESH))
     assert links == [("equal content", 0, 1, False)]
 
 
@@ -422,7 +438,7 @@ def test_memory_is_bounded(items: list[Item], limit: int) -> None:
     provenance = Provenance(limit, lifetimes=True, reads=True)
     run(provenance, items * 3)
     held = [vars(provenance)[name] for name in vars(provenance) if hasattr(vars(provenance)[name], "_limit")]
-    assert len(held) == 7
+    assert len(held) == 8
     assert all(len(one._held) <= limit for one in held)
     provenance.reset()
     assert seen(provenance, event(H2D, memory(0, b"a"), FRESH)) == []

@@ -1,0 +1,83 @@
+"""What a value that the host reads is for, as far as its function shows: what helps depends on it."""
+
+from __future__ import annotations
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
+from transferlint.flow.operands import operands
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method
+from .derived import ALL, PARTS, TooLong, derived
+from .parts import REDUCES
+
+_BRANCHES = ("if", "elif", "while", "choice")
+_KEEPS = frozenset("append extend appendleft insert add update".split())
+_FORMS = frozenset("numpy detach cpu float double long int flatten ravel view reshape squeeze clone contiguous".split())
+
+
+@once
+def decides(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the host goes on by what it reads: a branch or a loop in the same turn depends on it."""
+    loops = function.loops(reg)
+    try:
+        found = derived(function.function, {reg}, ALL)
+    except TooLong:
+        function.file.cut.add(function.function.qualname)
+        return False
+    for at in function.of(p.Test):
+        made = function.code[at]
+        asks = isinstance(made, p.Test) and made.kind in _BRANCHES and made.value in found and at > reg
+        if asks and (not loops or loops[0] in function.loops(at)):
+            return True
+    return False
+
+
+@once
+def reduced(function: FunctionFacts, reg: Reg) -> bool:
+    """True where numbers that are reduced from a copy are all that the host makes of it, also of several copies
+    together: `np.var(y - p)`."""
+    uses = _uses(function, reg)
+    made = [function.code[one] for one in uses]
+    if not any(_reduces(function, one) for one in uses):
+        return False
+    return all(
+        isinstance(one, p.Store | p.Load | p.Binary | p.Unary | p.Compare | p.Attr | p.Discard | p.Unpack | p.Sequence)
+        or _reduces(function, at)
+        or method(function, at) in _FORMS
+        for at, one in zip(uses, made, strict=True)
+    )
+
+
+@once
+def collected(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a copy is put into a list, a table or an array, part by part."""
+    uses = _uses(function, reg)
+    return any(isinstance(function.code[at], p.SetItem | p.Collect) or method(function, at) in _KEEPS for at in uses)
+
+
+@once
+def added_up(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a copy is added to what the turns before it left."""
+    return any(isinstance(made := function.code[at], p.Binary) and made.inplace for at in _uses(function, reg))
+
+
+@once
+def _uses(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
+    """All that is done with a value and with what is computed from it, short of numbers that are reduced from it."""
+    try:
+        found = derived(function.function, {reg}, PARTS)
+    except TooLong:
+        function.file.cut.add(function.function.qualname)
+        return ()
+    return tuple(
+        at for at, made in enumerate(function.code) if at != reg and any(one in found for one in operands(made))
+    )
+
+
+def _reduces(function: FunctionFacts, at: Reg) -> bool:
+    made = function.code[at]
+    if isinstance(made, p.Attr):
+        return made.name in REDUCES
+    return method(function, at) in REDUCES or called(function, at).rpartition(".")[2] in REDUCES

@@ -1,0 +1,143 @@
+"""What helps where data goes up: whether it is the same each time, and by what way new data goes up cheapest.
+
+A copy from pageable memory keeps the host until the data has been staged; one from pinned memory that is asked not to
+wait keeps it for the call alone (docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime_check.cost import DEFAULT, CostError, named
+from runtime_check.expressions import Expressions, Origin
+from runtime_check.provenance import SMALL
+from runtime_check.records import IMPORTED, Link, LinkKind, Run, SiteRecord
+from runtime_check.reports import units
+from transferlint.model import Direction, Site
+
+_SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
+_NEAR = 4  # lines between uploads that one copy can bring
+PINNED = "`.pin_memory()` where it is made, `non_blocking=True`"
+
+
+def the_same(records: Sequence[SiteRecord], links: Sequence[Link], source: Expressions) -> bool:
+    """True where the same buffer went again, or nearly all uploads had a content that had been uploaded before: batches
+    come again in the next epoch, and now and then two are equal. What a loader or an environment gives is new, though a
+    reward may be 1 in every step."""
+    ids = {record.id for record in records}
+    again = [link for link in links if link.kind in _SAME and link.second in ids]
+    if any(link.kind is LinkKind.REPEAT for link in again):
+        return True
+    count = sum(record.count for record in records)
+    if not again or sum(link.count for link in again) * 10 < (count - 1) * 9:
+        return False
+    return source.origin(_own(records)) not in (Origin.LOADER, Origin.ENVIRONMENT)
+
+
+def borne_out(links: Sequence[Link], records: Sequence[SiteRecord]) -> tuple[Link, ...]:
+    """The links without those of small equal content that turned out to be of a part of a site's uploads alone: such a
+    link is begun where the first uploads are equal, and is no more than chance then."""
+    known = {record.id: record for record in records}
+    return tuple(link for link in links if not _chance(link, known.get(link.second)))
+
+
+def _chance(link: Link, record: SiteRecord | None) -> bool:
+    if record is None or link.kind is not LinkKind.EQUAL_CONTENT or link.first != link.second:
+        return False
+    return link.bytes < SMALL * link.count and link.count * 10 < (record.count - 1) * 9
+
+
+def once(records: Sequence[SiteRecord], source: Expressions) -> str:
+    """What to do about data that was the same each time."""
+    if source.origin(_own(records)) is Origin.MADE:
+        count = sum(record.count for record in records)
+        return f"upload it once, where it always stays what it was here, {count:,} times"
+    return "upload it once, before the loop: the content is the same"
+
+
+def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) -> tuple[str, str]:
+    """What to do about new data, which has to go up: what can be had is that the host does not wait for it; and why
+    `check` says nothing of it."""
+    if not any(record.sync for record in records):
+        return "nothing: the host does not wait for it", "nothing waits for it: the time is the call's own"
+    site = _own(records)
+    if source.assigns_item(site):
+        return (
+            "collect the values on the host and upload them in one go, or compute them on the device: each goes up by"
+            " itself",
+            "",
+        )
+    saved = saving(records, run)
+    if any(record.hint_ignored for record in records):
+        act = f"pin the memory it comes from (`pin_memory=True` of a loader): `non_blocking` is ignored without{saved}"
+        return act, ""
+    origin = source.origin(site)
+    new = "new data every time, as an environment gives it" if origin is Origin.ENVIRONMENT else "new data every time"
+    new += ", as a batch is" if origin in (Origin.LOADER, Origin.UNKNOWN) else ""
+    explained = new if run.header.level not in ("guard", IMPORTED) else ""
+    if all(record.pinned == record.count for record in records):
+        return f"give `non_blocking=True`: the memory is pinned{saved}", explained
+    return _way(origin, records, run, source) + saved, explained
+
+
+def _way(origin: Origin, records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:
+    beside = beside_it(records, run, source)
+    if origin is Origin.ENVIRONMENT:
+        one = f"in one copy with what goes up {beside}" if beside else "with several environments at once in one copy"
+        return (
+            f"it has to go up, as the host computes it: {one}, from a pinned buffer that is kept"
+            " (`buffer.copy_(torch.from_numpy(x))`, then `buffer.to(device, non_blocking=True)`)"
+        )
+    if origin is Origin.LOADER:
+        return "`pin_memory=True` of its loader, and `.to(device, non_blocking=True)`"
+    if origin in (Origin.MADE, Origin.STEADY):
+        one = f", in one copy with what goes up {beside}" if beside else ""
+        return f"from pinned memory ({PINNED}){one}; or keep on the device what it is taken from"
+    if origin is Origin.FILL:
+        return "make it on the device (`device=`)"
+    one = f"in one copy with what goes up {beside}" if beside else "from a pinned buffer that is kept"
+    return (
+        "if it is a batch: `pin_memory=True` of its loader, and `.to(device, non_blocking=True)`; if the host computes"
+        f" it: {one}; else make it on the device"
+    )
+
+
+def beside_it(records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:
+    """Where else new data goes up about as often, near the line: "at line 207", "here, 5 times a step"; "" where
+    nothing does."""
+    site, ids = _own(records), {record.id for record in records}
+    count = sum(record.count for record in records)
+    full = run.outcome.full_steps if run.outcome is not None else 0
+    others = sorted(
+        (record.site.line, record.site.column)
+        for record in run.sites
+        if record.id not in ids and record.direction is Direction.H2D and record.sync and record.site.path == site.path
+        if abs(record.site.line - site.line) <= _NEAR and count <= 2 * record.count <= 4 * count
+    )
+    if others:
+        lines = list(dict.fromkeys(line for line, _ in others))
+        said = " and ".join(f"{line}" for line in lines)
+        return "beside it on this line" if lines == [site.line] else f"at line{'s' * (len(lines) > 1)} {said}"
+    each = sum(record.stepped for record in records) / full if full else 0
+    return f"here, {each:.3g} times a step" if each >= 2 and source.origin(site) is Origin.MADE else ""
+
+
+def _own(records: Sequence[SiteRecord]) -> Site:
+    """The program's own line."""
+    return records[0].user or records[0].site
+
+
+def saving(records: Sequence[SiteRecord], run: Run) -> str:
+    """What it would save by the model: a copy from pinned memory keeps the host for the call alone."""
+    try:
+        model = named(run.header.model or DEFAULT)
+    except CostError:
+        return ""
+    now = sum(record.blocked.total for record in records)
+    then = model.launch.latency * sum(record.count for record in records if record.sync)
+    if then >= now:
+        return ""
+    return (
+        f"; the host would be kept for {units.duration(then)} instead of {units.duration(now)}, by the model of an"
+        f" {model.name.upper()}"
+    )

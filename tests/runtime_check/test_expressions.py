@@ -1,0 +1,128 @@
+"""What the source says of the expression at a site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime_check.expressions import Expressions, Origin
+from transferlint.model import Site
+
+PROGRAM = """\
+import numpy as np
+import torch
+
+def train(loader, envs, weights, device):
+    obs = envs.reset()
+    for step, (x, y) in enumerate(loader):
+        x = x.to(device)
+        batch = {k: v.to(device) for k, v in y.items()}
+        w = torch.tensor(weights).to(device)
+        n = torch.tensor(len(weights)).to(device)
+        order = torch.randperm(8).to(device)
+        action = model(torch.Tensor(obs).to(device))
+        new, reward, done = envs.step(action)
+        late = np.logical_or(done, reward)
+        late_up = torch.Tensor(late).to(device)
+        obs = new
+        rows = step * 2
+        r = torch.tensor([rows]).to(device)
+        token = action.item()
+        if token == 3:
+            break
+        loss = action.mean().item()
+        print(loss)
+        if action.sum().item() > 0:
+            x[step] = 5
+
+def made(array):
+    return torch.tensor(array, device="cuda")
+
+class Layer:
+    def __init__(self, loops=True, size=None):
+        self.loops = loops
+
+    def forward(self, x, config, check=False, mask=None):
+        sample = config.do_sample
+        if self.loops:
+            x = x[x.isnan()]
+        if check and x.any():
+            pass
+        if sample:
+            x = draw(x)
+        if mask is None and config is not None:
+            x = x.max()
+        if (
+            config.strict and
+            x.isnan().all()
+        ):
+            pass
+        return config.filter and x.all()
+"""
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> object:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    lines = PROGRAM.splitlines()
+
+    def site(text: str) -> Site:
+        ((number, line),) = [(n, one) for n, one in enumerate(lines, start=1) if text in one]
+        start = line.index(text) + 1
+        return Site(str(path), number, start, number, start + len(text))
+
+    return site
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("x.to(device)", Origin.LOADER),
+        ("v.to(device)", Origin.LOADER),
+        ("torch.tensor(weights).to(device)", Origin.STEADY),
+        ("torch.tensor(len(weights)).to(device)", Origin.MADE),
+        ("torch.randperm(8).to(device)", Origin.FILL),
+        ("torch.Tensor(obs).to(device)", Origin.ENVIRONMENT),
+        ("torch.Tensor(late).to(device)", Origin.ENVIRONMENT),
+        ("torch.tensor([rows]).to(device)", Origin.MADE),
+        ('torch.tensor(array, device="cuda")', Origin.MADE),
+        ("action.item()", Origin.UNKNOWN),
+    ],
+)
+def test_where_data_comes_from(at, text: str, origin: Origin) -> None:  # type: ignore[no-untyped-def]
+    assert Expressions().origin(at(text)) is origin
+
+
+def test_what_decides(at) -> None:  # type: ignore[no-untyped-def]
+    source = Expressions()
+    assert source.decides(at("action.item()"))
+    assert source.decides(at("action.sum().item()"))
+    assert not source.decides(at("action.mean().item()"))
+
+
+def test_an_element_that_is_assigned(at) -> None:  # type: ignore[no-untyped-def]
+    source = Expressions()
+    assert source.assigns_item(at("x[step]"))
+    assert not source.assigns_item(at("x[x.isnan()]"))
+
+
+def test_an_option_of_a_library(at) -> None:  # type: ignore[no-untyped-def]
+    source = Expressions()
+    assert source.option([at("x[x.isnan()]")]) == "the option `loops`"
+    assert source.option([at("x.any()")]) == "the option `check`"
+    assert source.option([at("draw(x)")]) == "the option `do_sample`"
+    assert source.option([at("x.all()")]) == "the option `filter`"
+    assert source.option([at("x.max()")]) == "`mask` being None"
+    assert source.option([at("envs.step(action)")]) == ""
+    test = at("if (")
+    branch = Site(test.path, test.line, test.column, test.line + 4, 17)  # as 3.11 has it of a jump
+    assert source.option([branch]) == "the option `strict`"
+    assert source.decides(branch)
+
+
+def test_a_file_that_is_not_there_says_nothing() -> None:
+    source, site = Expressions(), Site("/none.py", 3, 1, 3, 9)
+    assert (source.origin(site), source.text(site), source.decides(site)) == (Origin.UNKNOWN, "", False)
+    assert (source.option([site]), source.left_out(site, site)) == ("", ("", ()))

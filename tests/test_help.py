@@ -1,0 +1,56 @@
+"""What a rule tells a person to do depends on what is known where it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from proving import check_bytes, default_rules
+
+STEP = """\
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch_geometric.nn import global_mean_pool
+
+device = torch.device("cuda")
+
+
+def train(model, loader, stops, weights, running):
+    parts, total = [], torch.zeros(1)
+    for n, x in enumerate(loader):
+        y, z = model(x.to(device)), torch.relu(x.to(device))
+        {body}
+    return parts, total
+"""
+KEPT = "keep the value on the device (`.detach()`) and read it once, after the loop or at log time"
+ASKED = "ask on the device, and read the answer every so many steps; not at all where nothing hangs on it"
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "help"),
+    [
+        ("TL101", "parts.append(y.mean().item())", KEPT),
+        ("TL101", "token = y.argmax().item()\n        if token in stops:\n            break", ASKED),
+        ("TL102", "parts.append(y.cpu())", "collect on the device and copy once after the loop"),
+        ("TL102", "total += y.sum().cpu()", "add it up on the device, and copy the sum once after the loop"),
+        (
+            "TL102",
+            "a, b = y.cpu().numpy(), y.cpu().numpy()\n        parts.append(1 - np.var(a - b) / np.var(a))",
+            "compute it on the device as well, and read the number that is left",
+        ),
+        ("TL104", "z = z * torch.tensor(weights, device=device)", "build it once before, in one upload"),
+        ("TL104", "z = z * torch.tensor(len(x), device=device)", "fill it on the device (`torch.full`), or upload all"),
+        ("TL104", "z = z * torch.tensor(x.rows, device=device)", "values that are known before the loop in one upload"),
+        ("TL401", "z = z * torch.tensor(weights).to(device)", "upload it once, before the loop"),
+        ("TL401", "z = z * torch.tensor([n, 1]).to(device)", "upload it once, where its values stay the same"),
+        ("TL401", "z = z * torch.ones(3).to(device)", "give `device=` to the function that makes it"),
+        ("TL304", "z = global_mean_pool(z, z)", "give `size=`, where that is known"),
+        ("TL304", "z = F.one_hot(z)", "give `num_classes=`, where that is known"),
+        ("TL304", "z = z[z > 0]", "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum"),
+    ],
+)
+def test_the_help_is_for_what_stands_there(code: str, body: str, help: str) -> None:
+    found = check_bytes("train.py", STEP.format(body=body).encode(), default_rules())
+    helps = [finding.help for finding in found if finding.code == code]
+    assert len(helps) == 1
+    assert helps[0].startswith(help)
