@@ -59,10 +59,12 @@ from transferlint.syntax.program import Reg
 from .chains import called, method, origin, receiver
 from .detection import brief, clusters, hot, others, together
 from .importing import torch_name
-from .measuring import clocked, guards_copy, in_timer, needed_by_host, timed
+from .measuring import clocked, for_measuring, guards_copy, in_timer, needed_by_host, timed
 from .rewriting import operand, remove
 
 _NEAR = 40
+_WAITS = frozenset({"synchronize", "block_until_ready"})
+_TAKES = frozenset({"pop", "popleft", "popitem", "get"})
 _MEASURE = (
     "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
 )
@@ -92,7 +94,7 @@ def _timed(function: FunctionFacts, reg: Reg) -> bool:
     """True where a clock needs the wait, and not in the methods of a stopwatch. Frameworks that compile a step whole
     have no other place to wait in for the time."""
     if function.framework(reg):
-        return clocked(function, reg)
+        return clocked(function, reg) or for_measuring(function)
     return timed(function, reg) and not _stopwatch(function, reg)
 
 
@@ -125,14 +127,22 @@ def _meant(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _queued(function: FunctionFacts, reg: Reg) -> bool:
     """True for the event of work that was queued earlier, out of a container: so much may be in flight, and no more."""
-    waited = receiver(function, reg) if method(function, reg) == "synchronize" else None
+    waited = receiver(function, reg) if method(function, reg) in _WAITS else None
+    made = function.code[reg]
+    if function.framework(reg) and waited is None and isinstance(made, p.Call) and made.args:
+        waited = made.args[0]  # `jax.block_until_ready(x)`
     if waited is None:
         return False
     start = origin(function, waited)
     made = function.code[start]
+    if function.framework(reg):
+        while isinstance(made, p.Unpack | p.Attr | p.Subscript):
+            start = made.value if isinstance(made, p.Unpack) else made.object
+            made = function.code[start]
+        return method(function, start) in _TAKES
     if isinstance(made, p.Load):
         return any(made.slot in region.target_slots for region in function.function.regions)
-    return isinstance(made, p.Next | p.Unpack) or method(function, start) in ("pop", "popleft", "popitem", "get")
+    return isinstance(made, p.Next | p.Unpack) or method(function, start) in _TAKES
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:

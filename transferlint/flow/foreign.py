@@ -61,7 +61,7 @@ _ARGUMENTS = ("object", "a", "value", "obj", "x", "tree", "arr", "tensor")
 def named(frame: Frame, reg: Reg, made: Call, framework: Framework, name: str) -> Value | None:
     """A call of a framework's function by its name in the table; None where the table does not know it."""
     tracer = frameworks.tracers().get(name)
-    if tracer is not None:
+    if tracer is not None and frameworks.own_row(framework, name) is None:
         return _compiled(frame, reg, made, framework, tracer) if tracer.compiled else tree_of(frame, reg, framework)
     row = frameworks.row_of(framework, name)
     if row is None:

@@ -12,13 +12,14 @@ class Tracer:
     """A function that traces others: what it is given runs once, with placeholders in the place of data, and never
     reads any (that raises, or is quiet). `positions` are those of the arguments it traces. `compiled`: what it gives
     back is called in their place, and gives device data. `runs`: it compiles what is called, so that who calls that is
-    most likely not traced himself."""
+    most likely not traced himself. `branches`: a test on the device says which of them runs."""
 
     names: tuple[str, ...]
     source: str
     positions: tuple[int, ...] = (0,)
     compiled: bool = True
     runs: bool = False
+    branches: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ TRACERS: tuple[Tracer, ...] = (
     Tracer(("tensorflow.map_fn", "tensorflow.vectorized_map", "tensorflow.scan", "tensorflow.foldl"), _API + "map_fn",
            compiled=False),
     Tracer(("tensorflow.while_loop",), _API + "while_loop", (0, 1), compiled=False),
-    Tracer(("tensorflow.cond",), _API + "cond", (1, 2), compiled=False),
+    Tracer(("tensorflow.cond",), _API + "cond", (1, 2), compiled=False, branches=True),
 )  # fmt: skip
 # Methods of a data set that trace what they are given (tensorflow.org guide 'tf.data').
 DATASET_METHODS = frozenset("map filter flat_map interleave reduce scan take_while apply group_by_window".split())
