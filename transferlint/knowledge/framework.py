@@ -35,7 +35,9 @@ class Framework:
     (name, value) that leave a program without device. A call of one of `deferred` (their last names) shows a
     program that builds graphs and runs them later: what is computed in it has no data. `from_dlpack` takes another
     framework's tensor, as source spells it. `autograph` says that branches on its tensors are traced too, and that
-    tensors serve as bounds of slices.
+    tensors serve as bounds of slices. `copies` are methods of an array that copy it to the host and give an array of
+    the framework there. `replicas` are methods of a distribution strategy (what is called so) that run a function on
+    each device and give a value for each, and `replicated` the names under which these are taken apart.
     """
 
     name: str
@@ -53,4 +55,7 @@ class Framework:
     always: bool = False
     deferred: frozenset[str] = frozenset()
     autograph: bool = False
+    copies: frozenset[str] = frozenset()
+    replicas: frozenset[str] = frozenset()
+    replicated: frozenset[str] = frozenset()
     renamed: tuple[tuple[str, str], ...] = ()

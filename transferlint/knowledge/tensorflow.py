@@ -201,6 +201,13 @@ TABLE: tuple[Api, ...] = (
         example="tensorflow.zeros(2).cpu()",
     ),
     Api(
+        methods(_TENSOR, "gpu"),
+        Effect.SEND,
+        "source: tensorflow/python/framework/ops.py _EagerTensorBase.gpu: 'A copy of this Tensor with contents backed"
+        " by memory on the GPU'",
+        example="tensorflow.identity(tensorflow.zeros(2))",
+    ),
+    Api(
         methods(_TENSOR, "*"),
         Effect.KEEP,
         _API + "Tensor: computed where it is",
@@ -246,6 +253,11 @@ TENSORFLOW = Framework(
         ("CUDA_VISIBLE_DEVICES", "-1"),
     ),
     autograph=True,
+    copies=frozenset({"cpu"}),
+    # tensorflow.org api_docs tf.distribute.Strategy.run: 'a tf.distribute.DistributedValues' of a value per replica;
+    # experimental_local_results: 'A tuple of values contained in value'
+    replicas=frozenset({"run", "experimental_run_v2"}),
+    replicated=frozenset({"experimental_local_results", "values"}),
     deferred=frozenset(
         "Session InteractiveSession placeholder placeholder_with_default disable_v2_behavior disable_eager_execution"
         " global_variables_initializer ConfigProto get_variable variable_scope MonitoredTrainingSession"
