@@ -53,6 +53,7 @@ from transferlint.flow.values import TENSOR
 from transferlint.model import Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
+from . import beside_torch
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .fixed_size import of_fixed_size
 from .reading_ahead import ahead
@@ -117,6 +118,7 @@ class Masked(torch.nn.Module):
         return (losses * mask).sum() / mask.sum().clamp(min=1)
 """,
         ),
+        *beside_torch.examples("TL304"),
     ),
     detect=detect,
     advice=(

@@ -26,7 +26,9 @@ Use instead
 When it is fine
 ---------------
 Next to a timer in a benchmark, at the end of a run, behind an interval, before host memory of a non-blocking copy is
-read, for the oldest event of a queue.
+read, for the oldest event of a queue; none of these is reported. What asks how much memory is in use
+(`tf.config.experimental.get_memory_info`, `torch.cuda.memory_allocated`) asks the allocator, which is on the host: it
+moves nothing and waits for nothing, once a step or not, and is not reported either.
 
 Fix safety
 ----------
@@ -56,6 +58,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .chains import called, method, origin, receiver
 from .detection import brief, clusters, hot, others, together
 from .importing import torch_name
@@ -236,6 +239,7 @@ def train(model, loader, optimizer):
     torch.cuda.synchronize()
 """,
         ),
+        *beside_torch.examples("TL306"),
     ),
     detect=detect,
     advice=(

@@ -56,6 +56,7 @@ from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .detection import Found, brief, hot
 from .loaders import Loader, batch_of, pinning
 from .prefetching import unprepared
@@ -150,6 +151,7 @@ def train(model, data, device):
 """,
             unsafe=True,
         ),
+        *beside_torch.examples("TL404"),
     ),
     detect=detect,
     advice=(

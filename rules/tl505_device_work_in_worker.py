@@ -61,6 +61,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .detection import brief, clusters, each, others
 from .formatted_data import formatted
 from .loaders import LOADERS, Loader
@@ -215,6 +216,7 @@ def train(model, images):
         model(batch.cuda(non_blocking=True)).sum().backward()
 """,
         ),
+        *beside_torch.examples("TL505"),
     ),
     detect=detect,
     advice=(

@@ -63,6 +63,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .chains import called, method, receiver, user
 from .detection import brief, clusters, each_of, likely, others
 
@@ -300,6 +301,7 @@ class Pair(torch.nn.Module):
         return self.loss(left + right.to(left.device), x, y)
 """,
         ),
+        *beside_torch.examples("TL506"),
     ),
     detect=detect,
     advice=(
