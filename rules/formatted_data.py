@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.values import DEVICE_NAME, HOST, HOST_VALUE
+from transferlint.knowledge.torch_names import LOADERS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, method, receiver
-from .loaders import LOADERS
 
 # huggingface.co docs datasets, Dataset.with_format: `type`, and keywords for the formatter, as `device`.
 _FORMATS = frozenset({"torch", "pytorch", "pt", "jax", "tensorflow", "tf"})

@@ -53,6 +53,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import SYNCHRONIZE, Transfer
+from transferlint.knowledge.torch_names import QUEUES
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -71,7 +72,6 @@ _TAKES = frozenset({"pop", "popleft", "popitem", "get"})
 _MEASURE = (
     "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
 )
-_MAKERS = frozenset(f"torch.{root}.{name}" for root in ("cuda", "xpu") for name in ("Stream", "Event"))
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -185,7 +185,7 @@ def _kind(function: FunctionFacts, reg: Reg) -> str:
     if isinstance(made, p.Attr) and isinstance(function.code[made.object], p.Load):
         return _attribute(function, made.name)
     last = called(function, origin(function, reg))
-    return last.rpartition(".")[2] if last in _MAKERS else ""
+    return last.rpartition(".")[2] if last in QUEUES else ""
 
 
 def _attribute(function: FunctionFacts, name: str) -> str:
@@ -196,7 +196,7 @@ def _attribute(function: FunctionFacts, name: str) -> str:
             if isinstance(made, p.SetAttr) and made.name == name:
                 found.add(called(other, made.value))
     kind = found.pop() if len(found) == 1 else ""
-    return kind.rpartition(".")[2] if kind in _MAKERS else ""
+    return kind.rpartition(".")[2] if kind in QUEUES else ""
 
 
 def _getter(function: FunctionFacts, reg: Reg) -> bool:

@@ -52,6 +52,7 @@ from transferlint.flow.facts import FileFacts
 from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import MOVE
 from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.knowledge.torch_names import COLLATING
 from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
@@ -62,8 +63,6 @@ from .loaders import Loader, batch_of, pinning
 from .prefetching import unprepared
 
 _SHOWN = 3
-# What a `collate_fn` whose batches are tensors is written with; graphs and the like say themselves how they are pinned.
-_TENSORS = ("torch.stack", "torch.cat", "torch.tensor", "torch.from_numpy", "pad_sequence", "default_collate")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -91,7 +90,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         loader, found = loaders[key], moves[key]
         if all(t.non_blocking for _, t in found) or loader.collates("pin_memory", ".to(", ".cuda(") is not False:
             continue
-        if loader.has_collate and not loader.collates(*_TENSORS):
+        if loader.has_collate and not loader.collates(*COLLATING):
             continue
         function, reg = loader.function, loader.register
         yield function.finding(

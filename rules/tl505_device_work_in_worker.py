@@ -56,6 +56,7 @@ from transferlint.flow.names import split
 from transferlint.flow.transfers import BUILD, MOVE, Transfer
 from transferlint.flow.values import DEVICE, ON_DEVICE
 from transferlint.knowledge.roles import DEVICE_WORDS
+from transferlint.knowledge.torch_names import DATA_SETS, LOADERS
 from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -64,9 +65,8 @@ from transferlint.syntax.program import Reg
 from . import beside_torch
 from .detection import brief, clusters, each, others
 from .formatted_data import formatted
-from .loaders import LOADERS, Loader
+from .loaders import Loader
 
-_DATA = frozenset({"torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.Dataset"})
 _METHODS = frozenset({"__getitem__", "__getitems__", "__iter__"})
 
 
@@ -105,7 +105,7 @@ def _workers(facts: FileFacts) -> dict[int, str]:
     for function in facts.functions:
         info = facts.placement.class_of(function.function)
         own = info is not None and function.function.parent == info.index
-        if own and info is not None and function.function.name in _METHODS and _DATA & _bases(facts, info.bases):
+        if own and info is not None and function.function.name in _METHODS and DATA_SETS & _bases(facts, info.bases):
             found[function.index] = f"`{function.function.name}` of a data set, which a loader's workers call"
         for reg, made in enumerate(function.code):
             if isinstance(made, p.Call) and facts.placement.names.dotted(function.function, made.function) in LOADERS:

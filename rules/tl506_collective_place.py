@@ -58,6 +58,7 @@ from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
 from transferlint.flow.values import CONTAINER, DEVICE, DEVICE_NAME, HOST, ON_DEVICE, TENSOR, Value
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.lookup import effect_of
+from transferlint.knowledge.torch_names import STACKS
 from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -69,7 +70,6 @@ from .detection import brief, clusters, each_of, likely, others
 
 _ADDS = frozenset({"+", "-"})
 _SUMS = frozenset({"sum", "mean"})
-_STACKS = frozenset({"torch.stack", "torch.cat"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -200,7 +200,7 @@ def _total(function: FunctionFacts, reg: Reg) -> Reg | None:
     name = called(function, over)
     if name == "builtins.sum":
         return over
-    if name not in _STACKS:
+    if name not in STACKS:
         return None
     total = user(function, over)
     if total is None:
