@@ -173,18 +173,22 @@ _NEEDS_WAIT = re.compile(
 )
 
 
-def in_timer(function: FunctionFacts, reg: Reg) -> bool:
-    """True in a `with` statement of what measures time, by its name: `with Timer("step"):`, `with self.profile():`."""
+def in_timer(function: FunctionFacts, reg: Reg, variables: bool = False) -> bool:
+    """True in a `with` statement of what measures time, by its name: `with Timer("step"):`, `with self.profile():`, and
+    of a variable (`with train_timer:`) where these count."""
     at = function.region(reg)
     while at > 0:
         region = function.function.regions[at]
-        if region.kind == "with" and region.test is not None and _measures_time(function, region.test):
+        if region.kind == "with" and region.test is not None and _measures_time(function, region.test, variables):
             return True
         at = region.parent
     return False
 
 
-def _measures_time(function: FunctionFacts, context: Reg) -> bool:
+def _measures_time(function: FunctionFacts, context: Reg, variables: bool) -> bool:
+    made = function.code[context]
+    if variables and isinstance(made, p.Load):
+        return bool(_STOPWATCHES.search(function.function.slot_names[made.slot]))
     named = (function.code[r] for r in function.expression(context))
     return any(isinstance(made, p.Attr | p.Outer) and bool(_STOPWATCHES.search(made.name)) for made in named)
 

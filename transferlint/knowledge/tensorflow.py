@@ -58,6 +58,12 @@ TABLE: tuple[Api, ...] = (
         example="tensorflow.is_tensor(1)",
     ),
     Api(
+        named("tensorflow.", "make_ndarray make_tensor_proto get_static_value"),
+        Effect.NOTHING,
+        _API + "make_ndarray: 'Create a numpy ndarray from a tensor', which is a message on the host",
+        example="tensorflow.get_static_value(tensorflow.constant(1))",
+    ),
+    Api(
         ("tensorflow.config.experimental.get_memory_info",),
         Effect.NOTHING,
         _API + "config.experimental.get_memory_info: of the allocator, on the host",
