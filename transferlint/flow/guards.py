@@ -295,8 +295,7 @@ def _switch(function: Function, reg: Reg) -> str:
 
 def _key(function: Function, call: p.Call) -> tuple[str, ...]:
     """What a call looks up: "DEBUG" in `config.get("DEBUG")`, "verbose" in `getattr(args, "verbose", False)`."""
-    name = _called(function, call)
-    at = {("get",): 0, ("getattr",): 1}.get(name)
+    at = {"get": 0, "getattr": 1}.get("".join(_called(function, call)))
     return _spelled(function, call.args[at]) if at is not None and at < len(call.args) else ()
 
 
