@@ -6,25 +6,22 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.values import DEVICE_NAME, HOST, HOST_VALUE
+from transferlint.knowledge.datasets import FORMATS, SETTERS
 from transferlint.knowledge.torch_names import LOADERS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, method, receiver
 
-# huggingface.co docs datasets, Dataset.with_format: `type`, and keywords for the formatter, as `device`.
-_FORMATS = frozenset({"torch", "pytorch", "pt", "jax", "tensorflow", "tf"})
-_SETTERS = frozenset({"with_format", "set_format"})
-
 
 def formatted(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Reg, Reg]]:
     """Calls that format a data set for the device, each with a use that takes one sample at a time, in hot code, or
     gives it to a loader: (function, call, use)."""
-    if not facts.words & _SETTERS or "datasets" not in facts.words:
+    if not facts.words & SETTERS or "datasets" not in facts.words:
         return
     for function in facts.functions:
         for reg in function.of(p.Call):
-            if method(function, reg) in _SETTERS and _on_device(function, reg) and not function.role.cold:
+            if method(function, reg) in SETTERS and _on_device(function, reg) and not function.role.cold:
                 use = next(_uses(function, reg), None)
                 if use is not None:
                     yield function, reg, use
@@ -38,7 +35,7 @@ def _on_device(function: FunctionFacts, reg: Reg) -> bool:
     given = dict(made.keywords)
     kind = given.get("type", made.args[0] if made.args else None)
     form = function.code[kind] if kind is not None else None
-    if not isinstance(form, p.Const) or form.value not in _FORMATS or "device" not in given:
+    if not isinstance(form, p.Const) or form.value not in FORMATS or "device" not in given:
         return False
     named = function.code[given["device"]]
     place = function.values[given["device"]]
