@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from transferlint import pipeline, registry, selection
-from transferlint.knowledge.frameworks import FRAMEWORKS
+from transferlint.cli.cards import beside_torch
 from transferlint.model import Safety
 from transferlint.rule import Example, Rule
 from transferlint.rule_tests import without_marks
@@ -57,6 +57,8 @@ TITLES = {
     "tuning_guide.html": "Performance tuning guide",
     "external-callbacks.html": "JAX: external callbacks",
     "tf/py_function": "tf.py_function",
+    "tf/distribute/Strategy": "tf.distribute.Strategy",
+    "use_with_pytorch": "Hugging Face datasets: use with PyTorch",
 }
 _HEADING = re.compile(r"^(\S.*)\n-+$", re.MULTILINE)
 _CODE = re.compile(r"(`[^`]*`)")
@@ -136,14 +138,13 @@ def _example(rule: Rule, rules: tuple[Rule, ...]) -> Iterator[str]:
 
 
 def _beside_torch(rule: Rule) -> Iterator[str]:
-    """For each framework beside torch that a rule serves: what it advises there, and what fires."""
-    for framework in FRAMEWORKS:
-        advice = dict(rule.advice or ()).get(framework.name)
-        if advice is not None:
-            yield f"## {framework.title}"
-            yield "Use instead: " + "\n".join(textwrap.wrap(f"{advice}. There is no automatic fix.", 107))
-            shown = FIXTURES / rule.code / f"fires_{framework.name}.py"
-            yield f"```python\n{shown.read_text(encoding='utf-8').strip()}\n```"
+    """For each framework beside torch that a rule serves: what it advises there, what fires, and what does not."""
+    for one in beside_torch(rule):
+        yield f"## {one['framework']}"
+        yield "Use instead: " + "\n".join(textwrap.wrap(f"{one['advice']}. There is no automatic fix.", 107))
+        yield f"```python\n{one['bad'].rstrip()}\n```"
+        yield "Nothing is reported of:"
+        yield f"```python\n{one['good'].rstrip()}\n```"
 
 
 def _said(rule: Rule, example: Example, rules: tuple[Rule, ...]) -> str:

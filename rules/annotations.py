@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 
 from transferlint.flow.facts import FunctionFacts
-
-from .kind_tables import BOOLEAN, DEVICE, DTYPE, FLOAT, INTEGER, NONE, TENSOR, TEXT, Kinds
+from transferlint.knowledge.torch_kinds import BOOLEAN, DEVICE, DTYPE, FLOAT, INTEGER, NONE, TENSOR, TEXT, Kinds
 
 _NAMES: dict[str, Kinds] = {
     "torch.device": frozenset({DEVICE}),

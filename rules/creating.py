@@ -21,6 +21,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DEVICE_NAME, DTYPE, INTEGER, TENSOR
 from transferlint.knowledge.roles import DEVICE_WORDS
+from transferlint.knowledge.torch_names import INDICES
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -32,7 +33,6 @@ from .bindings import api
 RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
 _EXACT = frozenset({"zeros", "ones", "full", "eye", "tensor", "arange", "zeros_like", "ones_like", "full_like"})
-_INDICES = frozenset({"torch.triu_indices", "torch.tril_indices"})
 MAKERS = _EXACT | _UNCERTAIN | RANDOM
 _CUDA = 'device="cuda"'
 _CONSTANT = frozenset({"zeros", "ones", "eye", "zeros_like", "ones_like"})  # the same in every dtype
@@ -106,7 +106,7 @@ def added_device(function: FunctionFacts, reg: Reg, device: str, *more: str) -> 
     if not isinstance(create, p.Call) or create.stars:
         return None
     name = function.file.placement.names.dotted(function.function, create.function)
-    if not _creator(function, create) and (name not in _INDICES or any(key == "device" for key, _ in create.keywords)):
+    if not _creator(function, create) and (name not in INDICES or any(key == "device" for key, _ in create.keywords)):
         return None
     if device == '"cuda"' and _in_text(function, reg):
         return None

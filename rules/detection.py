@@ -12,7 +12,7 @@ from transferlint.flow.host_only import host_only_use
 from transferlint.flow.names import ident
 from transferlint.flow.once import once
 from transferlint.flow.roles import reference
-from transferlint.flow.transfers import BUILD, DOWNLOAD, MOVE, Transfer
+from transferlint.flow.transfers import BUILD, CALLBACK, DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import (
     DEVICE,
     FRESH,
@@ -57,6 +57,8 @@ def each_of(function: FunctionFacts, *kinds: str, discarded: bool = False) -> It
         if transfer.kind not in kinds or not function.has_text(transfer.register):
             continue
         if function.at_calls(transfer) or function.told_inside(transfer):
+            continue
+        if transfer.kind != CALLBACK and function.called_traced(transfer.register):
             continue
         if discarded or transfer.kind not in _MOVES or not dropped(function, transfer):
             yield transfer

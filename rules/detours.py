@@ -11,6 +11,7 @@ from __future__ import annotations
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import TENSOR
+from transferlint.knowledge.torch_names import COPYING, OF_DATA
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -22,8 +23,6 @@ from .collecting import bare
 from .importing import torch_name
 from .rewriting import operand
 
-_TAKES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
-_COPIES = frozenset({"torch.tensor"})
 # Functions of an array alone that torch has under the same name (docs.pytorch.org torch, numpy.org reference).
 _SAME = frozenset(
     "abs argsort ceil cos cosh cumsum diff exp expm1 fliplr flipud floor isfinite isinf isnan log log10 log1p log2"
@@ -52,7 +51,7 @@ def detour(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     above = user(function, chain[0])
     name = called(function, above) if above is not None else ""
-    if above is not None and name in _TAKES:
+    if above is not None and name in OF_DATA:
         return _whole(function, above, chain[0], base, f"{tensor}.clone()")
     root, _, last = name.rpartition(".")
     made = function.code[above] if above is not None else None
@@ -75,7 +74,7 @@ def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str)
         made = function.code[above]
         torch, imports = torch_name(function, above)
         plain = isinstance(made, p.Call) and made.args == (read,) and not made.keywords
-        if outer is None or called(function, outer) not in _COPIES or not plain or not torch:
+        if outer is None or called(function, outer) not in COPYING or not plain or not torch:
             return None
         return _whole(function, outer, above, base, f"{torch}.sort({tensor}).values", imports)
     if name not in ("torch.tensor", "torch.as_tensor"):
@@ -158,14 +157,14 @@ def _computed(function: FunctionFacts, at: Reg, new: str, base: str, imports: tu
     store = function.code[above[0]] if len(above) == 1 else None
     if not isinstance(store, p.Store):
         take = user(function, at)
-        if take is None or called(function, take) not in _TAKES:
+        if take is None or called(function, take) not in OF_DATA:
             return None
         return _whole(function, take, at, base, new, imports)
     loads = function.loads(store.slot)
     # The name may be bound again by what it is turned into: `order = torch.from_numpy(order)`.
     mine = [r for r in loads if r > at]
     take = user(function, mine[0]) if mine else None
-    if take is None or called(function, take) not in _TAKES or captured(function, store.slot):
+    if take is None or called(function, take) not in OF_DATA or captured(function, store.slot):
         return None
     later = [r for r in function.stores(store.slot) if r > take]
     if len(mine) != 1 and not (later and later[0] < mine[1]):

@@ -20,6 +20,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.transfers import MOVE
 from transferlint.flow.values import DEVICE_NAME, DTYPE
+from transferlint.knowledge.torch_kinds import MAKERS
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -28,7 +29,6 @@ from . import proven
 from .altering import altered
 from .bindings import api, bound_elsewhere, settled
 from .chains import captured
-from .kind_tables import MAKERS
 from .memory import Memory
 from .memory_effects import RESULT, WORLD
 from .rewriting import switched

@@ -7,6 +7,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import SCALAR_READ, Transfer
+from transferlint.knowledge.torch_names import RANDOM
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -18,7 +19,6 @@ from .rewriting import after, cut
 from .statement_text import if_statement, statement_at
 
 _MOST = 20  # uses of a number that anybody would rewrite
-_RANDOM = frozenset(f"torch.{name}" for name in "randint rand randn randperm".split())
 _OPPOSITE = {"!=": "==", "==": "!=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
@@ -34,7 +34,7 @@ def _drawn_there(function: FunctionFacts, subject: Reg) -> Fix | None:
     for reg in function.expression(subject):
         maker = _bound(function, reg)
         made = function.code[maker] if maker is not None else None
-        if isinstance(made, p.Call) and maker is not None and called(function, maker) in _RANDOM:
+        if isinstance(made, p.Call) and maker is not None and called(function, maker) in RANDOM:
             break
     else:
         return None

@@ -62,6 +62,12 @@ def _host_result(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     if _consumed(function.function, derived(function.function, {reg}, PARTS)):
         return True
+    if (
+        function.framework(reg)
+        and transfer.before.places
+        and gone_over(function.function, derived(function.function, {reg}, WHOLE))
+    ):
+        return True  # the arrays of a batch: those of the loop around are other ones
     if around or transfer.inside is not None:
         return False
     if _counts(function, reg) or _joined(function, transfer) or _fitted(function, reg):

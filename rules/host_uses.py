@@ -7,6 +7,7 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE
+from transferlint.knowledge.torch_names import SIZED
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -14,8 +15,7 @@ from .chains import called, captured
 
 _READS = frozenset({"item", "tolist", "cpu", "numpy"})
 _KEEPS = frozenset("detach int long float double bool clone round squeeze view reshape flatten contiguous".split())
-_SIZES = frozenset(f"torch.{name}" for name in "arange zeros ones empty full eye randperm randn rand randint".split())
-_NUMBERS = _SIZES | frozenset(
+_NUMBERS = SIZED | frozenset(
     f"builtins.{name}" for name in "int float bool range round abs min max str print len".split()
 )
 _NAMES = frozenset({"shape", "dtype", "data", "ndim"})
@@ -75,7 +75,7 @@ def _lists(function: FunctionFacts, made: p.Binary, at: Reg) -> bool:
 
 
 def _takes_numbers(function: FunctionFacts, reg: Reg) -> bool:
-    return isinstance(function.code[reg], p.Subscript | p.SetItem) or called(function, reg) in _SIZES
+    return isinstance(function.code[reg], p.Subscript | p.SetItem) or called(function, reg) in SIZED
 
 
 def _mask(function: FunctionFacts, reg: Reg) -> bool:

@@ -6,6 +6,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import ident
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import BOOLEAN, HOST_VALUE, INTEGER
+from transferlint.knowledge.torch_names import NO_GRADIENT
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -19,7 +20,6 @@ from .rewriting import after, operand
 _REDUCES = frozenset("sum mean norm abs square pow max min".split())
 _DETACHES = frozenset({"detach", "detach_"})
 _CALLS = 4  # how far up the calls
-_NO_GRADIENT = ("torch.no_grad", "torch.inference_mode")  # docs.pytorch.org "Locally disabling gradient computation"
 
 
 def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) -> Edit | None:
@@ -52,12 +52,12 @@ def _no_gradient(function: FunctionFacts, transfer: Transfer) -> bool:
 def _under_no_gradient(function: FunctionFacts, reg: Reg, depth: int = _CALLS) -> bool:
     """True within `with torch.no_grad()`, in a function that is decorated so, and where all calls of the file stand
     there."""
-    if any(decorator.partition("(")[0] in _NO_GRADIENT for decorator in function.function.decorators):
+    if any(decorator.partition("(")[0] in NO_GRADIENT for decorator in function.function.decorators):
         return True
     regions = around(function, reg)
     entered = (function.code[reg] for reg in function.of(p.Enter))
     if any(
-        isinstance(made, p.Enter) and made.region in regions and called(function, made.context) in _NO_GRADIENT
+        isinstance(made, p.Enter) and made.region in regions and called(function, made.context) in NO_GRADIENT
         for made in entered
     ):
         return True

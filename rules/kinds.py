@@ -14,13 +14,7 @@ from collections.abc import Iterable
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find, split
-from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
-
-from .annotations import annotated
-from .bindings import api, bound_elsewhere
-from .closed_classes import closed, of_parameters, own
-from .kind_tables import (
+from transferlint.knowledge.torch_kinds import (
     A_DEVICE,
     A_SHAPE,
     A_TENSOR,
@@ -45,6 +39,12 @@ from .kind_tables import (
     TEXT_METHODS,
     Kinds,
 )
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .annotations import annotated
+from .bindings import api, bound_elsewhere
+from .closed_classes import closed, of_parameters, own
 
 _STEPS = 3000  # of one question; what takes more is not known
 _DEEPEST = 40

@@ -10,6 +10,7 @@ from transferlint.flow.once import once
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import CONTAINER, HOST, ON_DEVICE, TENSOR, UNKNOWN, Value
+from transferlint.knowledge.torch_names import JOINS
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
@@ -25,7 +26,6 @@ from .reading_ahead import ahead
 from .rebuilding import restacked
 
 _TAKES = frozenset({"append", "log", "log_dict", "add", "extend"})
-_JOINS = frozenset("torch.cat torch.stack torch.concat torch.hstack torch.vstack".split())
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _SCALES = frozenset({"mul", "mul_", "div", "div_"})
 _HOST = frozenset("item tolist numpy cpu to cuda type map_ apply_ data_ptr new_tensor index_put_".split())
@@ -216,7 +216,7 @@ def _onward(function: FunctionFacts, reg: Reg, user: Reg) -> list[Reg] | None:
         return [] if made.name == "update" else None
     if isinstance(made, p.Call) and made.function != reg:
         name = method(function, user)
-        return [] if name in _TAKES or name in _SCALES or called(function, user) in _JOINS else None
+        return [] if name in _TAKES or name in _SCALES or called(function, user) in JOINS else None
     return None
 
 

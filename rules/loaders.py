@@ -6,13 +6,13 @@ import dataclasses
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find, split
+from transferlint.knowledge.torch_names import LOADERS
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .arguments import added
 
-LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 # DataLoader(dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, ...)
 _WORKERS, _COLLATE, _PIN = 5, 6, 7
 _WRAPPERS = ("builtins.enumerate", "builtins.iter", "tqdm.")

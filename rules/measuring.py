@@ -4,6 +4,7 @@ while the device has nothing to do."""
 from __future__ import annotations
 
 import bisect
+import os
 import re
 
 from transferlint.flow.facts import FunctionFacts
@@ -20,6 +21,7 @@ _TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_tim
 _STOPWATCHES = re.compile(
     r"(?i:(^|_)(timer?|timeit|timing|stop_?watch|profiler?|benchmark)(_|$))|[a-z](Timer|Stopwatch|Profiler?)$"
 )
+_MEASURING = re.compile(r"(?i)(^|_)(micro)?(bench(mark)?s?|time_?it|timing|warm_?up|profil(e|er|ing))(_|$)")
 _NEAR = 40  # instructions: a few expressions
 _LISTS = frozenset({"builtins.list", "collections.deque"})
 # Copies that come back before they are done (documen.tician.de/pycuda, nvidia.github.io/cuda-python).
@@ -32,6 +34,13 @@ _SEEN_BEFORE = frozenset("detach view reshape squeeze append item tolist".split(
 def clocked(function: FunctionFacts, reg: Reg) -> bool:
     """True where a clock is read within a few expressions."""
     return any(_clock(near) for near in function.code[max(0, reg - _NEAR) : reg + _NEAR])
+
+
+def for_measuring(function: FunctionFacts) -> bool:
+    """True for a function that measures, or prepares that: it reads a clock somewhere, or is called for it, as is its
+    file (`prefill_benchmark`, `warm_up`, `inference_microbenchmark.py`)."""
+    names = (function.function.name, os.path.splitext(os.path.basename(function.file.path))[0])
+    return any(map(_MEASURING.search, names)) or any(map(_clock, function.code)) or bool(function.attributes("now"))
 
 
 def _clock(made: p.Instruction) -> bool:
@@ -164,18 +173,22 @@ _NEEDS_WAIT = re.compile(
 )
 
 
-def in_timer(function: FunctionFacts, reg: Reg) -> bool:
-    """True in a `with` statement of what measures time, by its name: `with Timer("step"):`, `with self.profile():`."""
+def in_timer(function: FunctionFacts, reg: Reg, variables: bool = False) -> bool:
+    """True in a `with` statement of what measures time, by its name: `with Timer("step"):`, `with self.profile():`, and
+    of a variable (`with train_timer:`) where these count."""
     at = function.region(reg)
     while at > 0:
         region = function.function.regions[at]
-        if region.kind == "with" and region.test is not None and _measures_time(function, region.test):
+        if region.kind == "with" and region.test is not None and _measures_time(function, region.test, variables):
             return True
         at = region.parent
     return False
 
 
-def _measures_time(function: FunctionFacts, context: Reg) -> bool:
+def _measures_time(function: FunctionFacts, context: Reg, variables: bool) -> bool:
+    made = function.code[context]
+    if variables and isinstance(made, p.Load):
+        return bool(_STOPWATCHES.search(function.function.slot_names[made.slot]))
     named = (function.code[r] for r in function.expression(context))
     return any(isinstance(made, p.Attr | p.Outer) and bool(_STOPWATCHES.search(made.name)) for made in named)
 

@@ -23,11 +23,7 @@ from collections.abc import Callable, Iterable
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
-from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg, Slot
-
-from .bindings import api, around, bound, bound_elsewhere, settled
-from .kind_tables import (
+from transferlint.knowledge.torch_kinds import (
     A_DTYPE,
     A_TENSOR,
     AN_INTEGER,
@@ -45,6 +41,10 @@ from .kind_tables import (
     TEXT,
     Kinds,
 )
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg, Slot
+
+from .bindings import api, around, bound, bound_elsewhere, settled
 from .kinds import Inference
 
 # Methods that no tensor refuses, whatever its type and shape.

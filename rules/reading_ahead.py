@@ -9,6 +9,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, SHAPE, TRUTH, Transfer
 from transferlint.flow.values import CONTAINER, HOST_VALUE, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.knowledge.torch_names import ROUNDING
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -23,7 +24,6 @@ _KINDS = (SCALAR_READ, NUMBER, DOWNLOAD, TRUTH, SHAPE)
 _TENSOR_NAMES = frozenset("shape size dim ndim dtype permute transpose reshape view squeeze unsqueeze mean".split())
 _COPIES = frozenset({"cpu", "tolist", "numpy"})
 _BY_ELEMENT = frozenset("detach contiguous long int float double bool round floor ceil abs exp log".split())
-_FUNCTIONS = frozenset(f"torch.{name}" for name in "round floor ceil abs exp log".split())
 
 
 def ahead(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -163,7 +163,7 @@ def _computed_from(function: FunctionFacts, at: Reg) -> Reg | None:
         return made.object
     if method(function, at) in _BY_ELEMENT and isinstance(made, p.Call) and not made.args:
         return receiver(function, at)
-    if isinstance(made, p.Call) and called(function, at) in _FUNCTIONS and len(made.args) == 1:
+    if isinstance(made, p.Call) and called(function, at) in ROUNDING and len(made.args) == 1:
         return made.args[0]
     if isinstance(made, p.Binary) and not made.inplace:
         left, right = function.values[made.left], function.values[made.right]

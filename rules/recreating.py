@@ -23,6 +23,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, HOST_VALUE, RESIDENT, TENSOR
+from transferlint.knowledge.torch_names import SEEDS
 from transferlint.model import LINES, Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -47,7 +48,6 @@ _OTHERWISE = frozenset("expand mul add sub div clamp neg abs pow cumsum sum fill
 _FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _ANY_DTYPE = frozenset("zeros ones eye zeros_like ones_like rand randn rand_like randn_like empty empty_like".split())
-_SEEDS = frozenset({"torch.manual_seed", "torch.random.manual_seed"})
 _TYPES = frozenset({"int", "float", "bool"})
 _SIZES = frozenset({"shape", "size", "dim", "numel", "ndim", "dtype"})
 
@@ -93,7 +93,7 @@ def _random(function: FunctionFacts, made: Reg) -> bool:
 def _seeded(function: FunctionFacts) -> bool:
     """True where a seed of the host's generator is set in the function itself, or by the file when it is run: somebody
     wants these very numbers, and the device's generator gives others."""
-    return any(called(one, at) in _SEEDS for one in (function, function.file.functions[0]) for at in one.of(p.Call))
+    return any(called(one, at) in SEEDS for one in (function, function.file.functions[0]) for at in one.of(p.Call))
 
 
 def _of_data(function: FunctionFacts, fix: Fix, made: Reg) -> bool:

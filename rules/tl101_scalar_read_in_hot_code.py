@@ -59,6 +59,7 @@ from transferlint.flow.transfers import SCALAR_READ, Transfer
 from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
+from . import beside_torch
 from .detection import brief, clusters, hot, likely, others, sure
 from .leaving import offered
 from .measuring import nothing_left
@@ -188,6 +189,7 @@ def losses(model, loader, device):
 """,
             unsafe=True,
         ),
+        *beside_torch.examples("TL101"),
     ),
     detect=detect,
     advice=(

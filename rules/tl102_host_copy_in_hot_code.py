@@ -64,6 +64,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .chains import origin, statement
 from .collecting import bare
 from .derived import WHOLE, TooLong, derived
@@ -319,6 +320,7 @@ def predict(model, loader, device):
 """,
             unsafe=True,
         ),
+        *beside_torch.examples("TL102"),
     ),
     detect=detect,
     advice=(

@@ -78,6 +78,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .buffering import buffered
 from .detection import Found, brief, clusters, each, others
 from .hoisting import hoist
@@ -277,6 +278,7 @@ for _ in range(10):
     tensor_gpu = tensor_gpu * 2
 """,
         ),
+        *beside_torch.examples("TL103"),
     ),
     detect=detect,
     advice=(

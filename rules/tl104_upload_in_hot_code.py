@@ -54,6 +54,7 @@ from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
+from . import beside_torch
 from .batch_lists import crosses_once
 from .chains import called
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
@@ -228,6 +229,7 @@ for step in range(10):
     x = x * torch.full((), 0.5, device=device)
 """,
         ),
+        *beside_torch.examples("TL104"),
     ),
     detect=detect,
     advice=(

@@ -52,6 +52,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .alike import tensor_of
 from .chains import called, method
 from .detection import apart, brief, clusters, each_of, likely, others, sure
@@ -240,6 +241,7 @@ class Heads(torch.nn.Module):
         return losses.sum()
 """,
         ),
+        *beside_torch.examples("TL106"),
     ),
     detect=detect,
     advice=(

@@ -59,6 +59,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .chains import called
 from .detection import apart, brief, hot, likely, others, sure, together
 from .reading_ahead import ahead
@@ -247,6 +248,7 @@ class Names(torch.nn.Module):
         return [names[label] for label in best.tolist()]
 """,
         ),
+        *beside_torch.examples("TL107"),
     ),
     detect=detect,
     advice=(

@@ -31,7 +31,7 @@ numpy's function is replaced by torch's of the same name, whose order of equal e
 A sum or list that is read once after the loop, and one copy before it, are as for TL101.
 
 Elsewhere the edit is only shown, where a tensor serves as well, and `torch.stack(values)` for `torch.tensor(values)` of
-a list of tensors without dimensions.
+a list of tensors without dimensions. For a tensor of torch that another framework takes, its `from_dlpack` is shown.
 
 See also
 --------
@@ -55,8 +55,10 @@ from transferlint.model import Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .detection import brief, clusters, others, sure, together
 from .detours import detour
+from .dlpack import shared
 from .leaving import offered, shown
 from .round_trips import READS, bounces, came_back, returns, trips
 
@@ -79,11 +81,14 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *_read_again(function, group),
             ),
             sure(function, first),
-            _fix(function, group) if _other(function, first, back) is None else None,
+            _fix(function, group, back),
         )
 
 
-def _fix(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
+def _fix(function: FunctionFacts, group: list[Transfer], back: Reg) -> Fix | None:
+    other = _other(function, group[0], back)
+    if other is not None:
+        return shared(function, back, other)
     return together(function, group, [detour(function, t) for t in group]) or shown(offered(function, group))
 
 
@@ -202,6 +207,7 @@ def lowered(x: torch.Tensor, steps: int):
 out = lowered(torch.arange(6.0), 3)
 """,
         ),
+        *beside_torch.examples("TL201"),
     ),
     detect=detect,
     advice=(

@@ -47,6 +47,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .detection import brief, sure
 from .padding import padded, shortened
 from .reading_ahead import ahead
@@ -162,6 +163,7 @@ class Decoder(torch.nn.Module):
         return states + (best != 0).to(states.dtype)[:, None]
 """,
         ),
+        *beside_torch.examples("TL203"),
     ),
     detect=detect,
     advice=(

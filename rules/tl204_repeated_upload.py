@@ -56,6 +56,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .chains import captured, method, receiver
 from .detection import brief, each, only_shown
 from .reusing import names, reuse
@@ -310,6 +311,7 @@ def train(model, loader, criterion, device):
     return correct.item()
 """,
         ),
+        *beside_torch.examples("TL204"),
     ),
     detect=detect,
     advice=(

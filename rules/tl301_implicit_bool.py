@@ -63,6 +63,7 @@ from transferlint.flow.transfers import EQUAL, TRUTH, Transfer
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
+from . import beside_torch
 from .branchless import without_waiting
 from .detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
 from .host_numbers import for_host
@@ -203,6 +204,7 @@ class Padded(torch.nn.Module):
         return torch.where((x > 9).all(), x * 0, x)
 """,
         ),
+        *beside_torch.examples("TL301"),
     ),
     detect=detect,
     advice=(

@@ -56,6 +56,7 @@ from transferlint.flow.transfers import NUMBER, SELECTED
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
+from . import beside_torch
 from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
 from .extremes import extreme
 from .kept_sizes import kept_sizes
@@ -141,6 +142,7 @@ class Norms(torch.nn.Module):
         return torch.stack([g.abs().max() for g in grads]).max()
 """,
         ),
+        *beside_torch.examples("TL302"),
     ),
     detect=detect,
     advice=(

@@ -26,7 +26,9 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval or a switch, on an error path or in a warning, once an epoch. None of these is reported.
+Behind an interval or a switch, on an error path or in a warning, once an epoch. None of these is reported. Nor are the
+`logs` of a Keras callback: Keras has made numbers of them when it calls `on_train_batch_end` (source:
+keras/src/callbacks/callback_list.py, `pythonify_logs`), whether they are printed or not.
 
 Fix safety
 ----------
@@ -59,7 +61,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
 
-from . import proven
+from . import beside_torch, proven
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .round_trips import explained
 
@@ -287,6 +289,7 @@ def train(model, loader, optimizer):
             logger.debug(f"loss {loss}")
 """,
         ),
+        *beside_torch.examples("TL303"),
     ),
     detect=detect,
     advice=(

@@ -56,6 +56,7 @@ from transferlint.model import Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
+from . import beside_torch
 from .chains import called, method
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .fixed_size import of_fixed_size
@@ -147,6 +148,7 @@ class Masked(torch.nn.Module):
         return (losses * mask).sum() / mask.sum().clamp(min=1)
 """,
         ),
+        *beside_torch.examples("TL304"),
     ),
     detect=detect,
     advice=(

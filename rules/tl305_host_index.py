@@ -58,6 +58,7 @@ from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, HOST, ON_DEVICE, 
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
+from . import beside_torch
 from .chains import user
 from .detection import brief, clusters, hot, only_shown, others, put_there, together
 from .dimensions import dimensional
@@ -164,6 +165,7 @@ class Swap(torch.nn.Module):
         return images.flip(1) / 255
 """,
         ),
+        *beside_torch.examples("TL305"),
     ),
     detect=detect,
     advice=(("cupy", "keep the index on the device: `cp.asarray(index)` once, before the loop"),),

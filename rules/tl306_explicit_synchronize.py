@@ -26,7 +26,9 @@ Use instead
 When it is fine
 ---------------
 Next to a timer in a benchmark, at the end of a run, behind an interval, before host memory of a non-blocking copy is
-read, for the oldest event of a queue.
+read, for the oldest event of a queue; none of these is reported. What asks how much memory is in use
+(`tf.config.experimental.get_memory_info`, `torch.cuda.memory_allocated`) asks the allocator, which is on the host: it
+moves nothing and waits for nothing, once a step or not, and is not reported either.
 
 Fix safety
 ----------
@@ -51,22 +53,25 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import SYNCHRONIZE, Transfer
+from transferlint.knowledge.torch_names import QUEUES
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .chains import called, method, origin, receiver
 from .detection import brief, clusters, hot, others, together
 from .importing import torch_name
-from .measuring import clocked, guards_copy, in_timer, needed_by_host, timed
+from .measuring import clocked, for_measuring, guards_copy, in_timer, needed_by_host, timed
 from .rewriting import operand, remove
 
 _NEAR = 40
+_WAITS = frozenset({"synchronize", "block_until_ready"})
+_TAKES = frozenset({"pop", "popleft", "popitem", "get"})
 _MEASURE = (
     "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
 )
-_MAKERS = frozenset(f"torch.{root}.{name}" for root in ("cuda", "xpu") for name in ("Stream", "Event"))
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -92,7 +97,7 @@ def _timed(function: FunctionFacts, reg: Reg) -> bool:
     """True where a clock needs the wait, and not in the methods of a stopwatch. Frameworks that compile a step whole
     have no other place to wait in for the time."""
     if function.framework(reg):
-        return clocked(function, reg)
+        return clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function)
     return timed(function, reg) and not _stopwatch(function, reg)
 
 
@@ -125,14 +130,22 @@ def _meant(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _queued(function: FunctionFacts, reg: Reg) -> bool:
     """True for the event of work that was queued earlier, out of a container: so much may be in flight, and no more."""
-    waited = receiver(function, reg) if method(function, reg) == "synchronize" else None
+    waited = receiver(function, reg) if method(function, reg) in _WAITS else None
+    made = function.code[reg]
+    if function.framework(reg) and waited is None and isinstance(made, p.Call) and made.args:
+        waited = made.args[0]  # `jax.block_until_ready(x)`
     if waited is None:
         return False
     start = origin(function, waited)
     made = function.code[start]
+    if function.framework(reg):
+        while isinstance(made, p.Unpack | p.Attr | p.Subscript):
+            start = made.value if isinstance(made, p.Unpack) else made.object
+            made = function.code[start]
+        return method(function, start) in _TAKES
     if isinstance(made, p.Load):
         return any(made.slot in region.target_slots for region in function.function.regions)
-    return isinstance(made, p.Next | p.Unpack) or method(function, start) in ("pop", "popleft", "popitem", "get")
+    return isinstance(made, p.Next | p.Unpack) or method(function, start) in _TAKES
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -172,7 +185,7 @@ def _kind(function: FunctionFacts, reg: Reg) -> str:
     if isinstance(made, p.Attr) and isinstance(function.code[made.object], p.Load):
         return _attribute(function, made.name)
     last = called(function, origin(function, reg))
-    return last.rpartition(".")[2] if last in _MAKERS else ""
+    return last.rpartition(".")[2] if last in QUEUES else ""
 
 
 def _attribute(function: FunctionFacts, name: str) -> str:
@@ -183,7 +196,7 @@ def _attribute(function: FunctionFacts, name: str) -> str:
             if isinstance(made, p.SetAttr) and made.name == name:
                 found.add(called(other, made.value))
     kind = found.pop() if len(found) == 1 else ""
-    return kind.rpartition(".")[2] if kind in _MAKERS else ""
+    return kind.rpartition(".")[2] if kind in QUEUES else ""
 
 
 def _getter(function: FunctionFacts, reg: Reg) -> bool:
@@ -226,6 +239,7 @@ def train(model, loader, optimizer):
     torch.cuda.synchronize()
 """,
         ),
+        *beside_torch.examples("TL306"),
     ),
     detect=detect,
     advice=(

@@ -5,12 +5,15 @@ What it does
 Reports what calls the host back from compiled code that runs for every step: `jax.pure_callback`,
 `jax.experimental.io_callback`, `jax.debug.print` and `jax.debug.callback` in what `jax.jit` compiles,
 and `tf.py_function` and `tf.numpy_function` in a `tf.function`, a model's `call`, or what `Dataset.map` is given. There
-is no such thing in torch.
+is no such thing in torch. Calls of what only Python can do are at most possible (an environment, a file, a tokenizer,
+a function that raises or keeps something), as are those of functions that are not in the file.
 
 Why
 ---
 The arguments are copied to the host, Python runs there, one call at a time, and what it gives is copied back: the
-compiled program waits for all of that, on every run, and cannot be fused across it.
+compiled program waits for all of that, on every run, and cannot be fused across it. In a data set, which runs on the
+host, nothing crosses; but Python runs for one element at a time, whatever `num_parallel_calls` says (tensorflow.org
+tf.py_function: it acquires the Global Interpreter Lock).
 
 Example
 -------
@@ -34,7 +37,8 @@ Use instead
 
 When it is fine
 ---------------
-Behind a condition that is rarely true, while something is looked for, and in what runs once.
+Behind a condition that is rarely true (the arms of `jax.lax.cond` are not reported), or while something is looked
+for, and in what runs once.
 
 Fix safety
 ----------
@@ -51,26 +55,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
+from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import CALLBACK
-from transferlint.model import Finding
+from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 
-from .detection import brief, clusters, hot, likely, others, sure
+from .detection import Group, brief, clusters, hot, likely, others, sure
+from .host_functions import only_computes
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
-    """Calls of the host in hot code."""
-    for function, group in clusters((f, t) for f, t in hot(facts, CALLBACK) if likely(f, t)):
-        first = group[0]
-        yield function.finding(
-            first.register,
-            f"`{brief(function.text(first.register))}` calls Python on the host"
-            f" {function.warmth(first.register).level.words}: the device waits for it",
-            "write it in the framework's own operations, or return the value and use it after the step",
-            others(function, group),
-            sure(function, first),
-        )
+    """Calls of the host in hot code; what only Python can do apart from what could be written otherwise."""
+    calls = [(f, t) for f, t in hot(facts, CALLBACK) if likely(f, t)]
+    for computes in (True, False):
+        for function, group in clusters((f, t) for f, t in calls if only_computes(f, t) is computes):
+            yield _finding(facts, function, group, computes)
+
+
+def _finding(facts: FileFacts, function: FunctionFacts, group: Group, computes: bool) -> Finding:
+    first = group[0]
+    fed = function.index in facts.placement.tracing.fed
+    how = "one at a time, on the host" if fed else "on the host"
+    so = "the threads of the data set wait for one another" if fed else "the device waits for it"
+    return function.finding(
+        first.register,
+        f"`{brief(function.text(first.register))}` calls Python {how}"
+        f" {function.warmth(first.register).level.words}: {so}",
+        "write it in the framework's own operations, or return the value and use it after the step",
+        others(function, group),
+        sure(function, first) if computes else Confidence.POSSIBLE,
+    )
 
 
 RULE = Rule(

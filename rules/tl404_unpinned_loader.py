@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports `DataLoader(...)` without `pin_memory=True`, or with `pin_memory=False`, where the same file moves its batches
-to the device in hot code.
+to the device in hot code. Of TensorFlow, a `tf.data.Dataset` without `prefetch` that a training loop or `fit` takes
+its batches from.
 
 Why
 ---
@@ -25,8 +26,10 @@ Use instead
 
 When it is fine
 ---------------
-For batches that are small, on machines with little memory, for batches of classes of your own that do not say how they
-are pinned. Off by default therefore. A loader whose batches are all moved with `non_blocking=True` is TL403's.
+For batches that are small, on machines with little memory, for batches of classes of your own that do not say how
+they are pinned. Off by default therefore, and because TensorFlow from 2.12 on ends a data set with `prefetch` by
+itself (tensorflow.org tf.data.experimental.OptimizationOptions, `inject_prefetch`: "If None, defaults to True"). A
+loader whose batches are all moved with `non_blocking=True` is TL403's.
 
 Fix safety
 ----------
@@ -46,22 +49,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
+from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import MOVE
 from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.knowledge.torch_names import COLLATING
 from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .detection import Found, brief, hot
 from .loaders import Loader, batch_of, pinning
+from .prefetching import unprepared
 
 _SHOWN = 3
-# What a `collate_fn` whose batches are tensors is written with; graphs and the like say themselves how they are pinned.
-_TENSORS = ("torch.stack", "torch.cat", "torch.tensor", "torch.from_numpy", "pad_sequence", "default_collate")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
-    """Loaders without `pin_memory` whose batches hot code moves."""
+    """Loaders without `pin_memory` whose batches hot code moves, and data sets of TensorFlow without `prefetch`."""
+    for function, reg in unprepared(facts) if facts.placement.tracing is not NOTHING_TRACED else ():
+        yield function.finding(
+            reg,
+            f"`{brief(function.text(reg))}` does not prepare the next batch while a step runs",
+            confidence=Confidence.LIKELY,
+            heated=False,
+        )
     loaders: dict[tuple[int, Reg], Loader] = {}
     moves: dict[tuple[int, Reg], list[Found]] = {}
     for function, transfer in hot(facts, MOVE):
@@ -78,7 +90,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         loader, found = loaders[key], moves[key]
         if all(t.non_blocking for _, t in found) or loader.collates("pin_memory", ".to(", ".cuda(") is not False:
             continue
-        if loader.has_collate and not loader.collates(*_TENSORS):
+        if loader.has_collate and not loader.collates(*COLLATING):
             continue
         function, reg = loader.function, loader.register
         yield function.finding(
@@ -138,8 +150,11 @@ def train(model, data, device):
 """,
             unsafe=True,
         ),
+        *beside_torch.examples("TL404"),
     ),
     detect=detect,
-    advice=(),
+    advice=(
+        ("tensorflow", "end it with `.prefetch(tf.data.AUTOTUNE)`; from TensorFlow 2.12 on it is put there by itself"),
+    ),
     doc=__doc__,
 )

@@ -49,7 +49,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
+from . import beside_torch, proven
 from .chains import called, method, receiver, user
 from .detection import brief, each, for_the_host, only_shown, sure
 from .parts import SAME, SIZES, WRAPPERS, Part, parts
@@ -315,6 +315,7 @@ for step in range(10):
     x = x + len(x)
 """,
         ),
+        *beside_torch.examples("TL405"),
     ),
     detect=detect,
     advice=(

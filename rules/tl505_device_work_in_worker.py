@@ -3,7 +3,9 @@
 What it does
 ------------
 Reports `.cuda()`, `.to(device)` and tensors built on the device in `__getitem__` and `__iter__` of data sets, and in
-functions that a `DataLoader` is given as `collate_fn` or `worker_init_fn`.
+functions that a `DataLoader` is given as `collate_fn` or `worker_init_fn`; and data sets of the `datasets` library
+that are formatted for the device (`with_format("torch", device=device)`, `set_format`) and given to a `DataLoader`,
+or of which a loop takes one sample after the other.
 
 Why
 ---
@@ -42,6 +44,7 @@ See also
 - TL404 for what a loader should do instead
 - https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 - https://docs.pytorch.org/docs/stable/data.html#memory-pinning
+- https://huggingface.co/docs/datasets/use_with_pytorch
 """
 
 from __future__ import annotations
@@ -53,20 +56,31 @@ from transferlint.flow.names import split
 from transferlint.flow.transfers import BUILD, MOVE, Transfer
 from transferlint.flow.values import DEVICE, ON_DEVICE
 from transferlint.knowledge.roles import DEVICE_WORDS
-from transferlint.model import Confidence, Finding
+from transferlint.knowledge.torch_names import DATA_SETS, LOADERS
+from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .detection import brief, clusters, each, others
-from .loaders import LOADERS, Loader
+from .formatted_data import formatted
+from .loaders import Loader
 
-_DATA = frozenset({"torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torch.utils.data.dataset.Dataset"})
 _METHODS = frozenset({"__getitem__", "__getitems__", "__iter__"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
-    """Uploads in code that workers run."""
+    """Uploads in code that workers run, and data sets that are formatted for the device."""
+    for function, reg, use in formatted(facts):
+        yield function.finding(
+            reg,
+            f"`{brief(function.text(reg))}` uploads each sample by itself, where it is taken",
+            "format without `device`, and move the batch where it is used",
+            (Evidence(function.site(use), "taken here"),),
+            Confidence.LIKELY,
+            heated=False,
+        )
     where = _workers(facts)
     found = (
         (function, transfer)
@@ -91,7 +105,7 @@ def _workers(facts: FileFacts) -> dict[int, str]:
     for function in facts.functions:
         info = facts.placement.class_of(function.function)
         own = info is not None and function.function.parent == info.index
-        if own and info is not None and function.function.name in _METHODS and _DATA & _bases(facts, info.bases):
+        if own and info is not None and function.function.name in _METHODS and DATA_SETS & _bases(facts, info.bases):
             found[function.index] = f"`{function.function.name}` of a data set, which a loader's workers call"
         for reg, made in enumerate(function.code):
             if isinstance(made, p.Call) and facts.placement.names.dotted(function.function, made.function) in LOADERS:
@@ -202,8 +216,12 @@ def train(model, images):
         model(batch.cuda(non_blocking=True)).sum().backward()
 """,
         ),
+        *beside_torch.examples("TL505"),
     ),
     detect=detect,
-    advice=(),
+    advice=(
+        ("jax", "format without `device`, take a batch as a slice, and upload that: `jax.device_put(data[i : j])`"),
+        ("tensorflow", "format without `device`; let `data.to_tf_dataset(batch_size=...)` make batches on the host"),
+    ),
     doc=__doc__,
 )

@@ -4,7 +4,9 @@ What it does
 ------------
 Reports tensors of the host that are given to a collective under NCCL, or beside device tensors; in hot code,
 `all_gather` into a list that is only added up, and sums over copies on the host of what several devices hold
-(`x.cpu() + y.cpu()`). None was found in 7,200 kLOC of public code.
+(`x.cpu() + y.cpu()`). Of TensorFlow's distribution strategies, values that are read or added up one replica after the
+other (`strategy.experimental_local_results`, `values` of what `strategy.run` gives). None was found in 7,200 kLOC of
+public code.
 
 Why
 ---
@@ -43,6 +45,7 @@ See also
 - TL102 for copies to the host
 - TL101 for reads of what is reduced
 - https://docs.pytorch.org/docs/stable/distributed.html
+- https://www.tensorflow.org/api_docs/python/tf/distribute/Strategy
 """
 
 from __future__ import annotations
@@ -50,21 +53,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD
+from transferlint.flow.foreign_members import REPLICA
+from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
 from transferlint.flow.values import CONTAINER, DEVICE, DEVICE_NAME, HOST, ON_DEVICE, TENSOR, Value
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.lookup import effect_of
+from transferlint.knowledge.torch_names import STACKS
 from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import beside_torch
 from .chains import called, method, receiver, user
-from .detection import brief, likely
+from .detection import brief, clusters, each_of, likely, others
 
 _ADDS = frozenset({"+", "-"})
 _SUMS = frozenset({"sum", "mean"})
-_STACKS = frozenset({"torch.stack", "torch.cat"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -77,7 +82,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             if isinstance(made, p.Call) and effect_of(called(function, reg)) is Effect.COLLECTIVE:
                 yield from _on_host(function, reg, made, nccl)
                 yield from _added_up(function, reg, made)
+        yield from _replicas(function)
         for reg, downloads in _sums(function):
+            if any(t.before.name == REPLICA for r in downloads for t in function.transfers_at(r)):
+                continue
             values = [function.values[_source(function, d)] for d in downloads]
             yield function.finding(
                 reg,
@@ -89,9 +97,39 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:
-    """The copies to the host that are added up there."""
+    """The copies to the host that are added up there, and the reads of one replica after the other."""
     for _, downloads in _sums(function):
         yield from downloads
+    yield from (transfer.register for transfer in _read_apart(function))
+
+
+def _replicas(function: FunctionFacts) -> Iterator[Finding]:
+    """Reads of what each device of a strategy gave, and Python's sum over that."""
+    for _, group in clusters((function, transfer) for transfer in _read_apart(function)):
+        first = group[0]
+        yield function.finding(
+            first.register,
+            f"`{brief(function.text(first.register))}` reads what each device gave by itself, and waits for each",
+            evidence=others(function, group),
+            confidence=Confidence.LIKELY,
+        )
+    for reg in function.of(p.Call):
+        made = function.code[reg]
+        given = function.values[made.args[0]] if isinstance(made, p.Call) and made.args else None
+        if given is None or given.item is None or given.item.name != REPLICA or function.role.traced:
+            continue
+        if called(function, reg) == "builtins.sum" and function.warmth(reg).hot:
+            yield function.finding(
+                reg,
+                f"`{brief(function.text(reg))}` adds one by one what devices hold: copies from device to device",
+                confidence=Confidence.LIKELY,
+            )
+
+
+def _read_apart(function: FunctionFacts) -> Iterator[Transfer]:
+    for transfer in each_of(function, DOWNLOAD, SCALAR_READ, NUMBER):
+        if transfer.before.name == REPLICA and function.warmth(transfer.register).hot:
+            yield transfer
 
 
 def _starts_nccl(function: FunctionFacts) -> bool:
@@ -162,7 +200,7 @@ def _total(function: FunctionFacts, reg: Reg) -> Reg | None:
     name = called(function, over)
     if name == "builtins.sum":
         return over
-    if name not in _STACKS:
+    if name not in STACKS:
         return None
     total = user(function, over)
     if total is None:
@@ -263,9 +301,15 @@ class Pair(torch.nn.Module):
         return self.loss(left + right.to(left.device), x, y)
 """,
         ),
+        *beside_torch.examples("TL506"),
     ),
     detect=detect,
-    advice=(),
+    advice=(
+        (
+            "tensorflow",
+            "add on the devices, and read that later: `strategy.reduce(tf.distribute.ReduceOp.SUM, values, axis=None)`",
+        ),
+    ),
     doc=__doc__,
     claims=claims,
 )

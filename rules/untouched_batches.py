@@ -6,6 +6,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.writes import Writes
+from transferlint.knowledge.torch_names import TENSOR_DATA_SETS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -13,7 +14,6 @@ from .bindings import api, around
 from .chains import captured, origin
 from .loaders import batch_of
 
-_TENSORS = frozenset({"torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"})
 _POSITIONAL = 4  # dataset, batch_size, shuffle, sampler; what comes after replaces how batches are made
 
 
@@ -90,7 +90,7 @@ def _of_loader(function: FunctionFacts, reg: Reg, moved: Reg) -> bool:
     keywords = dict(loader.call.keywords)
     data = loader.argument("dataset", 0)
     made = loader.function.code[origin(loader.function, data)] if data is not None else None
-    if not isinstance(made, p.Call) or api(loader.function, made.function) not in _TENSORS:
+    if not isinstance(made, p.Call) or api(loader.function, made.function) not in TENSOR_DATA_SETS:
         return False
     size = loader.function.code[keywords["batch_size"]] if "batch_size" in keywords else None
     single = isinstance(size, p.Const) and size.value is None

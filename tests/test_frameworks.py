@@ -7,10 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from proving import all_rules, check_bytes, default_rules, marks, reported
+from transferlint.cli.cards import beside_torch
+from transferlint.cli.rule_command import COMMAND
+from transferlint.flow import foreign, foreign_members, tracing
 from transferlint.knowledge.frameworks import FRAMEWORKS
-from transferlint.model import Finding
+from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Rule
 
 ROOT = Path(__file__).parents[1]
@@ -19,7 +23,7 @@ NAMES = {framework.name for framework in FRAMEWORKS}
 SHOWN = {path.stem for path in PLANTED}
 # How often the analysis and the rules spell torch in code: it may only become less. What is told by tables is not here.
 TORCH_IN_FLOW = 98
-TORCH_IN_RULES = 228
+TORCH_IN_RULES = 193
 
 
 def found(text: str, *also: str) -> tuple[Finding, ...]:
@@ -122,3 +126,70 @@ def _torch_in(folder: Path) -> int:
 )
 def test_what_assumes_torch_outside_of_the_tables_does_not_grow(folder: str, known: int) -> None:
     assert _torch_in(ROOT / folder) <= known
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_a_rule_shows_an_example_of_every_framework_that_it_serves(rule: Rule) -> None:
+    for one in beside_torch(rule):
+        assert one["bad"], one["framework"]
+        assert one["good"] != one["bad"]
+        page = (ROOT / "docs" / "rules" / f"{rule.code}.md").read_text(encoding="utf-8")
+        assert f"## {one['framework']}" in page
+        assert one["bad"] in page
+
+
+def test_the_command_line_prints_advice_and_example_of_each_framework() -> None:
+    made = CliRunner().invoke(COMMAND, ["TL101"])
+    assert made.exit_code == 0
+    rule = next(rule for rule in all_rules() if rule.code == "TL101")
+    for one in beside_torch(rule):
+        assert f"{one['framework']}\n{'-' * len(one['framework'])}\nUse instead: " in made.output
+        assert all(line.strip() in made.output for line in (one["bad"] + one["good"]).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("upload", "shown"),
+    [
+        ("jnp.asarray(t.cpu())", "jnp.from_dlpack(t)"),
+        ("jnp.asarray(t.detach().cpu().numpy())", "jnp.from_dlpack(t.detach())"),
+        ("cp.asarray(np.asarray(t.cpu()))", "cp.from_dlpack(t)"),
+        (
+            "tf.convert_to_tensor(t.cpu().numpy())",
+            "tf.experimental.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(t))",
+        ),
+    ],
+)
+def test_what_another_framework_takes_by_way_of_the_host_is_shown_shared(upload: str, shown: str) -> None:
+    text = (
+        "import cupy as cp\nimport jax.numpy as jnp\nimport numpy as np\nimport tensorflow as tf\nimport torch\n\n\n"
+        "def run(model, batches):\n    for batch in batches:\n        t = model(batch.cuda())\n"
+        f"        kept = {upload}\n        print(kept.shape)\n"
+    )
+    (finding,) = found(text)
+    assert finding.code == "TL201"
+    assert finding.fix is not None
+    assert finding.fix.safety is Safety.DISPLAY
+    (edit,) = finding.fix.edits
+    assert (text[edit.start : edit.end], edit.text) == (upload, shown)
+
+
+def test_a_file_of_no_framework_is_not_searched_for_what_they_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in calls: neither the search for traced code nor a table of a framework is asked."""
+    asked: list[str] = []
+    monkeypatch.setattr(tracing, "_Search", lambda file: asked.append("search"))
+    for name in ("named", "applied"):
+        monkeypatch.setattr(foreign, name, lambda *given, name=name: asked.append(name))
+    for name in ("method", "attribute"):
+        monkeypatch.setattr(foreign_members, name, lambda *given, name=name: asked.append(name))
+    text = LOOP.format(imported="torch", made="torch.ones(3, device='cuda').sum()", read="total.item()")
+    assert len(found(text)) == 1
+    assert asked == []
+
+
+def test_a_call_that_only_python_can_make_is_at_most_possible() -> None:
+    text = (
+        "import tensorflow as tf\n\n\n@tf.function\ndef step(env, actions):\n    def run(actions):\n"
+        "        return env.step(actions)\n\n    return tf.numpy_function(run, [actions], tf.float32)\n\n\n"
+        "def train(env, batches):\n    for batch in batches:\n        print(step(env, batch).shape)\n"
+    )
+    assert [one for one in found(text) if one.confidence > Confidence.POSSIBLE] == []

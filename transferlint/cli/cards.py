@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from transferlint.knowledge.frameworks import FRAMEWORKS
 from transferlint.links import rule_page
 from transferlint.model import Safety
 from transferlint.reporters.report import RuleCard
 from transferlint.rule import Rule
+from transferlint.rule_tests import without_marks
 
 _FIX = {None: "", Safety.DISPLAY: "", Safety.UNSAFE: "unsafe", Safety.SAFE: "safe"}
 
@@ -17,6 +19,20 @@ def card(rule: Rule) -> RuleCard:
     doc = rule.doc.strip() + "\n"
     fix, url = _FIX[rule.fix_safety], rule_page(rule.code) if _built_in(rule) else ""
     return RuleCard(rule.code, rule.name, rule.summary, rule.category, rule.default, fix, doc, url)
+
+
+def beside_torch(rule: Rule) -> list[dict[str, str]]:
+    """What a rule says of each framework beside torch that it serves: its advice there, and code that it reports and
+    does not report ("" where it has no example)."""
+    found = []
+    for framework in FRAMEWORKS:
+        advice = dict(rule.advice or ()).get(framework.name)
+        if advice is None:
+            continue
+        example = next((one for one in rule.examples if one.framework == framework.name), None)
+        bad, good = (without_marks(example.bad), example.good) if example is not None else ("", "")
+        found.append({"framework": framework.title, "advice": advice, "bad": bad, "good": good})
+    return found
 
 
 def _built_in(rule: Rule) -> bool:

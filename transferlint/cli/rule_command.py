@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from transferlint.cli import FAILED, output
 def COMMAND(code: str | None, everything: bool, output_format: str, rules: tuple[str, ...]) -> int:
     """Explain the rule CODE (or the rule of that name): what it does, why, what to write instead."""
     from transferlint import registry
-    from transferlint.cli.cards import row
+    from transferlint.cli.cards import beside_torch, row
 
     packs = registry.load(paths=rules)
     for line in packs.refused:
@@ -33,17 +34,27 @@ def COMMAND(code: str | None, everything: bool, output_format: str, rules: tuple
         output.complain(f"no rule {code!r}; {hint}")
         return FAILED
     if output_format == "json":
-        pages = [{**row(rule), "doc": rule.doc.strip()} for rule in chosen]
+        pages = [{**row(rule), "doc": rule.doc.strip(), "frameworks": beside_torch(rule)} for rule in chosen]
         output.show_data(pages if everything else pages[0])
         return 0
     for rule in chosen:
-        _show(f"# {rule.code} {rule.name}\n\n{_traits(row(rule))}\n\n{rule.doc.strip()}\n")
+        parts = [f"# {rule.code} {rule.name}", _traits(row(rule)), rule.doc.strip()]
+        _show("\n\n".join(parts + [_section(**one) for one in beside_torch(rule)]) + "\n")
     return FAILED if packs.refused else 0
 
 
 def _traits(traits: dict[str, Any]) -> str:
     fix = {"safe": "fixed by --fix", "unsafe": "fixed by --fix --unsafe-fixes"}.get(traits["fix"], "no automatic fix")
     return f"{traits['category']} · {'on' if traits['default'] else 'off'} by default · {fix} · since {traits['since']}"
+
+
+def _section(framework: str, advice: str, bad: str, good: str) -> str:
+    """What a rule says of one framework beside torch, in the form of the docstrings."""
+    parts = [f"{framework}\n{'-' * len(framework)}", "\n".join(textwrap.wrap(f"Use instead: {advice}.", 118))]
+    if bad:
+        parts += [textwrap.indent(bad.strip(), "    "), "Nothing is reported of:"]
+        parts += [textwrap.indent(good.strip(), "    ")]
+    return "\n".join(parts[:2]) + "".join(f"\n\n{part}" for part in parts[2:])
 
 
 def _show(page: str) -> None:

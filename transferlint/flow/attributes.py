@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import foreign
+from transferlint.flow import foreign_members
 from transferlint.flow.annotated import promised
 from transferlint.flow.devices import DTYPES
 from transferlint.flow.frame import Frame
@@ -76,8 +76,8 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
     name = made.name
     if base.kinds == NAME and "#" not in base.name:
         return variable(frame, f"{base.name}.{name}") or _of_name(base, name)
-    if base.flags & FRAMEWORKS:
-        found = foreign.attribute(frame, base, name)
+    if base.flags & FRAMEWORKS or (base.is_a(MODULE | OPTIMIZER) and frame.file.tracing.framework is not None):
+        found = foreign_members.attribute(frame, base, name)
         if found is not None:
             return found
     if name == "device":

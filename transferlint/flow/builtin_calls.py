@@ -7,7 +7,9 @@ from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
     ANYWHERE,
+    BOOLEAN,
     CONTAINER,
+    FRAMEWORKS,
     HOST,
     HOST_VALUE,
     LOADER,
@@ -59,6 +61,8 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return _extreme(frame, reg, made, name)
     if name == "sum":
         item = element(first)
+        if item.flags & FRAMEWORKS:
+            item = item.but(flags=item.flags & ~BOOLEAN)  # numbers: how many there are
         return item if item.kinds & (TENSOR | UNKNOWN) else PYTHON.but(reads=first.reads)
     if name in ("any", "all"):
         item = element(first)

@@ -13,6 +13,7 @@ from transferlint.flow.names import ident, overrides
 from transferlint.flow.operands import tree, users
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
 from transferlint.flow.warmth import Warmth
@@ -63,6 +64,15 @@ class FunctionFacts:
         owner = self.file.placement if caller[0] == self.file.path else self.file.elsewhere(caller[0])
         calling = owner.placed.get(caller[1]) if owner is not None else None
         return calling is not None and calling.calls.get(caller[2]) == ident(self.file.path, self.index)
+
+    def called_traced(self, reg: Reg) -> bool:
+        """True where what makes a register hot is a call in code that a framework traces: then it is traced too."""
+        caller = self.warmth(reg).caller if self.file.placement.tracing is not NOTHING_TRACED else None
+        owner = self.file.placement if caller is not None and caller[0] == self.file.path else None
+        if caller is not None and owner is None:
+            owner = self.file.elsewhere(caller[0])
+        calling = owner.placed.get(caller[1]) if owner is not None and caller is not None else None
+        return calling is not None and bool(calling.role.traced)
 
     def told_inside(self, transfer: Transfer) -> bool:
         """True for a call of what wraps a transfer, where that tells of it itself."""

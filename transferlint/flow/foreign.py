@@ -20,7 +20,6 @@ from transferlint.flow.values import (
     CONTAINER,
     DATA,
     DEVICE,
-    DTYPE_VALUE,
     FRAMEWORKS,
     GIVEN,
     HOST,
@@ -47,34 +46,30 @@ from transferlint.knowledge import frameworks
 from transferlint.knowledge.api import Api, Effect
 from transferlint.knowledge.framework import Framework, Tracer
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Const, Reg
+from transferlint.syntax.program import Call, Const, Reg
 
 _COMPILED, _TRANSFORMED = "compiled:", "transformed:"
-_WEIGHTS = frozenset("weights variables losses trainable_variables trainable_weights non_trainable_variables".split())
-_PARTS = frozenset("T mT real imag flat values data indices indptr".split())  # of an array, sparse ones too
-_READS = frozenset({Effect.SCALAR, Effect.COPY, Effect.SYNCHRONIZE})
-_OF_TREES = frozenset("items keys values get pop".split())  # dictionaries' methods are none of a compiled result's
-_BUILDERS = frozenset({"apply", "init", "init_with_output"})
 _ARGUMENTS = ("object", "a", "value", "obj", "x", "tree", "arr", "tensor")
 
 
 def named(frame: Frame, reg: Reg, made: Call, framework: Framework, name: str) -> Value | None:
     """A call of a framework's function by its name in the table; None where the table does not know it."""
     tracer = frameworks.tracers().get(name)
-    if tracer is not None:
+    if tracer is not None and frameworks.own_row(framework, name) is None:
         return _compiled(frame, reg, made, framework, tracer) if tracer.compiled else tree_of(frame, reg, framework)
     row = frameworks.row_of(framework, name)
     if row is None:
         return None
     first = made.args[0] if made.args else _first_keyword(made)
-    return _apply(frame, reg, made, framework, row, name, first)
+    return apply(frame, reg, made, framework, row, name, first)
 
 
 def _first_keyword(made: Call) -> Reg | None:
     return next((r for key, r in made.keywords if key in _ARGUMENTS), None)
 
 
-def _apply(frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api, name: str, subject: Reg | None) -> Value:
+def apply(frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api, name: str, subject: Reg | None) -> Value:
+    """What the effect of a row does: of a function, or (`name` has the array's class) of a method of `subject`."""
     effect = row.of(frozenset(key for key, r in made.keywords if effects.truthy(frame, r)))
     value = frame.values[subject] if subject is not None else NOTHING
     tensor = Value(TENSOR, place(frame, framework), framework_flag(framework.name) | RESIDENT, (reg,))
@@ -104,11 +99,11 @@ def _apply(frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api, n
     if effect is Effect.TREE:
         return _tree(frame, reg, made, framework, name)
     if effect in (Effect.KEEP, Effect.KEEP_BOOLEAN):
-        return _computed(frame, made, tensor, BOOLEAN if effect is Effect.KEEP_BOOLEAN else 0)
+        return _computed(frame, reg, made, framework, tensor, BOOLEAN if effect is Effect.KEEP_BOOLEAN else 0, last)
     if effect is Effect.ARRAY:
         return tensor.but(places=HOST, flags=framework_flag(framework.name))
     if effect is Effect.MODULE:
-        return _module(frame, reg, made, tensor, name)
+        return _module(frame, reg, made, framework, tensor, name)
     if effect is Effect.OPTIMIZER:
         return Value(OPTIMIZER, tensor.places, tensor.flags, (reg,), name=name)
     if effect is Effect.LOADER:
@@ -180,10 +175,36 @@ def called(frame: Frame, reg: Reg, framework: Framework) -> Value:
     return tree_of(frame, reg, framework)
 
 
-def _computed(frame: Frame, made: Call, tensor: Value, flags: int) -> Value:
-    """An operation: on the device whatever it is given, which is brought there."""
+def _computed(
+    frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Value, flags: int, name: str
+) -> Value:
+    """An operation: on the device whatever it is given, which is brought there, or on the host within `tf.device`."""
     _, why, reads, uploads, _ = combine(_arguments(frame, made))
+    down, up = _brought(frame, reg, made, framework, tensor, name)
+    if down:
+        return Value(TENSOR, HOST, tensor.flags | flags, (reg,), reads=frozenset({reg}))
+    uploads = uploads | {reg} if up else uploads
     return Value(TENSOR, tensor.places, tensor.flags | flags, why or tensor.why, reads=reads, uploads=uploads)
+
+
+def _brought(
+    frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Value, name: str
+) -> tuple[bool, bool]:
+    """Whether an operation brings data to the host, that was on the device, or back to the device what was read from
+    it; host data that was on the host all along is what operations are given, and no round trip."""
+    down = up = False
+    for argument in made.args:
+        value = frame.values[argument]
+        own = bool(value.flags & framework_flag(framework.name)) and value.is_a(TENSOR)
+        if own and tensor.on_host and value.on_device and framework.name not in frame.file.tracing.host_only:
+            frame.record(reg, DOWNLOAD, argument, value, HOST, f"{name}(t)", explicit=False)
+            down = True
+        elif not (tensor.on_device and value.on_host and value.reads):
+            continue
+        elif own or (value.is_a(ARRAY) and not framework.always):
+            frame.record(reg, MOVE, argument, value, tensor.places, f"{name}(t)", False, direction=Direction.H2D)
+            up = True
+    return down, up
 
 
 def _data(frame: Frame, reg: Reg, subject: Reg | None, value: Value, tensor: Value, name: str) -> Value:
@@ -264,96 +285,10 @@ def _gives_host(frame: Frame, function: Value) -> bool:
     return placed is not None and placed.returns is not None and placed.returns.on_host
 
 
-def _module(frame: Frame, reg: Reg, made: Call, tensor: Value, name: str) -> Value:
+def _module(frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Value, name: str) -> Value:
     """A model, layer, loss or metric of Keras; functions of their modules compute."""
     last = name.rpartition(".")[2]
     if not last[:1].isupper() and not last.startswith(("load_model", "clone_model", "model_from", "load")):
-        return _computed(frame, made, tensor, 0)
+        return _computed(frame, reg, made, framework, tensor, 0, last)
     model = name.startswith(("keras.Sequential", "keras.Model", "keras.models.", "keras.applications."))
     return Value(MODULE, tensor.places, tensor.flags, (reg,), name="keras.Model" if model else name)
-
-
-def method(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Value | None:
-    """A method of an array, of what a compiled function gave, or of a module of a framework; None where its table says
-    nothing."""
-    framework = framework_of(base.flags) or frame.file.tracing.framework
-    if framework is None:
-        return None
-    name, subject = attribute.name, attribute.object
-    if base.is_a(OPTIMIZER):
-        return PYTHON
-    if base.kinds & MODULE and not base.is_a(TENSOR):
-        return _of_module(frame, reg, framework, subject, base, name)
-    if not base.flags & FRAMEWORKS:
-        return None
-    row = frameworks.own_row(framework, f"{framework.array}.{name}")
-    if base.is_a(TENSOR):
-        row = row or frameworks.row_of(framework, f"{framework.array}.{name}")
-        if row is not None and row.effect is Effect.SCALAR:
-            return effects.scalar_read(frame, reg, subject, base, name)
-        if base.on_host and row is not None and row.effect is not Effect.COPY:
-            return base if row.effect is Effect.KEEP else PYTHON
-        return _method_of(frame, reg, made, framework, row, subject, base, name)
-    if base.kinds != UNKNOWN or not base.flags & TREE or name in _OF_TREES:
-        return None
-    if row is None or row.effect not in _READS:
-        return base.but(why=(reg,))
-    if row.effect is Effect.SCALAR:
-        return effects.scalar_read(frame, reg, subject, base, name)
-    return _method_of(frame, reg, made, framework, row, subject, base, name)
-
-
-def _method_of(
-    frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api | None, subject: Reg, base: Value, name: str
-) -> Value | None:
-    if row is None:
-        return None
-    if row.effect is Effect.COPY:
-        return download(frame, reg, subject, base, f".{name}()")
-    if row.effect is Effect.KEEP:
-        others = [base, *(frame.values[r] for r in made.args)]
-        _, why, reads, uploads, _ = combine(others)
-        return Value(TENSOR, base.places, base.flags, why or base.why, reads=reads, uploads=uploads)
-    return _apply(frame, reg, made, framework, row, f"{framework.array}.{name}", subject)
-
-
-def _of_module(frame: Frame, reg: Reg, framework: Framework, subject: Reg, base: Value, name: str) -> Value | None:
-    """`model.predict(x)` of Keras, `model.apply(variables, x)` of Flax."""
-    row = frameworks.own_row(framework, f"keras.Model.{name}") if framework.name == "tensorflow" else None
-    if row is not None:
-        tensor = Value(TENSOR, place(frame, framework), framework_flag(framework.name) | RESIDENT, base.why)
-        return download(frame, reg, subject, tensor, f".{name}()")
-    if not base.flags & FRAMEWORKS:
-        return None
-    if framework.name == "jax" and name in _BUILDERS:
-        return tree_of(frame, reg, framework)
-    if name == "result":
-        return Value(TENSOR, place(frame, framework), framework_flag(framework.name) | RESIDENT, (reg,))
-    return None
-
-
-def attribute(frame: Frame, base: Value, name: str) -> Value | None:
-    """An attribute of such a value; None where nothing is known of it."""
-    framework = framework_of(base.flags)
-    if framework is None:
-        return None
-    flags = framework_flag(framework.name) | RESIDENT
-    if base.is_a(TENSOR) or (base.kinds == UNKNOWN and base.flags & TREE):
-        if name.endswith("dtype"):
-            return DTYPE_VALUE
-        if name in framework.on_host:
-            return PYTHON
-        if name == "at":
-            return Value(UNKNOWN, base.places, base.flags | TREE, base.why)
-        if base.is_a(TENSOR):
-            return base if name in _PARTS else NOTHING
-        return None
-    tensor = Value(TENSOR, place(frame, framework), flags, base.why)
-    if base.is_a(OPTIMIZER):
-        return tensor if name in ("learning_rate", "lr") else NOTHING
-    if base.is_a(MODULE):
-        if name in _WEIGHTS:
-            return Value(CONTAINER, tensor.places, flags, base.why, tensor)
-        if name == "optimizer":
-            return Value(OPTIMIZER, tensor.places, flags, base.why)
-    return None

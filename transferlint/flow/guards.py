@@ -287,8 +287,22 @@ def _switch(function: Function, reg: Reg) -> str:
         words = list(identifiers(function, instruction.function))
         if "hasattr" in words:
             return ""
-        return _switch_words(words[:1])
+        return _switch_words([*words[:1], *_key(function, instruction)])
+    if isinstance(instruction, p.Subscript):
+        return _switch_words([*_spelled(function, instruction.index)] or list(identifiers(function, reg))[:1])
     return _switch_words(list(identifiers(function, reg))[:1])
+
+
+def _key(function: Function, call: p.Call) -> tuple[str, ...]:
+    """What a call looks up: "DEBUG" in `config.get("DEBUG")`, "verbose" in `getattr(args, "verbose", False)`."""
+    at = {"get": 0, "getattr": 1}.get("".join(_called(function, call)))
+    return _spelled(function, call.args[at]) if at is not None and at < len(call.args) else ()
+
+
+def _spelled(function: Function, reg: Reg) -> tuple[str, ...]:
+    """A constant text that reads like a name."""
+    made = function.code[reg]
+    return (made.value,) if isinstance(made, p.Const) and isinstance(made.value, str) else ()
 
 
 def _switch_words(words: list[str]) -> str:

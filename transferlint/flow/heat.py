@@ -222,7 +222,9 @@ class HeatMap:
     def _kind(self, function: Function, region: Region) -> str:
         value = self._placed[function.index].values[region.test] if region.test is not None else None
         kind = loops.classify(function, region, value)
-        if kind in ("epoch", "element") and self._trains(function, region):
+        if kind == "step" and region.kind == "while" and self._file.tracing.framework is not None:
+            kind = "epoch" if loops.sleeps(function, region) else kind
+        elif kind in ("epoch", "element") and self._trains(function, region):
             return "step"
         if kind == "element" and region.kind == "for" and self._holds_loader_loop(function, region):
             return "epoch"

@@ -79,6 +79,17 @@ def _awaits(function: Function, region: Region) -> bool:
     return False
 
 
+def sleeps(function: Function, region: Region) -> bool:
+    """True for a loop that lets time pass in some of its turns, until there is something to do (`time.sleep(10)`)."""
+    at = next(number for number, one in enumerate(function.regions) if one is region)
+    for reg in function.lookup.registers(at):
+        made = function.code[reg]
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        if isinstance(callee, p.Attr | p.Outer) and callee.name == "sleep":
+            return True
+    return False
+
+
 def _spelled(function: Function, reg: Reg) -> list[str]:
     """The names that say what is gone over: of a call the callee and the first argument, not the options."""
     made = function.code[reg]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import checks, devices, effects, foreign, indexing
+from transferlint.flow import checks, devices, effects, foreign_members, indexing
 from transferlint.flow.frame import Frame
 from transferlint.flow.sharing import VIEWS
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
@@ -70,8 +70,10 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
     subject = attribute.object
     if base.kinds == NAME:
         return None
-    if base.flags & FRAMEWORKS or (base.kinds & MODULE and frame.file.tracing.framework is not None):
-        found = foreign.method(frame, reg, made, attribute, base)
+    used = frame.file.tracing.framework
+    asked = used is not None and (base.kinds & MODULE or name in used.replicas or name in used.replicated)
+    if base.flags & FRAMEWORKS or asked:
+        found = foreign_members.method(frame, reg, made, attribute, base)
         if found is not None:
             return found
     if name in _MOVES:

@@ -22,8 +22,9 @@ from transferlint.flow.passing import Passed, passed
 from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.targets import Targets
-from transferlint.flow.tracing import NOTHING_TRACED, run_on_data, tracing
+from transferlint.flow.tracing import NOTHING_TRACED, tracing
 from transferlint.flow.transfers import Transfer
+from transferlint.flow.untraced import run_on_data
 from transferlint.flow.usage import usage
 from transferlint.flow.values import (
     ANYWHERE,

@@ -1,7 +1,5 @@
 """Which functions a framework traces, and so never run on data: what is decorated with or handed to `jax.jit`,
 `tf.function` and the like, the methods of their modules, and what only such functions call.
-
-Traced code cannot read a tensor (that raises), so that nothing in it is a transfer but what calls the host back.
 """
 
 from __future__ import annotations
@@ -12,19 +10,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from transferlint.flow.names import ClassInfo, ident, split
-from transferlint.flow.transfers import (
-    BUILD,
-    CALLBACK,
-    DOWNLOAD,
-    FORMAT,
-    MOVE,
-    NUMBER,
-    SCALAR_READ,
-    SYNCHRONIZE,
-    TRUTH,
-    Transfer,
-)
-from transferlint.flow.values import framework_of
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.framework import Framework, Tracer
 from transferlint.knowledge.tensorflow import DATASET_METHODS, TENSORFLOW
@@ -32,13 +17,9 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
 if TYPE_CHECKING:
-    from transferlint.flow.frame import Frame
     from transferlint.flow.placement import FilePlacement
-    from transferlint.flow.roles import Role
 
 _PARTIAL = ("functools.partial", "partial")
-_READS = frozenset({SCALAR_READ, DOWNLOAD, NUMBER})
-_QUIET = frozenset({BUILD, MOVE, FORMAT, TRUTH})
 _HEAD = re.compile(r"[\w.]+")
 _PER_BATCH = ("call", "__call__", "train_step", "test_step", "update_state")
 _LOOPS = ("scan", "fori_loop", "while_loop", "map", "map_fn", "vectorized_map", "associative_scan")
@@ -47,19 +28,22 @@ _LOOPS = ("scan", "fori_loop", "while_loop", "map", "map_fn", "vectorized_map", 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tracing:
     """What is traced in one file: `traced` (by function, why), `hot` (of those, what runs for every step or element,
-    and why), `compiled` (functions that are called in their compiled form, with the framework), `classes` (those of
-    modules, with the framework). `host_only`: the frameworks that the file leaves without a device; `framework`: the
-    one that the file works with, where it works with no other and not with torch."""
+    and why), `fed` (of those, what a data set runs for its elements, on the host), `arms` (of those, what runs where a
+    test on the device says so), `compiled` (functions that are called in their compiled form, with the framework),
+    `classes` (those of modules, with the framework). `host_only`: the frameworks that the file leaves without a device;
+    `framework`: the one that the file works with, where it works with no other and not with torch."""
 
     traced: dict[int, str]
     hot: dict[int, str]
+    fed: frozenset[int]
+    arms: frozenset[int]
     compiled: dict[int, Framework]
     classes: dict[int, Framework]
     host_only: frozenset[str]
     framework: Framework | None
 
 
-NOTHING_TRACED = Tracing({}, {}, {}, {}, frozenset(), None)
+NOTHING_TRACED = Tracing({}, {}, frozenset(), frozenset(), {}, {}, frozenset(), None)
 
 
 def tracing(file: FilePlacement) -> Tracing:
@@ -68,55 +52,6 @@ def tracing(file: FilePlacement) -> Tracing:
     if not used:
         return NOTHING_TRACED
     return _Search(file).found(next(iter(used)) if len(used) == 1 and not file.names.torch else None)
-
-
-def run_on_data(frame: Frame, role: Role, transfers: list[Transfer]) -> list[Transfer]:
-    """The transfers of a function that it makes when it runs. In traced code that is what calls the host alone. Who is
-    not seen to be traced may be, by code elsewhere: then it makes constants and prints once. It is not where it reads
-    data, which raises while it is traced, or calls what is compiled."""
-    if role.traced:
-        return [one for one in transfers if one.kind == CALLBACK]
-    transfers = [one for one in transfers if not _of_several(frame, one) and not _bound(frame, one)]
-    if frame.function.kind == "module" or frame.runs or any(_reads(frame, one) for one in transfers):
-        return transfers
-    return [one for one in transfers if not (one.kind in _QUIET and _may_be_traced(frame, one))]
-
-
-def _reads(frame: Frame, transfer: Transfer) -> bool:
-    """True for what raises while it is traced."""
-    if transfer.kind == TRUTH:
-        framework = _framework(frame, transfer)
-        return framework is None or not framework.autograph
-    return transfer.kind in _READS
-
-
-def _bound(frame: Frame, transfer: Transfer) -> bool:
-    """True for `x[:t]` where a tensor serves as it is."""
-    framework = _framework(frame, transfer) if transfer.api == "x[:t]" else None
-    return framework is not None and framework.autograph
-
-
-def _framework(frame: Frame, transfer: Transfer) -> Framework | None:
-    return framework_of(frame.values[transfer.register].flags | transfer.before.flags)
-
-
-def _of_several(frame: Frame, transfer: Transfer) -> bool:
-    """True for a wait in `with cupy.cuda.Device(number)`: where several devices work, each is waited for in turn."""
-    if transfer.kind != SYNCHRONIZE:
-        return False
-    function = frame.function
-    for region in function.ancestors(function.lookup.regions[transfer.register]):
-        made = function.code[region.test] if region.kind == "with" and region.test is not None else None
-        varies = isinstance(made, p.Call) and made.args and not isinstance(function.code[made.args[0]], p.Const)
-        if isinstance(made, p.Call) and varies and frame.dotted(made.function) == "cupy.cuda.Device":
-            return True
-    return False
-
-
-def _may_be_traced(frame: Frame, transfer: Transfer) -> bool:
-    """True for data of a framework that traces functions, other than those that it is told of here."""
-    framework = _framework(frame, transfer)
-    return framework is not None and not framework.always
 
 
 class _Search:
@@ -128,6 +63,8 @@ class _Search:
         self._functions = file.program.functions
         self._traced: dict[int, str] = {}
         self._hot: dict[int, str] = {}
+        self._fed: set[int] = set()
+        self._arms: set[int] = set()
         self._compiled: dict[int, Framework] = {}
         self._classes: dict[int, Framework] = {}
 
@@ -143,7 +80,8 @@ class _Search:
             self._method(index, info)
         self._inner()
         host_only = frozenset(one.name for one in self._names.frameworks if self._without_device(one))
-        return Tracing(self._traced, self._hot, self._compiled, self._classes, host_only, framework)
+        fed, arms = frozenset(self._fed), frozenset(self._arms)
+        return Tracing(self._traced, self._hot, fed, arms, self._compiled, self._classes, host_only, framework)
 
     def _decorated(self, function: Function) -> None:
         for decorator in function.decorators:
@@ -177,27 +115,40 @@ class _Search:
                     name = _last(function, made.function)
                     if found is None or name in _LOOPS:
                         self._hot.setdefault(index, f"runs for every element that `{name}` goes over")
+                    if found is None:
+                        self._fed.add(index)
+                    elif found[1].branches:
+                        self._arms.add(index)
 
     def _named(self, function: Function, reg: Reg) -> Iterator[int]:
         """The functions of this file that an argument stands for."""
         made = function.code[reg]
         if isinstance(made, p.Make):
             yield made.function
+        elif isinstance(made, p.Sequence):
+            for item in made.items:
+                yield from self._named(function, item)
         elif isinstance(made, p.Call):
             name = self._names.dotted(function, made.function)
             if (name in _PARTIAL or _tracer(name) is not None) and made.args:
                 yield from self._named(function, made.args[0])
         elif isinstance(made, p.Attr):
-            info = self._file.class_of(function)
-            base = function.code[made.object]
-            own = isinstance(base, p.Load) and function.slot_names[base.slot] == "self"
-            place = split(info.methods.get(made.name, "")) if info is not None and own else None
+            place = split(self._own_method(function, made))
             if place is not None and place[0] == self._file.key:
                 yield place[1]
         else:
             place = split(self._names.dotted(function, reg))
             if place is not None and place[0] == self._file.key:
                 yield place[1]
+
+    def _own_method(self, function: Function, made: p.Attr) -> str:
+        """The method that `self.name` stands for, "" for anything else."""
+        info = self._file.class_of(function)
+        base = function.code[made.object]
+        name = base.name if isinstance(base, p.Outer) else ""
+        if isinstance(base, p.Load):
+            name = function.slot_names[base.slot]
+        return info.methods.get(made.name, "") if info is not None and name == "self" else ""
 
     def _method(self, index: int, info: ClassInfo) -> None:
         framework = self._family(info, set())
@@ -248,6 +199,18 @@ class _Search:
                 else:
                     continue
                 changed = True
+        self._within(self._fed, callers)
+        self._within(self._arms, callers)
+
+    def _within(self, chosen: set[int], callers: dict[int, frozenset[int]]) -> None:
+        """Add to some traced functions those that stand in them, or that they alone call."""
+        before = -1
+        while before != len(chosen):
+            before = len(chosen)
+            for index in self._traced:
+                around = callers.get(index, frozenset())
+                if self._functions[index].parent in chosen or (around and around <= chosen):
+                    chosen.add(index)
 
     def _callers(self) -> dict[int, frozenset[int]]:
         """By function, those of this file that name it for any purpose."""
@@ -255,8 +218,9 @@ class _Search:
         own = {ident(self._file.key, function.index): function.index for function in self._functions}
         for function in self._functions:
             for reg, made in enumerate(function.code):
-                if isinstance(made, p.Load | p.Outer):
-                    index = own.get(self._names.dotted(function, reg))
+                if isinstance(made, p.Load | p.Outer | p.Attr):
+                    name = self._own_method(function, made) if isinstance(made, p.Attr) else ""
+                    index = own.get(name or self._names.dotted(function, reg))
                     if index is not None and index != function.index:
                         found.setdefault(index, set()).add(function.index)
         return {index: frozenset(names) for index, names in found.items()}

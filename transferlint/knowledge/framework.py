@@ -12,13 +12,14 @@ class Tracer:
     """A function that traces others: what it is given runs once, with placeholders in the place of data, and never
     reads any (that raises, or is quiet). `positions` are those of the arguments it traces. `compiled`: what it gives
     back is called in their place, and gives device data. `runs`: it compiles what is called, so that who calls that is
-    most likely not traced himself."""
+    most likely not traced himself. `branches`: a test on the device says which of them runs."""
 
     names: tuple[str, ...]
     source: str
     positions: tuple[int, ...] = (0,)
     compiled: bool = True
     runs: bool = False
+    branches: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,7 +35,9 @@ class Framework:
     (name, value) that leave a program without device. A call of one of `deferred` (their last names) shows a
     program that builds graphs and runs them later: what is computed in it has no data. `from_dlpack` takes another
     framework's tensor, as source spells it. `autograph` says that branches on its tensors are traced too, and that
-    tensors serve as bounds of slices.
+    tensors serve as bounds of slices. `copies` are methods of an array that copy it to the host and give an array of
+    the framework there. `replicas` are methods of a distribution strategy (what is called so) that run a function on
+    each device and give a value for each, and `replicated` the names under which these are taken apart.
     """
 
     name: str
@@ -52,4 +55,7 @@ class Framework:
     always: bool = False
     deferred: frozenset[str] = frozenset()
     autograph: bool = False
+    copies: frozenset[str] = frozenset()
+    replicas: frozenset[str] = frozenset()
+    replicated: frozenset[str] = frozenset()
     renamed: tuple[tuple[str, str], ...] = ()

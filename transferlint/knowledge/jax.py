@@ -64,7 +64,7 @@ TABLE: tuple[Api, ...] = (
         example="jax.numpy.shape(jax.numpy.zeros(2))",
     ),
     Api(
-        named("jax.", "lax.conv_dimension_numbers lax.broadcast_shapes lax.padtype_to_pads"
+        named("jax.", "lax.axis_size lax.conv_dimension_numbers lax.broadcast_shapes lax.padtype_to_pads"
               " devices local_devices device_count local_device_count process_index process_count host_id"
               " host_count default_backend eval_shape make_jaxpr typeof ensure_compile_time_eval"
               " live_arrays tree_util.tree_structure tree.structure"),
@@ -197,7 +197,8 @@ TRACERS: tuple[Tracer, ...] = (
            "docs.jax.dev jax.lax.scan: traces f", compiled=False),
     Tracer(named("jax.lax.", "while_loop"), "docs.jax.dev jax.lax.while_loop", (0, 1), compiled=False),
     Tracer(named("jax.lax.", "fori_loop"), "docs.jax.dev jax.lax.fori_loop", (2,), compiled=False),
-    Tracer(named("jax.lax.", "cond"), "docs.jax.dev jax.lax.cond", (1, 2), compiled=False),
+    Tracer(named("jax.lax.", "cond"), "docs.jax.dev jax.lax.cond", (1, 2), compiled=False, branches=True),
+    Tracer(named("jax.lax.", "switch"), "docs.jax.dev jax.lax.switch", (1,), compiled=False, branches=True),
     Tracer(named("haiku.", "transform transform_with_state without_apply_rng multi_transform"),
            "dm-haiku.readthedocs.io transform: pure functions, to be jitted", compiled=False),
 )  # fmt: skip

@@ -238,6 +238,8 @@ FILE_WRITERS = re.compile(
     r"^torch\.save$|^numpy\.savez?(_compressed)?$|(^|\.)(soundfile|sf|wavfile)\.write$|(^|\.)\w*audio(_?io)?\.(save|write)$"
     r"|\.(save_image|write_video|write_png|write_jpeg|imwrite|imsave)$"
 )
+# What reads or writes a file: numpy, OpenCV, scipy.
+FILES = re.compile(r"\.(load|loadtxt|genfromtxt|fromfile|memmap|loadmat|imread|VideoCapture|\w*save\w*|imwrite)$")
 # Plain twins of what is fast: `scan_ref` beside `scan`. A method of the second kind may ask a reference model.
 REFERENCES = re.compile(r"^(\w+?)_(naive|ref|reference)$")
 NAIVE = re.compile(r"^(\w+?)_naive$")

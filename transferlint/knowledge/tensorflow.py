@@ -58,6 +58,12 @@ TABLE: tuple[Api, ...] = (
         example="tensorflow.is_tensor(1)",
     ),
     Api(
+        named("tensorflow.", "make_ndarray make_tensor_proto get_static_value"),
+        Effect.NOTHING,
+        _API + "make_ndarray: 'Create a numpy ndarray from a tensor', which is a message on the host",
+        example="tensorflow.get_static_value(tensorflow.constant(1))",
+    ),
+    Api(
         ("tensorflow.config.experimental.get_memory_info",),
         Effect.NOTHING,
         _API + "config.experimental.get_memory_info: of the allocator, on the host",
@@ -201,6 +207,13 @@ TABLE: tuple[Api, ...] = (
         example="tensorflow.zeros(2).cpu()",
     ),
     Api(
+        methods(_TENSOR, "gpu"),
+        Effect.SEND,
+        "source: tensorflow/python/framework/ops.py _EagerTensorBase.gpu: 'A copy of this Tensor with contents backed"
+        " by memory on the GPU'",
+        example="tensorflow.identity(tensorflow.zeros(2))",
+    ),
+    Api(
         methods(_TENSOR, "*"),
         Effect.KEEP,
         _API + "Tensor: computed where it is",
@@ -216,7 +229,7 @@ TRACERS: tuple[Tracer, ...] = (
     Tracer(("tensorflow.map_fn", "tensorflow.vectorized_map", "tensorflow.scan", "tensorflow.foldl"), _API + "map_fn",
            compiled=False),
     Tracer(("tensorflow.while_loop",), _API + "while_loop", (0, 1), compiled=False),
-    Tracer(("tensorflow.cond",), _API + "cond", (1, 2), compiled=False),
+    Tracer(("tensorflow.cond",), _API + "cond", (1, 2), compiled=False, branches=True),
 )  # fmt: skip
 # Methods of a data set that trace what they are given (tensorflow.org guide 'tf.data').
 DATASET_METHODS = frozenset("map filter flat_map interleave reduce scan take_while apply group_by_window".split())
@@ -246,6 +259,11 @@ TENSORFLOW = Framework(
         ("CUDA_VISIBLE_DEVICES", "-1"),
     ),
     autograph=True,
+    copies=frozenset({"cpu"}),
+    # tensorflow.org api_docs tf.distribute.Strategy.run: 'a tf.distribute.DistributedValues' of a value per replica;
+    # experimental_local_results: 'A tuple of values contained in value'
+    replicas=frozenset({"run", "experimental_run_v2"}),
+    replicated=frozenset({"experimental_local_results", "values"}),
     deferred=frozenset(
         "Session InteractiveSession placeholder placeholder_with_default disable_v2_behavior disable_eager_execution"
         " global_variables_initializer ConfigProto get_variable variable_scope MonitoredTrainingSession"

@@ -1,0 +1,34 @@
+"""Names of torch that rules and their fixes look for, by what they have in common (docs.pytorch.org torch, by name)."""
+
+from __future__ import annotations
+
+# What makes indices of a triangle.
+INDICES = frozenset({"torch.triu_indices", "torch.tril_indices"})
+# What makes a tensor of data that is given.
+OF_DATA = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
+# Of those, what always copies.
+COPYING = frozenset({"torch.tensor"})
+# What draws numbers.
+RANDOM = frozenset(f"torch.{name}" for name in "randint rand randn randperm".split())
+# What makes a tensor of a size that is given.
+SIZED = frozenset(f"torch.{name}" for name in "arange zeros ones empty full eye randperm randn rand randint".split())
+# Contexts and decorators without gradients (docs.pytorch.org 'Locally disabling gradient computation').
+NO_GRADIENT = ("torch.no_grad", "torch.inference_mode")
+# What puts tensors together.
+JOINS = frozenset("torch.cat torch.stack torch.concat torch.hstack torch.vstack".split())
+# What seeds the generators.
+SEEDS = frozenset({"torch.manual_seed", "torch.random.manual_seed"})
+# Queues of work, and marks in them (docs.pytorch.org torch.cuda.Stream, torch.cuda.Event).
+QUEUES = frozenset(f"torch.{root}.{name}" for root in ("cuda", "xpu") for name in ("Stream", "Event"))
+# What a `collate_fn` whose batches are tensors is written with; graphs and the like say themselves how they are pinned.
+COLLATING = ("torch.stack", "torch.cat", "torch.tensor", "torch.from_numpy", "pad_sequence", "default_collate")
+# Bases of data sets (docs.pytorch.org torch.utils.data).
+DATA_SETS = frozenset(f"torch.utils.data.{name}" for name in "Dataset IterableDataset dataset.Dataset".split())
+# Of those, what takes tensors of equal shape, or one more dimension.
+STACKS = frozenset({"torch.stack", "torch.cat"})
+# Data sets of tensors alone.
+TENSOR_DATA_SETS = frozenset({"torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"})
+# Functions of one number that keep its shape.
+ROUNDING = frozenset(f"torch.{name}" for name in "round floor ceil abs exp log".split())
+# The class of loaders (docs.pytorch.org torch.utils.data.DataLoader).
+LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
