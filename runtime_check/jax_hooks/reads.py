@@ -18,6 +18,7 @@ def install(tap: Tap, array: Any) -> Callable[[], None]:
     """Replace what reads and waits; gives what undoes it."""
     jax: Any = sys.modules["jax"]
     undone = [
+        *(replace(jax, name, functools.partial(_numbered, tap)) for name in ("device_get", "device_put")),
         replace(array, "_value", functools.partial(_reading, tap)),
         replace(array, "block_until_ready", functools.partial(_waiting, tap, "jax.Array.block_until_ready")),
         replace(jax, "block_until_ready", functools.partial(_waiting, tap, "jax.block_until_ready")),
@@ -28,6 +29,22 @@ def install(tap: Tap, array: Any) -> Callable[[], None]:
             one()
 
     return undo
+
+
+def _numbered(tap: Tap, original: Callable[..., Any]) -> Callable[..., Any]:
+    local = tap.local
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if local.call:
+            return original(*args, **kwargs)
+        local.call = tap.number()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            local.call = 0
+
+    return call
 
 
 def _reading(tap: Tap, original: Any) -> property:

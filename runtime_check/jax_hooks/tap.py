@@ -5,6 +5,7 @@ A hook asks `begin` before what it stands for happens, and tells `finish` afterw
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import sys
@@ -29,9 +30,11 @@ _PACKAGES = ("jax", "jaxlib", "numpy")  # numpy reads by its own Python code, an
 
 
 class Mine(threading.local):
-    """Of one thread: whether a hook is at work, whatever it does then being part of it."""
+    """Of one thread: whether a hook is at work, whatever it does then being part of it; the number of the call
+    that moves many arrays in one go, and is running (0: none)."""
 
     inside = False
+    call = 0
 
 
 class Tap:
@@ -46,6 +49,7 @@ class Tap:
         self.read = Read()
         self.platforms: dict[str, str] = {}
         self.compilations = 0
+        self.number = itertools.count(1).__next__  # of calls
         self.compiling = 0.0  # seconds
         self.traced = False  # somebody wants to know what memory data comes from
         self._guarded = guarded
@@ -80,8 +84,8 @@ class Tap:
         thread = threading.current_thread()
         name = "MainThread" if thread is threading.main_thread() else thread.name
         return Event(
-            direction, operation, size, 0, 0, sync, place.frames, place.user, thread=name, framework=NAME,
-            timed=platform != HOST,
+            direction, operation, size, 0, 0, sync, place.frames, place.user, thread=name, call=self.local.call,
+            framework=NAME, timed=platform != HOST,
         )  # fmt: skip
 
     def place(self, above: int = 2) -> Place:

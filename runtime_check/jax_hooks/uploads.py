@@ -87,7 +87,7 @@ def _calling(tap: Tap, arguments: Arguments, serials: Serials, original: Callabl
         sent, traced = arguments.of((*args, *kwargs.values()) if kwargs else args)
         if traced:
             return original(self, *args, **kwargs)
-        events = [event for one in sent if (event := _uploaded(tap, serials, one)) is not None] if sent else ()
+        events = _uploads(tap, serials, sent) if sent else ()
         local.inside = True
         try:
             result = original(self, *args, **kwargs)
@@ -98,6 +98,21 @@ def _calling(tap: Tap, arguments: Arguments, serials: Serials, original: Callabl
         return result
 
     return call
+
+
+def _uploads(tap: Tap, serials: Serials, sent: Iterable[Any]) -> list[Event]:
+    """The arguments of one call as events, not told yet."""
+    before, number = tap.local.call, tap.local.call or tap.number()
+    tap.local.call = number
+    found = []
+    try:
+        for one in sent:  # a comprehension is a frame of its own before Python 3.12
+            event = _uploaded(tap, serials, one)
+            if event is not None:
+                found.append(event)
+    finally:
+        tap.local.call = before
+    return found
 
 
 def _uploaded(tap: Tap, serials: Serials, value: Any) -> Event | None:
