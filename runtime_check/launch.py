@@ -141,8 +141,8 @@ class Process:
         started.ends_at_once()
         self._stop, self._simulated = started.stop, started.simulated
         os._exit = self._exit_at_once
-        imported = {name: name == framework or getattr(self._status, name) for name in FRAMEWORKS}
-        self._status = Status(level=started.level, **imported)
+        torch, jax = framework == "torch" or self._status.torch, framework == "jax" or self._status.jax
+        self._status = Status(level=started.level, torch=torch, jax=jax)
         plan.write(self._asked.folder, f"status-{self._asked.rank}", self._status)
 
     def _exit_at_once(self, status: int) -> NoReturn:

@@ -38,7 +38,8 @@ def install(tap: Tap, array: type) -> Callable[[], None]:
     before = slot.value if slot is not None else None
     if slot is None or before is None:
         return _nothing
-    original, local, known = _Get(before), tap.local, tap.read
+    original: Callable[[Any, int, int], int] = _Get(before)
+    local, known = tap.local, tap.read
 
     def get(self: Any, view: int, flags: int) -> int:
         """Nothing may be raised from here. A failure without an error set is told as a SystemError, and numpy goes on

@@ -105,7 +105,7 @@ def _giving(tap: Tap, operation: str, original: Callable[..., Any]) -> Callable[
     @functools.wraps(original)
     def give(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         place = tap.place()
-        if not callable(callback) or isinstance(callback, Called) or not place.frames:
+        if isinstance(callback, Called) or not place.frames:
             return original(callback, *args, **kwargs)
         return original(Called(tap, callback, place, operation), *args, **kwargs)
 
@@ -116,7 +116,7 @@ def _printing(tap: Tap, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def debug_print(fmt: str, *args: Any, **kwargs: Any) -> Any:
         place = tap.place()
-        if isinstance(fmt, str) and place.frames:
+        if place.frames:
             fmt = Format(fmt)
             fmt.place = place
         return original(fmt, *args, **kwargs)

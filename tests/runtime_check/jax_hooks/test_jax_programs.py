@@ -30,7 +30,8 @@ class Verified:
         if stand_in:
             names["PYTHONPATH"] = os.pathsep.join((str(STAND_IN), os.environ.get("PYTHONPATH", "")))
         command = [sys.executable, "-m", "transferlint", "verify", *options, "program.py"]
-        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, **names})
+        environment = {**os.environ, **names}
+        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
         self.code, self.out, self.err = made.returncode, made.stdout, made.stderr
         report = folder / "transferlint-run" / "report.json"
         self.report: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {}
