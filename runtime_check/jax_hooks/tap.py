@@ -75,12 +75,13 @@ class Tap:
         place = self._sites.of(frame)
         if not place.frames:
             return None
-        return self.at(place, direction, size, sync, platform, self._operation(frame, fallback))
-
-    def at(self, place: Place, direction: Direction, size: int, sync: bool, platform: str, operation: str) -> Event:
-        """An event at a place that is known. Raises TransferForbidden."""
+        operation = self._operation(frame, fallback)
         if self._guarded and direction is Direction.D2H and platform == HOST:
             self._ask(place, direction, size, operation)
+        return self.at(place, direction, size, sync, platform, operation)
+
+    def at(self, place: Place, direction: Direction, size: int, sync: bool, platform: str, operation: str) -> Event:
+        """An event at a place that is known, which no policy is asked of."""
         thread = threading.current_thread()
         name = "MainThread" if thread is threading.main_thread() else thread.name
         return Event(

@@ -8,13 +8,16 @@ def total_of(rounds):
     loss = jnp.ones(3).sum()
     for _ in range(rounds):
         total += float(loss + 0)
-        if total < 0:
-            total += float(loss)
     kept = jnp.ones(2)
     first = kept.tolist()
     for _ in range(rounds):
         total += kept.tolist()[0]
     return total, first
+
+
+def never(batches):
+    for batch in batches:
+        print(jnp.asarray(batch).sum().item())
 
 
 print(total_of(12)[0])

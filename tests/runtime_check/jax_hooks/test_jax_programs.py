@@ -82,7 +82,7 @@ def test_what_did_not_cross_is_refuted_and_what_did_not_run_is_not_reached(tmp_p
     made = Verified(tmp_path, text)
     verdicts = {text.splitlines()[line - 1].strip(): kind for (line, _), kind in made.verdicts().items()}
     assert verdicts["total += float(loss + 0)"] == "confirmed", made.err
-    assert verdicts["total += float(loss)"] == "not reached"
+    assert verdicts["print(jnp.asarray(batch).sum().item())"] == "not reached"
     assert verdicts["total += kept.tolist()[0]"] == "refuted"
 
 
@@ -142,7 +142,7 @@ print(run(12))
 def test_the_stand_in_is_recorded_without_torch_being_imported(tmp_path: Path) -> None:
     text = PROGRAM.format(more="from transferlint.runtime import step", step="step()")
     made = Verified(tmp_path, text, "--max-per-step", "d2h=0", stand_in=True)
-    assert made.out == "594.0\n", made.err
+    assert made.out == "528.0\n", made.err
     assert (made.code, made.report["failures"]) == (1, ["1 d2h a step, allowed are 0"])
     header = made.report["header"]
     assert (header["torch"], header["jax"], header["level"]) == ("", "0.10.0", "trace")
