@@ -81,6 +81,17 @@ def memory_of(serials: Serials, value: Any) -> Memory | None:
     )
 
 
+def sent_bytes(value: Any, wide: bool) -> int:
+    """How many bytes of host data go up. Unless `wide` (`jax_enable_x64`), JAX makes 32 bits of 64 (docs.jax.dev
+    'Default dtypes and the X64 flag')."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return 8 if wide else 4
+    item = int(dtype.itemsize)
+    narrowed = not wide and dtype.kind in "iufc" and item == (16 if dtype.kind == "c" else 8)
+    return int(getattr(value, "size", 1)) * (item // 2 if narrowed else item)
+
+
 def platform_of(tap: Tap, array: Any) -> str:
     """The platform whose memory an array lies in; "" where that is the host's though its device is not the host, or
     where the array is gone."""

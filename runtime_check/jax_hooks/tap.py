@@ -114,6 +114,10 @@ class Tap:
                 self._on_platform(platform, self.platforms[platform])
         return platform
 
+    def wide(self) -> bool:
+        """Whether JAX keeps 64 bits."""
+        return bool(getattr(self._config, "jax_enable_x64", True))
+
     def compiled(self, event: str, duration: float, **_: str | int) -> None:
         """A listener of `jax.monitoring`."""
         if event == _COMPILED:

@@ -16,7 +16,7 @@ from typing import Any
 from runtime_check.events import Event
 from runtime_check.hooks.patches import replace
 from runtime_check.jax_hooks.buffers import call_by_name
-from runtime_check.jax_hooks.memory import Serials, memory_of, platform_of
+from runtime_check.jax_hooks.memory import Serials, memory_of, platform_of, sent_bytes
 from runtime_check.jax_hooks.names import CONSTRUCTORS
 from runtime_check.jax_hooks.tap import Tap
 from transferlint.model import Direction
@@ -117,7 +117,7 @@ def _uploads(tap: Tap, serials: Serials, sent: Iterable[Any]) -> list[Event]:
 
 def _uploaded(tap: Tap, serials: Serials, value: Any) -> Event | None:
     """An argument as an event, not told yet; None for a single number that the source does not name."""
-    size = int(getattr(value, "nbytes", 0) or 8)
+    size = sent_bytes(value, tap.wide())
     event = tap.begin(Direction.H2D, size, False, "", _CALL, 4)
     if event is None or (not getattr(value, "ndim", 0) and event.operation not in CONSTRUCTORS):
         return None

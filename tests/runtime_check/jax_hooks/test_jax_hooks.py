@@ -242,6 +242,16 @@ def test_operations_have_the_names_that_programs_use(module: str, name: str, ope
     assert operation_of(module, name) == operation
 
 
+def test_of_64_bits_32_go_up(jax: Any, hooked: Hooked) -> None:
+    step = jax.jit(lambda *x: x[0])
+    jax.config.jax_enable_x64 = False
+    step(np.ones(3), np.ones(3, np.int64), np.ones(3, complex), np.ones(3, np.int8), np.ones(3, np.float32))
+    assert [size for _, _, size in hooked.told()] == [12, 12, 24, 3, 12]
+    jax.config.jax_enable_x64 = True
+    step(np.ones(3))
+    assert hooked.told() == [("h2d", "jax.jit", 24)]
+
+
 def test_memory_is_known_while_it_lives() -> None:
     serials = Serials()
     data = np.arange(12, dtype=np.float32).reshape(3, 4)

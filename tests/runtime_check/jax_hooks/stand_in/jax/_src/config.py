@@ -4,6 +4,7 @@
 class Config:
     """Settings by name."""
 
+    jax_enable_x64 = True
     jax_transfer_guard: "str | None" = None
     jax_transfer_guard_device_to_host: "str | None" = None
 
