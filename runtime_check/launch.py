@@ -123,6 +123,7 @@ class Process:
         try:
             if self._started is None:
                 self._started = recorder.start(self._asked, self._lines.executed, self._counts, framework=framework)
+                self._started.watches(FRAMEWORKS)
                 if self._without_jax:
                     self._started.lacks_jax(self._without_jax)
             else:

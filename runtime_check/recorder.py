@@ -86,6 +86,10 @@ class Started:
         self._written.renew(torch=_version("torch"))
         self._follow_torch()
 
+    def watches(self, frameworks: tuple[str, ...]) -> None:
+        """Say that each of them would be recorded where the program imports it."""
+        self._written.renew(watched=frameworks)
+
     def lacks_jax(self, why: str) -> None:
         """JAX was imported, and cannot be recorded."""
         self.note(f"what JAX moves was not recorded: {why}")
@@ -271,7 +275,6 @@ def _header(asked: Plan, level: str, model: CostModel | None, device: str, paren
         ranks=asked.ranks,
         parent=parent,
         spawned=parent > 0,
-        watched=("torch", "jax"),
     )
 
 

@@ -20,7 +20,7 @@ from runtime_check.jax_hooks.memory import Read, Serials, memory_of
 from runtime_check.jax_hooks.names import operation_of
 from runtime_check.jax_hooks.tap import Tap
 
-STAND_IN = Path(__file__).parent / "stand_in"
+STAND_IN = Path(__file__).parent / "site-packages"
 GPU = SimpleNamespace(platform="gpu", device_kind="a device")
 np = pytest.importorskip("numpy")
 

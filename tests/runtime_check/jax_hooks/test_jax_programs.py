@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-STAND_IN = HERE / "stand_in"
+STAND_IN = HERE / "site-packages"
 with_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
 SHARED = (
     "JAX's CPU device shares the host's memory: what crosses is counted as on an accelerator, and no time is claimed"
@@ -53,7 +53,7 @@ def marks(text: str) -> set[tuple[int, str]]:
 
 @with_jax
 def test_ten_planted_mistakes_are_confirmed(tmp_path: Path) -> None:
-    text = (HERE / "planted.py").read_text()
+    text = (HERE / "programs" / "planted.py").read_text()
     made = Verified(tmp_path, text)
     wanted = marks(text)
     assert len(wanted) == 10
@@ -71,14 +71,14 @@ def test_ten_planted_mistakes_are_confirmed(tmp_path: Path) -> None:
 
 @with_jax
 def test_a_clean_program_is_silent(tmp_path: Path) -> None:
-    made = Verified(tmp_path, (HERE / "clean.py").read_text())
+    made = Verified(tmp_path, (HERE / "programs" / "clean.py").read_text())
     assert (made.code, made.verdicts(), made.missed()) == (0, {}, []), made.err
     assert made.out.startswith("loss True")
 
 
 @with_jax
 def test_what_did_not_cross_is_refuted_and_what_did_not_run_is_not_reached(tmp_path: Path) -> None:
-    text = (HERE / "refuted.py").read_text()
+    text = (HERE / "programs" / "refuted.py").read_text()
     made = Verified(tmp_path, text)
     verdicts = {text.splitlines()[line - 1].strip(): kind for (line, _), kind in made.verdicts().items()}
     assert verdicts["total += float(loss + 0)"] == "confirmed", made.err
@@ -89,7 +89,7 @@ def test_what_did_not_cross_is_refuted_and_what_did_not_run_is_not_reached(tmp_p
 @with_jax
 @pytest.mark.parametrize("first", ["jax", "torch"])
 def test_a_program_with_both_gets_both(tmp_path: Path, first: str) -> None:
-    text = (HERE / "both.py").read_text()
+    text = (HERE / "programs" / "both.py").read_text()
     if first == "torch":
         text = text.replace("import jax\n", "import torch\nimport jax\n", 1)
     made = Verified(tmp_path, text)
@@ -106,7 +106,7 @@ def test_a_program_with_both_gets_both(tmp_path: Path, first: str) -> None:
 
 @with_jax
 def test_a_policy_refuses_at_the_line(tmp_path: Path) -> None:
-    made = Verified(tmp_path, (HERE / "guarded.py").read_text(), "--level", "guard", "--guard", "disallow")
+    made = Verified(tmp_path, (HERE / "programs" / "guarded.py").read_text(), "--level", "guard", "--guard", "disallow")
     assert made.out == "explicit 1.0\nallowed [1.0, 1.0]\n", made.err
     assert made.code == 1
     assert "program.py:12: device-to-host transfer of 12 bytes: z.tolist(), refused by --guard disallow" in made.err
