@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from runtime_check import phrases
 from runtime_check.records import Run, SiteRecord
 from runtime_check.reports import units
 from runtime_check.verdicts import Judgement, Missed, VerdictKind
@@ -81,6 +82,10 @@ def parse_fail_on(texts: Sequence[str]) -> frozenset[str]:
 def breaches(budget: Budget, run: Run, judgement: Judgement) -> tuple[str, ...]:
     """What goes beyond a budget, in one line each. Raises BudgetError where the run cannot be held against it."""
     found = []
+    if (budget.blocked_share, budget.blocked_ns) != (None, None) and phrases.untimed(
+        [record for record in run.sites if record.crossed]
+    ):
+        raise BudgetError("--max-blocked: nothing tells how long the host was blocked; count with --max-per-step")
     if budget.blocked_share is not None:
         if judgement.share is None:
             why = (

@@ -26,7 +26,7 @@ class Cause:
 
     `inside`, `called` and `operation` are patterns for torch's frames, for what the line calls and for the operation,
     `library` one for the library's own line ("transformers/generation/utils.py:395 StopCheck.__call__"); one of them
-    has to match. `way` limits the row to a direction; what a line calls says nothing of what it uploads. `why`
+    has to match. `way` limits the row to a direction, `framework` to one beside torch; what a line calls says nothing of what it uploads. `why`
     completes "torch/distributions/distribution.py:76 in Distribution.__init__: ", and `act` says what helps.
     `as_it_is`: nothing does, and that is no miss of the linter's.
     """
@@ -40,10 +40,11 @@ class Cause:
     library: str = ""
     way: Direction | None = None
     as_it_is: bool = False
+    framework: str = ""
 
     def fits(self, record: SiteRecord, called: str) -> bool:
         """Whether a record is of this kind; `called` is what its line calls."""
-        if self.way is not None and record.direction is not self.way:
+        if record.framework != self.framework or (self.way is not None and record.direction is not self.way):
             return False
         if self.operation and re.search(self.operation, record.operation):
             return True
@@ -194,6 +195,15 @@ CAUSES: tuple[Cause, ...] = (
         "`torch.equal` answers on the host",
         "`(a == b).all()`, kept on the device",
         called=r"(^|\.)(equal|allclose)$",
+    ),
+    Cause(
+        "a result of JAX's whose size is in the data",
+        "the host waits to learn how large the result is",
+        "a form of fixed size: `jax.numpy.where` with three arguments, or `size=` where the function takes it",
+        operation=r"^jax\.(numpy\.(nonzero|flatnonzero|argwhere|unique\w*|extract|compress|where)"
+        r"|Array\.(nonzero|__getitem__))$",
+        way=Direction.D2H,
+        framework="jax",
     ),
 )
 

@@ -17,6 +17,16 @@ _UPLOAD = frozenset({_H2D})
 _ANY = frozenset({_H2D, _D2H, _NONE, Direction.D2D})
 _SCALAR = "aten::_local_scalar_dense"
 _COPY = "aten::copy_"
+RECORDED = ("jax",)  # frameworks beside torch whose transfers are recorded
+# What stands for torch's operation in another framework.
+_ALSO: Mapping[str, frozenset[str]] = types.MappingProxyType(
+    {
+        _SCALAR: frozenset(
+            f"jax.Array.{name}" for name in "item __float__ __int__ __bool__ __index__ __complex__".split()
+        ),
+        _COPY: frozenset(("jax.Array.__array__", "jax.device_get")),
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,6 +37,7 @@ class Claim:
     which tells findings of one line apart where records have no columns. `links` are what proves a round trip or a
     repeat, `hints` what is worth a remark, and `ends` the words of the evidence that names its other end, of the
     direction `back`. `members` are the words of evidence whose sites make the same transfer as the finding's own.
+    `framework` is the one beside torch whose data it is about.
     `manner` says how it is to cross: "waits" (the host does), "pageable", "ignored" (a hint that was ignored),
     "unsynchronized", "needless" (nothing crosses).
     """
@@ -39,12 +50,19 @@ class Claim:
     back: Direction = _NONE
     members: tuple[str, ...] = (AGAIN,)
     manner: str = ""
+    framework: str = ""
 
     def bears_out(self, record: SiteRecord) -> bool:
         """True where a record is of the kind that the claim is about."""
+        if record.framework != self.framework:
+            return False
         if self.manner == "unsynchronized" and record.direction is _D2H:
             return record.non_blocking > 0
         return record.crossed and record.direction in self.directions
+
+    def names(self, operation: str) -> bool:
+        """True where a record's operation is the one that the claim is mostly about."""
+        return operation == self.operation or operation in _ALSO.get(self.operation, ())
 
 
 _BACK = frozenset({LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR, LinkKind.EQUAL_CONTENT})
@@ -91,10 +109,11 @@ NO_TRANSFER = ("TL0", "TL502", "TL504")  # about the linter itself, and about op
 
 def claim_of(finding: FoundFinding) -> Claim | None:
     """What the finding claims: anything that crosses, for a rule that is not known here; None where a run cannot tell:
-    it is not about transfers, or about data of another framework, which torch's hooks do not see."""
-    if finding.framework or finding.code.startswith(NO_TRANSFER):
+    it is not about transfers, or about data of a framework that no hooks are for."""
+    if finding.framework not in ("", *RECORDED) or finding.code.startswith(NO_TRANSFER):
         return None
-    return _CLAIMS.get(finding.code, Claim())
+    claim = _CLAIMS.get(finding.code, Claim())
+    return dataclasses.replace(claim, framework=finding.framework) if finding.framework else claim
 
 
 def sites_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:

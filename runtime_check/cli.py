@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from runtime_check.plan import LEVELS
+from runtime_check.plan import LEVELS, POLICIES
 
 FOLDER = "transferlint-run"
 _FORMATS = ("text", "json", "html", "perfetto")
@@ -79,6 +79,9 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
 )
 @click.option("--steps", metavar="A:B", callback=_window, help="Record only the steps from A on and before B.")
 @click.option("--warmup", type=click.IntRange(min=0), default=0, metavar="N", help="Do not record the first N steps.")
+@click.option("--guard", type=click.Choice(POLICIES), metavar="POLICY", help="Refuse or log transfers "
+              "while the program runs: allow, log, disallow, log_explicit, disallow_explicit, as `jax.transfer_guard` "
+              "and `transferlint.runtime.guard` know them.")  # fmt: skip
 @click.option(
     "--fail-on",
     multiple=True,
@@ -156,7 +159,7 @@ def _verify_trace(given: dict[str, Any]) -> int:
     from runtime_check.verify import Options, verify_trace
 
     of_fixed = ("fixed", "unsafe_fixes", "compare_files", "link")
-    misplaced = [name for name in (*of_fixed, "module", "lines", "warmup") if given[name]]
+    misplaced = [name for name in (*of_fixed, "module", "lines", "warmup", "guard") if given[name]]
     misplaced += ["level"] * (given["level"] != "auto") + ["device_model"] * bool(given["device_model"])
     misplaced += ["steps"] * (given["steps"] != (0, -1))
     if misplaced:
@@ -191,7 +194,7 @@ def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:
     """`verify --fixed`, which judges no findings and so takes nothing that rests on them."""
     from runtime_check import fixed
 
-    judging = ("findings", "fail_on", "max_blocked", "max_per_step", "baseline", "html", "lines")
+    judging = ("findings", "fail_on", "max_blocked", "max_per_step", "baseline", "html", "lines", "guard")
     misplaced = [name for name in judging if given.pop(name)]
     if misplaced:
         raise click.UsageError(f"--fixed compares two programs and takes no --{misplaced[0].replace('_', '-')}")

@@ -230,7 +230,8 @@ class Collector:
         step = self._step
         if not self._holds:
             return
-        blocked = event.blocked if self.model is None else self.model.blocked(event)
+        # The model is of torch's device.
+        blocked = event.blocked if self.model is None or event.framework else self.model.blocked(event)
         # An event has the same frames, and not only equal ones, whenever its place has been seen before.
         key = (id(event.frames), event.operation, id(event.direction), event.sync, event.thread, event.backward)
         known = self._quick.get(key)

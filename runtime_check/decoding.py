@@ -39,6 +39,7 @@ def header(path: str | Path, decoded: Sequence[Mapping[str, Any]]) -> Header:
     if version > VERSION:
         raise RecordError(f"{path}: written by a newer transferlint (version {version}, this one reads {VERSION})")
     fields = dict(decoded[0], program=tuple(decoded[0].get("program", ())), notes=tuple(decoded[0].get("notes", ())))
+    fields["watched"] = tuple(fields.get("watched", ("torch",)))
     return _build(path, 1, lambda: Header(**_without_kind(fields)))
 
 

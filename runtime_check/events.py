@@ -56,7 +56,8 @@ class Event:
     sent (0: none), kept alive by whoever needs it. `launch` is how many device operations the program had started
     before (0: not counted). `call` numbers the call that moves many tensors in one go (`Module.to`, `torch.save`) and
     that this is part of (0: none). `inside` are torch's own frames below the nearest outside of it, innermost first, as
-    they were when the place was first seen.
+    they were when the place was first seen. `framework` is the one beside torch whose data it was ("jax"), "" for
+    torch; `timed` says that `blocked` tells something: on a device that is the host itself it does not.
     """
 
     direction: Direction
@@ -78,6 +79,8 @@ class Event:
     launch: int = 0
     call: int = 0
     inside: tuple[Frame, ...] = ()
+    framework: str = ""
+    timed: bool = True
 
 
 Listener = Callable[[Event], None]

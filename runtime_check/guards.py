@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime_check import naming
 from runtime_check.events import Event
+from runtime_check.plan import POLICIES
 from runtime_check.session import RECORDER
 
 if TYPE_CHECKING:
     from runtime_check.hooks.observer import Asked, Scope
 
-POLICIES = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 LOGGER = "runtime_check"
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -128,14 +128,14 @@ def _choose(
         if inside:
             # A jump of a conditional expression has the columns of all of it: its test, with a finding, lies within.
             held = [n for n in near if n not in inside and any(within(place, site) for place in places[n])]
-            about = [number for number in held if _operation(findings[number]) == operation]
-            return inside if any(_operation(findings[n]) == operation for n in inside) else about or inside
+            about = [number for number in held if _about(findings[number], operation)]
+            return inside if any(_about(findings[n], operation) for n in inside) else about or inside
         crossing = [number for number in near if any(covers(site, place) for place in places[number])]
         if crossing or columns:
             return crossing
     line = Site(site.path, site.line, 0, site.end_line, 0)
     on_line = [number for number in near if any(covers(line, place) for place in places[number])]
-    about = [number for number in on_line if _operation(findings[number]) == operation]
+    about = [number for number in on_line if _about(findings[number], operation)]
     return about or on_line
 
 
@@ -144,9 +144,9 @@ def _sites(finding: FoundFinding) -> tuple[Site, ...]:
     return () if claim is None else sites_of(finding, claim)
 
 
-def _operation(finding: FoundFinding) -> str:
+def _about(finding: FoundFinding, operation: str) -> bool:
     claim = claim_of(finding)
-    return "" if claim is None else claim.operation
+    return claim is not None and claim.names(operation)
 
 
 def within(inner: Site, outer: Site) -> bool:

@@ -1,17 +1,19 @@
 """The process that runs the program: as Python would have run it, with everything that crosses recorded.
 
 `verify` starts it with `command`, so that the program's process holds nothing of ours but what records: no click, no
-rich, no findings. What a program can see of it: torch's hooks, modules of `runtime_check` in `sys.modules`, an `atexit`
-handler that runs after all of its own, an `os._exit` that writes what is recorded first, and three frames below its own
-on the stack.
+rich, no findings. What a program can see of it: hooks in torch and in JAX, modules of `runtime_check` in
+`sys.modules`, an `atexit` handler that runs after all of its own, an `os._exit` that writes what is recorded first, and
+three frames below its own on the stack.
 
-Recording starts right after the program's own `import torch`: what a script sets before that import (OMP_NUM_THREADS,
-CUDA_VISIBLE_DEVICES) still counts.
+Recording starts right after the program's own `import torch` or `import jax`: what a script sets before that import
+(OMP_NUM_THREADS, CUDA_VISIBLE_DEVICES) still counts.
 """
 
 from __future__ import annotations
 
 import atexit
+import dataclasses
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -21,14 +23,18 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType, TracebackType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from runtime_check import executed, plan, program
 from runtime_check.line_counts import LineCounts
 from runtime_check.plan import Plan, Status
 from runtime_check.program import NoProgram, Program
 
+if TYPE_CHECKING:
+    from runtime_check.recorder import Started
+
 REFUSED = 2
+FRAMEWORKS = ("torch", "jax")
 _OPERATORS = os.path.join("torch", "_ops.py")
 _OURS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
@@ -56,6 +62,8 @@ class Process:
         self._pid = os.getpid()
         self._stop: Callable[[int], None] | None = None
         self._status = Status()
+        self._started: Started | None = None
+        self._without_jax = ""  # why JAX is not recorded
         self._simulated = False
         self._code = 0
         self._end_now = os._exit
@@ -67,9 +75,10 @@ class Process:
         """Run the program; raises what it raises, with the tracebacks that it would show."""
         wanted = Program(self._asked.program, self._asked.module)
         program.enter(wanted)
-        if importlib.util.find_spec("torch") is None:
+        if all(importlib.util.find_spec(name) is None for name in FRAMEWORKS):
             self.refuse(f"torch is not installed for {sys.executable}; install it there: pip install torch")
-        after_import("torch", self._record)
+        for name in FRAMEWORKS:
+            after_import(name, functools.partial(self._record, name))
         self._lines.start()
         code: CodeType | None = None
         try:
@@ -95,7 +104,8 @@ class Process:
         if os.getpid() == self._pid:
             self._stop_recording(self._code)
             self._lines.stop()
-            done = Status("", self._status.level, self._status.torch, True)
+            recorded = self._status.torch or self._status.jax
+            done = dataclasses.replace(self._status, ended=True, refused="" if recorded else self._without_jax)
             plan.write(self._asked.folder, f"status-{self._asked.rank}", done)
         if self._simulated:
             end(self._code)
@@ -105,23 +115,35 @@ class Process:
         if stop is not None:
             stop(code)
 
-    def _record(self) -> None:
-        """Start recording; torch has just been imported."""
+    def _record(self, framework: str) -> None:
+        """Record what a framework does, which has just been imported. A JAX that cannot be recorded does not end the
+        program: many import it that do not use it."""
         from runtime_check import recorder
 
         try:
-            started = recorder.start(self._asked, self._lines.executed, self._counts)
+            if self._started is None:
+                self._started = recorder.start(self._asked, self._lines.executed, self._counts, framework=framework)
+                self._started.watches(FRAMEWORKS)
+                if self._without_jax:
+                    self._started.lacks_jax(self._without_jax)
+            else:
+                self._started.also(framework)
         except recorder.Refused as error:
-            self.refuse(str(error))
+            if framework == "jax":
+                self._without_jax = str(error)
+            else:
+                self.refuse(str(error))
             return
         except Exception as error:  # the program must not see it as an error of its own `import torch`
             words = " ".join(str(error).split())
             self.refuse(f"recording could not start: {type(error).__name__}: {words}; please report")
             return
+        started = self._started
         started.ends_at_once()
         self._stop, self._simulated = started.stop, started.simulated
         os._exit = self._exit_at_once
-        self._status = Status(level=started.level, torch=True)
+        torch, jax = framework == "torch" or self._status.torch, framework == "jax" or self._status.jax
+        self._status = Status(level=started.level, torch=torch, jax=jax)
         plan.write(self._asked.folder, f"status-{self._asked.rank}", self._status)
 
     def _exit_at_once(self, status: int) -> NoReturn:

@@ -105,6 +105,7 @@ def _together(number: int, group: list[SiteRecord]) -> SiteRecord:
         processes=sum(record.processes for record in group),
         executions=sum(record.executions or record.count for record in group) if _counted(group) else 0,
         unknown_memory=sum(record.unknown_memory for record in group),
+        untimed=sum(record.untimed for record in group),
     )
 
 

@@ -20,6 +20,7 @@ NO_STEPS = (
     "no step was seen, as no optimizer's `step` ran: numbers are of the whole run;"
     " `transferlint.runtime.step()` at a loop's end marks one"
 )
+NO_TIME = "no time is claimed"
 ALONE = "run something in which this call comes before the others"
 
 
@@ -65,7 +66,14 @@ def crossed(records: Sequence[SiteRecord], scale: Scale) -> str:
         ways,
         *([units.size(size)] if size else []),
     ]
+    if untimed(records):
+        return f"{', '.join(parts)}: {NO_TIME}"
     return f"{', '.join(parts)}: {waited(sum(record.blocked.total for record in records), scale)}"
+
+
+def untimed(records: Sequence[SiteRecord]) -> bool:
+    """Whether there are records, and nothing tells how long any of them kept the host."""
+    return bool(records) and all(record.untimed == record.count for record in records)
 
 
 def sites(records: Sequence[SiteRecord]) -> str:
@@ -146,13 +154,16 @@ def needed(finding: FoundFinding) -> str:
     return f"keep the move, and say so: `# transferlint: ignore[{finding.code}] <why>`"
 
 
-def unseen(findings: Sequence[FoundFinding]) -> tuple[str, ...]:
-    """That nothing can be said of findings about other frameworks' data, in one line; none where there are none."""
+def unseen(findings: Sequence[FoundFinding], run: Run) -> tuple[str, ...]:
+    """That nothing can be said of findings about frameworks whose transfers were not recorded, in one line; none where
+    there are none."""
     about = [one.framework for one in findings if one.framework]
     if not about:
         return ()
     names = " and ".join(sorted(set(about)))
-    return (f"{units.count(len(about), 'finding')} about data of {names} got no verdict: what is recorded is torch's",)
+    recorded = " and ".join(f"{one}'s" for one in run.header.watched)
+    number = units.count(len(about), "finding")
+    return (f"{number} about data of {names} got no verdict: what is recorded is {recorded}",)
 
 
 def notes(run: Run, lines_known: bool) -> tuple[str, ...]:

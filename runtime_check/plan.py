@@ -13,6 +13,7 @@ from typing import Any
 
 from transferlint.model import Site
 
+POLICIES = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")  # those of `jax.transfer_guard`
 LEVELS = ("auto", "guard", "trace", "profile", "simulate")
 _OURS = re.compile(r"(?P<rank>[0-9]+)-[0-9-]+\.(jsonl|new)|(plan|status|profile)-(?P<of>[0-9]+)(-[0-9]+)?\.json")
 
@@ -24,7 +25,7 @@ class Plan:
     `folder` is absolute and holds everything that the run leaves; `sites` are those of the findings; `steps` is the
     window [first, end) of steps to record, an end of -1 for no end; the first `warmup` steps are not counted. `lines`:
     how often each line below `root` ran is counted, too. `device_model` names whose model of costs a simulated device
-    takes ("": the default).
+    takes ("": the default). `guard` is the policy that transfers are held to while the program runs ("": none).
     """
 
     program: tuple[str, ...]
@@ -40,17 +41,20 @@ class Plan:
     started: str = ""
     lines: bool = False
     device_model: str = ""
+    guard: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Status:
     """What became of a plan. `refused` is the one line that says why it could not be done, "" where it could; `torch`
-    says that the program imported torch (without it there is nothing to record); `ended` that it ran to its end."""
+    and `jax` say that the program imported them and that they are recorded (without either there is nothing to record);
+    `ended` that it ran to its end."""
 
     refused: str = ""
     level: str = ""
     torch: bool = False
     ended: bool = False
+    jax: bool = False
 
 
 def write(folder: str | Path, name: str, value: Plan | Status) -> None:

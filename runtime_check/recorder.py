@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import dataclasses
 import os
 import platform
 import sys
@@ -13,27 +12,92 @@ from typing import TYPE_CHECKING, Any
 
 from runtime_check.plan import Plan
 from runtime_check.records import Executed, Header, Profile
+from runtime_check.reports import units
 
 if TYPE_CHECKING:
     from runtime_check.collect import Collector
     from runtime_check.cost import CostModel
+    from runtime_check.jax_hooks.tap import Tap
     from runtime_check.line_counts import LineCounts
     from runtime_check.profiled import Window
 
 Lines = Callable[[], Iterable[Executed]]
+_SHARED = (
+    "JAX's CPU device shares the host's memory: what crosses is counted as on an accelerator, and no time is claimed"
+)
 
 
 class Refused(Exception):
     """What was asked for cannot be had here; the message is one line."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class Started:
-    """A recording at a level, `simulated` where the device is; `stop`, given the exit code, ends it."""
+    """A recording of this process, of those frameworks that it was told were imported. `level` is at what level;
+    `simulated` says that torch's device is; `stop`, given the exit code, ends it."""
 
-    level: str
-    stop: Callable[[int], None]
-    simulated: bool = False
+    def __init__(self, asked: Plan, executed: Lines, counts: LineCounts | None, parent: int, framework: str) -> None:
+        from runtime_check import collect, provenance, recording
+
+        self._asked = asked
+        self._counts = counts
+        self._undo = contextlib.ExitStack()
+        self._alone = contextlib.ExitStack()  # what torch's hooks do where there are any
+        self._profiling: Window | None = None
+        self._of_jax: Tap | None = None
+        self.simulated = False
+        with_torch = framework == "torch"
+        self.level, model, device = self._on_torch() if with_torch else (_without_torch(asked), None, "")
+        traced = provenance.Provenance(lifetimes=True, reads=True) if self.level != "guard" else None
+        end = None if asked.steps[1] < 0 else asked.steps[1]
+        self._collector = collect.Collector(
+            model, provenance=traced, window=collect.Window(max(asked.steps[0], asked.warmup), end)
+        )
+        header = _header(asked, self.level, model, device, parent)
+        self._written = recording.Recording(asked.folder, header, self._collector, executed)
+        self._written.counts = None if counts is None else counts.rows
+        tap = None if with_torch else self._tap()  # before there is a file
+        try:
+            self._written.start()
+        except OSError as error:
+            raise Refused(f"{asked.folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        atexit.unregister(self._written.stop)  # it is stopped below, with the exit code
+        if tap is None:
+            self._follow_torch()
+        else:
+            self._follow_jax(tap)
+
+    def also(self, framework: str) -> None:
+        """Another framework has been imported. Raises Refused."""
+        if framework == "jax":
+            try:
+                self._follow_jax(self._tap())
+            except Refused as error:
+                self.lacks_jax(str(error))
+            return
+        if self.level in ("guard", "trace") and self._asked.level != "auto" and not _finds_accelerator():
+            self.note("torch finds no accelerator, so nothing of torch's crosses; --level simulate simulates one")
+        else:
+            self.level, self._collector.model, device = self._on_torch()
+            model = self._collector.model
+            source = "measured" if model is None else "modelled"
+            self._written.renew(level=self.level, time_source=source, model="" if model is None else model.name)
+            self._name_device(device)
+        self._alone.close()
+        self._written.renew(torch=_version("torch"))
+        self._follow_torch()
+
+    def watches(self, frameworks: tuple[str, ...]) -> None:
+        """Say that each of them would be recorded where the program imports it."""
+        self._written.renew(watched=frameworks)
+
+    def lacks_jax(self, why: str) -> None:
+        """JAX was imported, and cannot be recorded."""
+        self.note(f"what JAX moves was not recorded: {why}")
+        self._written.renew(watched=("torch",))
+
+    def note(self, line: str) -> None:
+        """Something for whoever reads the report."""
+        self._written.renew(notes=(*self._written.header.notes, line))
 
     def ends_at_once(self) -> None:
         """Say that the process will end by `launch.end`."""
@@ -42,59 +106,121 @@ class Started:
         if self.simulated:
             simulate.start().ends_at_once()
 
+    def stop(self, code: int) -> None:
+        """End it."""
+        self._alone.close()
+        self._undo.close()
+        if self._profiling is not None:
+            self._profiling.end()
+            result = self._profiling.result
+            self._written.profile = result or Profile(0, 0, 0, 0, 0, problem=self._profiling.problem)
+        if "torch" in sys.modules and not self.simulated:
+            self._name_device(_device_name())
+            self._written.renew(driver=_driver())
+        if self._of_jax is not None and self._of_jax.compilations:
+            made = units.count(self._of_jax.compilations, "computation")
+            self.note(f"JAX compiled {made} in {units.duration(round(self._of_jax.compiling * 1e9))}")
+        self._written.stop(code)
+        if self._written.problem:
+            print(f"transferlint: {self._written.problem}", file=sys.stderr)
 
-def start(asked: Plan, executed: Lines, counts: LineCounts | None = None, parent: int = 0) -> Started:
-    """Start to record this process, in which torch has been imported. `counts` are its counts of lines, where they are
-    wanted; `parent` is the process of the program's that spawned it, 0 for none. Raises Refused."""
-    from runtime_check import collect, provenance, recording, session, spawned
-    from runtime_check.hooks import calibration
-    from runtime_check.hooks import device as devices
+    def _on_torch(self) -> tuple[str, CostModel | None, str]:
+        """The level for torch's transfers, and of a simulated device its model and name. Raises Refused."""
+        level, name = self._asked.level, self._asked.device_model
+        found = _finds_accelerator()
+        if level == "auto":
+            level = "trace" if found else "simulate"
+        self.simulated = level == "simulate" or (level == "profile" and not found)
+        if self.simulated:
+            return level, *_simulated(name)
+        if name:
+            why = f"level {level} measures; --level simulate does not"
+            raise Refused(f"--device-model is for the simulated device: {why}")
+        if not found:
+            raise Refused(f"torch finds no accelerator for --level {level}; --level simulate does without one")
+        return level, None, ""
 
-    level = asked.level
-    if level == "auto":
-        level = "trace" if devices.key() else "simulate"
-    simulated = level == "simulate" or (level == "profile" and not devices.key())
-    model, device = _simulated(asked.device_model) if simulated else (None, "")
-    if asked.device_model and not simulated:
-        raise Refused(f"--device-model is for the simulated device: level {level} measures; --level simulate does not")
-    if not simulated and not devices.key():
-        raise Refused(f"torch finds no accelerator for --level {level}; --level simulate does without one")
-    traced = provenance.Provenance(lifetimes=True, reads=True) if level != "guard" else None
-    end = None if asked.steps[1] < 0 else asked.steps[1]
-    window = collect.Window(max(asked.steps[0], asked.warmup), end)
-    collector = collect.Collector(model, provenance=traced, window=window)
-    header = _header(asked, level, model, device, parent)
-    header = dataclasses.replace(header, overhead_ns=calibration.per_event(level != "guard"))
-    written = recording.Recording(asked.folder, header, collector, executed)
-    written.counts = None if counts is None else counts.rows
-    try:
-        written.start()
-    except OSError as error:
-        raise Refused(f"{asked.folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    atexit.unregister(written.stop)  # it is stopped below, with the exit code
-    profiling = _profiling(asked, collector) if level == "profile" else None
-    running = session.start(level, collector)
-    watching = None if profiling is None else session.start("guard", profiling)
-    counting = None if counts is None else session.start("guard", counts)
-    as_before = spawned.install(asked)
+    def _follow_torch(self) -> None:
+        from runtime_check import session, spawned
+        from runtime_check.hooks import calibration
 
-    def stop(code: int) -> None:
-        as_before()
-        if watching is not None:
-            watching.stop()
-        if counting is not None:
-            counting.stop()
-        running.stop()
-        if profiling is not None:
-            profiling.end()
-            written.profile = profiling.result or Profile(0, 0, 0, 0, 0, problem=profiling.problem)
-        if not device:
-            written.header = dataclasses.replace(written.header, device=_device_name(), driver=_driver())
-        written.stop(code)
-        if written.problem:
-            print(f"transferlint: {written.problem}", file=sys.stderr)
+        self._written.renew(overhead_ns=calibration.per_event(self.level != "guard"))
+        self._profiling = _profiling(self._asked, self._collector) if self.level == "profile" else None
+        listeners = ((self.level, self._collector), ("guard", self._profiling), ("guard", self._counts))
+        for level, listener in listeners:
+            if listener is not None:
+                self._undo.callback(session.start(level, listener).stop)
+        if self._asked.guard:
+            from runtime_check.guards import guard
 
-    return Started(level, stop, simulated)
+            self._undo.enter_context(guard(self._asked.guard))
+        self._undo.callback(spawned.install(self._asked))
+
+    def _tap(self) -> Tap:
+        """Put our hooks into JAX. Raises Refused."""
+        from runtime_check import jax_hooks
+        from runtime_check.jax_hooks.tap import Tap
+
+        tap = Tap(bool(self._asked.guard), self._on_platform)
+        try:
+            self._undo.callback(jax_hooks.install(tap))
+        except jax_hooks.Unsupported as error:
+            raise Refused(str(error)) from None
+        return tap
+
+    def _follow_jax(self, tap: Tap) -> None:
+        from runtime_check import session
+        from runtime_check.hooks import processes
+
+        jax: Any = sys.modules["jax"]
+        self._of_jax = tap
+        tap.traced = self.level != "guard"
+        tap.listeners = (self._collector,) if self._counts is None else (self._collector, self._counts)
+        self._written.renew(jax=_version("jax"))
+        if self._asked.guard:
+            jax.config.update("jax_transfer_guard", self._asked.guard)
+        if "torch" not in sys.modules:
+            session.RECORDER.alone = tap.step
+            self._alone.callback(setattr, session.RECORDER, "alone", None)
+            self._alone.callback(processes.install(self._collector.missing))
+
+    def _on_platform(self, platform: str, kind: str) -> None:
+        if platform == "cpu":
+            self._name_device("JAX's CPU device")
+            self.note(_SHARED)
+        else:
+            self._name_device(f"{kind} (JAX)")
+
+    def _name_device(self, name: str) -> None:
+        """Add a device's name to the header, where it is not there."""
+        known = self._written.header.device
+        if name and name not in known.split(" and "):
+            self._written.renew(device=f"{known} and {name}" if known else name)
+
+
+def start(
+    asked: Plan, executed: Lines, counts: LineCounts | None = None, parent: int = 0, framework: str = "torch"
+) -> Started:
+    """Start to record this process, in which `framework` ("torch" or "jax") has been imported. `counts` are its counts
+    of lines, where they are wanted; `parent` is the process of the program's that spawned it, 0 for none. Raises
+    Refused."""
+    return Started(asked, executed, counts, parent, framework)
+
+
+def _without_torch(asked: Plan) -> str:
+    """The level where there is nothing of torch's to simulate or to profile."""
+    return "trace" if asked.level in ("auto", "profile", "simulate") else asked.level
+
+
+def _finds_accelerator() -> bool:
+    from runtime_check.hooks import device
+
+    return bool(device.key())
+
+
+def _version(framework: str) -> str:
+    """The version of a framework that was imported; "" of one that was not."""
+    return str(getattr(sys.modules.get(framework), "__version__", ""))
 
 
 def _profiling(asked: Plan, collector: Collector) -> Window:
@@ -134,14 +260,13 @@ def _simulated(name: str) -> tuple[CostModel, str]:
 
 
 def _header(asked: Plan, level: str, model: CostModel | None, device: str, parent: int) -> Header:
-    torch = sys.modules["torch"]
     words = ("-m", *asked.program) if asked.module else asked.program
     return Header(
         program=words,
         started=asked.started,
         device=device,
         driver="",
-        torch=str(torch.__version__),
+        torch=_version("torch"),
         python=platform.python_version(),
         level=level,
         time_source="measured" if model is None else "modelled",

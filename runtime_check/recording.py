@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from runtime_check import records
 from runtime_check.collect import Collector
@@ -34,7 +35,7 @@ Counts = Callable[[], Mapping[str, Mapping[int, tuple[int, int]]]]
 class Recording:
     """Writes a collector's sums to `folder` every `interval` seconds, between `start` and `stop`.
 
-    `header` is written with its `started` and `clock` set to where the collector began; it may be replaced until
+    `header` is written with its `started` and `clock` set to where the collector began; `renew` changes it until
     `stop`. `executed`, where given, tells by file which lines of interest ran. A file that cannot be written does not
     stop the program: `problem` then says why, in one line. A forked child writes a file of its own as soon as it has
     something to say, until it ends.
@@ -66,6 +67,11 @@ class Recording:
         self._collector.on_fork = self._in_child
         self._open(os.getpid())
         atexit.register(self.stop)
+
+    def renew(self, **changed: Any) -> None:
+        """Change fields of the header: the file is written anew when it is next written."""
+        self.header = dataclasses.replace(self.header, **changed)
+        self._broken = True
 
     def stop(self, status: int | None = None) -> None:
         """Write all there is, with the exit status, and end the thread. Does nothing the second time, nor in a forked

@@ -56,7 +56,8 @@ class Header:
     measured in this run (0: not measured). `driver` is "" on a simulated device. `clock` is what
     `time.perf_counter_ns` said at `started`, to which raw events count; `parent` the process that this one was forked
     from, or that `spawned` it (0: none of ours). `notes` are for whoever reads a report, one line each; `model` names
-    the device whose model of costs the times come from ("" where they are measured)."""
+    the device whose model of costs the times come from ("" where they are measured). `torch` and `jax` are versions,
+    "" of what the program did not import; `watched` are the frameworks whose transfers this run would have recorded."""
 
     program: tuple[str, ...]
     started: str
@@ -76,6 +77,8 @@ class Header:
     spawned: bool = False
     notes: tuple[str, ...] = ()
     model: str = ""
+    jax: str = ""
+    watched: tuple[str, ...] = ("torch",)
 
     @property
     def times(self) -> str:
@@ -112,7 +115,8 @@ class SiteRecord:
     not counted). `inside` is what of torch's own Python ran below `site`, innermost first, as it was when the site was
     first seen: "torch/distributions/distribution.py:71 Distribution.__init__". `maybe` are the expressions of which the
     program's own site is one, where it is not known which: `site` or `user` is then where their function begins.
-    `unknown_memory` counts the events of which it is not known whether their host side was pinned.
+    `unknown_memory` counts the events of which it is not known whether their host side was pinned. `framework` is the
+    one beside torch whose data it was ("jax"); `untimed` counts the events whose time nothing tells.
     """
 
     id: int
@@ -140,6 +144,8 @@ class SiteRecord:
     inside: tuple[str, ...] = ()
     maybe: tuple[Site, ...] = ()
     unknown_memory: int = 0
+    framework: str = ""
+    untimed: int = 0
 
     @property
     def crossed(self) -> bool:

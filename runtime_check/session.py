@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import os
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
@@ -78,6 +79,7 @@ class Recorder:
         self._tracing = 0
         self._hooks: Hooks | None = None
         self._observer: Observer | None = None
+        self.alone: Callable[[], None] | None = None  # hears of steps where nothing is registered with torch
 
     def add(self, listener: Collects | None, trace: bool) -> Observer:
         """Somebody wants events: all of them where there is a listener, those of a scope where there is none."""
@@ -119,6 +121,8 @@ class Recorder:
         """The program says that a step of its ended."""
         if self._observer is not None:
             self._observer.step("")
+        elif self.alone is not None:
+            self.alone()
 
     def _begin(self) -> None:
         from runtime_check.hooks import Hooks

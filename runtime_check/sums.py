@@ -28,6 +28,7 @@ class SiteSum:
         "_steps",
         "_total",
         "_unasked",
+        "_untimed",
         "_waited",
         "id",
     )
@@ -37,7 +38,7 @@ class SiteSum:
         self._first = event
         self._places = frame, user, thread
         self._count = self._bytes = self._pinned = self._unasked = self._waited = self._total = self._max = 0
-        self._call = self._executions = 0
+        self._call = self._executions = self._untimed = 0
         self._buckets: dict[int, int] = {}
         self._first_step = self._last_step = -1
         self._inside = self._current = self._steps = 0
@@ -51,6 +52,8 @@ class SiteSum:
             self._call = event.call
         if event.pinned:
             self._pinned += 1
+        if not event.timed:
+            self._untimed += 1
         if event.non_blocking:
             self._unasked += 1
             if not (event.pinned and event.dense) and event.sync:
@@ -105,6 +108,8 @@ class SiteSum:
             steps=self._steps + (whole and self._current > 0),
             executions=self._executions,
             inside=tuple(f"{_module(one.path)}:{one.line} {one.function}" for one in event.inside),
+            framework=event.framework,
+            untimed=self._untimed,
         )
 
     def _blocked(self) -> Blocked:

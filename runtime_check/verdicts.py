@@ -52,7 +52,7 @@ def judge(
     verdicts, unjudged = [], []
     for finding, records in zip(findings, joined, strict=True):
         claim = claim_of(finding)
-        if claim is None:
+        if claim is None or (claim.framework and claim.framework not in run.header.watched):
             unjudged.append(finding)
         else:
             verdicts.append(_verdict(finding, claim, tuple(records), run, ran, scale, source))
@@ -66,7 +66,7 @@ def judge(
         missed(run, claimed, root, scale, quiet, source),
         total,
         scale.share(total),
-        (*phrases.notes(run, lines_known=ran is not None or not findings), *phrases.unseen(unjudged)),
+        (*phrases.notes(run, lines_known=ran is not None or not findings), *phrases.unseen(unjudged, run)),
         tuple(unjudged),
     )
 

@@ -50,6 +50,7 @@ class Options:
     lines: bool
     color: bool | None
     quiet: bool
+    guard: str | None = None
 
 
 class _Refusal(Exception):
@@ -70,8 +71,8 @@ def verify(options: Options, environment: Mapping[str, str] = os.environ) -> int
             raise _Refusal(status.refused)
         if asked.rank != 0:
             return child.end_as(code)
-        if not status.torch:
-            _say("transferlint: the program did not import torch, so there was nothing to record")
+        if not (status.torch or status.jax):
+            _say("transferlint: the program imported neither torch nor JAX, so there was nothing to record")
             return child.end_as(code) if code else REFUSED
         _await_ranks(asked, environment)
         failed = _conclude(options, budget, asked, checked, code)
@@ -146,7 +147,7 @@ def _prepare(options: Options, environment: Mapping[str, str]) -> tuple[Plan, Ch
         started = datetime.datetime.now(datetime.timezone.utc).isoformat()
         asked = Plan(
             options.program, options.module, str(folder), options.level, sites, options.steps, options.warmup, rank,
-            ranks, str(root), started, options.lines, options.device_model,
+            ranks, str(root), started, options.lines, options.device_model, options.guard or "",
         )  # fmt: skip
         plan.write(folder, f"plan-{rank}", asked)
     except OSError as error:

@@ -12,6 +12,7 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Sequence
 from types import CodeType, FrameType
 
 from runtime_check.events import Frame
@@ -45,16 +46,18 @@ NOWHERE = Place(())
 
 
 class CallSites:
-    """Looks up callers. One for all threads: what it keeps is only ever replaced by the same."""
+    """Looks up callers. One for all threads: what it keeps is only ever replaced by the same.
 
-    def __init__(self) -> None:
-        import torch
+    `packages` have been imported and are hidden; `followed` is the one of them whose frames `Place.inside` tells (""
+    for none)."""
 
-        self._torch = os.path.join(os.path.dirname(torch.__file__), "")
+    def __init__(self, packages: Sequence[str] = ("torch",), followed: str = "torch") -> None:
+        found = {name: os.path.dirname(str(sys.modules[name].__file__)) for name in packages}
+        self._followed = os.path.join(found[followed], "") if followed else ""
+        folders = *found.values(), os.path.dirname(os.path.dirname(__file__))
         self._hidden = tuple(
-            os.path.join(os.path.realpath(folder), "")
-            for folder in (os.path.dirname(torch.__file__), os.path.dirname(os.path.dirname(__file__)))
-        ) + tuple(os.path.join(os.path.dirname(folder), "") for folder in (torch.__file__, os.path.dirname(__file__)))
+            os.path.join(place, "") for folder in folders for place in (os.path.realpath(folder), folder)
+        )
         paths = sysconfig.get_paths()
         self._libraries = tuple(os.path.join(paths[name], "") for name in ("purelib", "platlib"))
         self._python = tuple({os.path.join(paths[name], "") for name in ("stdlib", "platstdlib")})
@@ -131,11 +134,11 @@ class CallSites:
         return Place((*chain, *behind.frames), len(chain) + behind.user, self._inside(inner, first))
 
     def _inside(self, inner: FrameType | None, first: FrameType) -> tuple[Frame, ...]:
-        """Torch's own frames from the innermost to the nearest that is not torch's."""
+        """Torch's own frames from the innermost to the nearest that is not torch's; none where none are followed."""
         found: list[Frame] = []
-        while inner is not None and inner is not first and len(found) < _INSIDE:
+        while self._followed and inner is not None and inner is not first and len(found) < _INSIDE:
             path = inner.f_code.co_filename
-            if path.startswith(self._torch) and not path.endswith(_CALLING):
+            if path.startswith(self._followed) and not path.endswith(_CALLING):
                 found.append(self._described(inner))
             inner = inner.f_back
         return tuple(found)

@@ -1,4 +1,4 @@
-"""Names of torch replaced for a while, and put back as they were."""
+"""Names of torch, or of another module, replaced for a while, and put back as they were."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def replace(owner: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], N
         setattr(owner, name, ours)
     except TypeError:  # a class in C that cannot be changed
         return _nothing
-    forget = _scripted_as(current, ours) if isinstance(owner, types.ModuleType) else _nothing
+    scripts = isinstance(owner, types.ModuleType) and "torch" in sys.modules
+    forget = _scripted_as(current, ours) if scripts else _nothing
 
     def undo() -> None:
         forget()

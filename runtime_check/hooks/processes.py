@@ -39,13 +39,14 @@ def install(missing: Callable[[str, str], None]) -> Callable[[], None]:
         def __init__(self: Any, args: Any, *more: Any, **named: Any) -> None:
             original(self, args, *more, **named)
             words = _words(args)
-            if _is_python(words) and not sys._getframe(1).f_code.co_filename.startswith(torchs):
+            if _is_python(words) and not (torchs and sys._getframe(1).f_code.co_filename.startswith(torchs)):
                 why = "it is a program of its own, in which nothing records what it may transfer"
                 missing(f"process {self.pid} (`{' '.join(words)[:60]}`)", why)
 
         return __init__
 
-    torchs = os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), "")  # its compiler's workers
+    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    torchs = os.path.join(os.path.dirname(torch), "") if torch else ""  # its compiler's workers
     undone = [replace(process.BaseProcess, "start", wrap), replace(subprocess.Popen, "__init__", wrap_command)]
 
     def undo() -> None:

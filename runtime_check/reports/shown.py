@@ -7,8 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime_check import cost
-from runtime_check.phrases import ended
+from runtime_check import cost, phrases
 from runtime_check.records import IMPORTED, Run, SiteRecord
 from runtime_check.reports.units import count, duration, share, size
 from runtime_check.verdicts import Judgement, Missed, Verdict
@@ -129,7 +128,7 @@ def headline(shown: Shown) -> str:
     how = "a trace of it" if header.level == IMPORTED else f"level {header.level}"
     parts = [f"{' '.join(header.program)} on {header.device or 'the device'} ({how})"]
     if outcome is not None and outcome.status:
-        parts.append(ended(outcome.status))
+        parts.append(phrases.ended(outcome.status))
     if header.ranks > 1:
         parts.append(count(header.ranks, "rank"))
     if outcome is not None:
@@ -141,7 +140,8 @@ def headline(shown: Shown) -> str:
     ]
     cut = outcome is not None and (outcome.status or 0) < 0 and not outcome.events
     parts.append(", ".join(crossed) or ("nothing had been written down" if cut else "nothing crossed"))
-    parts.append(f"the host was blocked for {blocked(shown)}")
+    no_time = phrases.untimed([one for one in shown.run.sites if one.crossed])
+    parts.append(phrases.NO_TIME if no_time else f"the host was blocked for {blocked(shown)}")
     return " · ".join(parts)
 
 

@@ -54,6 +54,8 @@ OPERATIONS = (
     ("aten::index_put_", Direction.NONE, "a mask that was indexed with or assigned by"),
     ("aten::_index_put_impl_", Direction.NONE, "a mask that was indexed with or assigned by"),
     ("aten::index_put_", H2D, ""),  # the value or the index goes up: nothing waits to learn a size
+    ("jax.numpy.nonzero", D2H, "a result of JAX's whose size is in the data"),
+    ("jax.Array.__getitem__", H2D, ""),
 )
 
 
@@ -78,8 +80,9 @@ def test_a_line_says_what_it_calls(tmp_path: Path, text: str, name: str) -> None
 
 
 @pytest.mark.parametrize(("operation", "way", "name"), OPERATIONS)
-def test_an_operation_says_what_torch_is_at(operation: str, way: Direction, name: str) -> None:
-    found = causes.cause_of(dataclasses.replace(READ, operation=operation, direction=way))
+def test_an_operation_says_what_a_framework_is_at(operation: str, way: Direction, name: str) -> None:
+    framework = "jax" if operation.startswith("jax.") else ""
+    found = causes.cause_of(dataclasses.replace(READ, operation=operation, direction=way, framework=framework))
     assert (found.name if found else "") == name
 
 

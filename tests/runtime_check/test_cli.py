@@ -379,7 +379,7 @@ def test_a_program_without_torch_has_nothing_to_record(simulated: None) -> None:
     Path("plain.py").write_text("import sys\nprint('hello')\nsys.exit(int(sys.argv[1]))\n")
     made = run("verify", "-q", "plain.py", "0")
     assert (made.code, made.out) == (2, "hello\n")
-    assert made.err == "transferlint: the program did not import torch, so there was nothing to record\n"
+    assert made.err == "transferlint: the program imported neither torch nor JAX, so there was nothing to record\n"
     assert run("verify", "-q", "plain.py", "5").code == 5
 
 

@@ -97,6 +97,26 @@ def test_what_is_about_another_framework_gets_no_verdict_and_that_is_said() -> N
     assert not any("verdict" in note for note in judge([ITEM], ran).notes)
 
 
+def test_a_framework_that_was_recorded_gets_verdicts_by_its_own_records() -> None:
+    about = dataclasses.replace(ITEM, framework="jax")
+    of_torch = record(0, ITEM.site)
+    of_jax = dataclasses.replace(record(1, ITEM.site), framework="jax", operation="jax.Array.item", untimed=1, count=1)
+    both = run(of_torch, of_jax, lines=(7,))
+    both = dataclasses.replace(both, header=dataclasses.replace(both.header, watched=("torch", "jax")))
+    first, second = judge([about, ITEM], both).verdicts
+    assert {first.finding, second.finding} == {about, ITEM}
+    for verdict in (first, second):
+        assert verdict.kind is VerdictKind.CONFIRMED
+        assert [one.framework for one in verdict.records] == [verdict.finding.framework]
+    jax = first if first.finding is about else second
+    assert jax.text.endswith(": no time is claimed")
+    alone = dataclasses.replace(both, sites=(of_torch,))
+    assert [one.kind for one in judge([about], alone).verdicts] == [VerdictKind.REFUTED]
+    elsewhere = judge([dataclasses.replace(ITEM, framework="tensorflow")], both)
+    assert elsewhere.verdicts == ()
+    assert "1 finding about data of tensorflow got no verdict: what is recorded is torch's and jax's" in elsewhere.notes
+
+
 def test_a_line_that_did_not_run_is_not_reached() -> None:
     verdict = only([ITEM], run(lines=(6, 8)))
     assert (verdict.kind, verdict.text) == (VerdictKind.NOT_REACHED, "the line did not run")
