@@ -17,7 +17,8 @@ from transferlint import context, pipeline, steps
 from transferlint.cache import programs
 from transferlint.context import Context, Sources
 from transferlint.discovery import Target, Trouble
-from transferlint.flow.replay import TracedProject, Unforeseen
+from transferlint.flow.traced_project import TracedProject
+from transferlint.flow.traces import Unforeseen
 from transferlint.model import Finding
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.scopes import Scopes
