@@ -11,15 +11,26 @@ from transferlint.syntax.program import Function
 
 
 def visible(file: FilePlacement) -> Iterator[Any]:
-    """All that other files can see of one without asking how a function of it was placed, or for a name of it."""
+    """All that other files can see of one without asking how a function of it was placed, for a name of it, or for how
+    a function is declared."""
     yield file.names.stars
     yield file.classes
     for function in file.program.functions:
-        yield (
-            function.kind, function.name, function.qualname, function.parent, function.decorators, function.returns,
-            function.is_async, function.is_generator, function.parameters, function.declared,
-        )  # fmt: skip
+        yield function.kind, function.name, function.qualname, function.parent
         yield (function.slots, function.annotations) if function.kind == "class" else None
+
+
+def redeclared(before: FilePlacement, now: FilePlacement) -> set[int]:
+    """The functions of a file (of which others see the same as before) that are declared otherwise than they were."""
+    pairs = zip(before.program.functions, now.program.functions, strict=True)
+    return {new.index for old, new in pairs if _declared(old) != _declared(new)}
+
+
+def _declared(function: Function) -> tuple[Any, ...]:
+    return (
+        function.decorators, function.returns, function.is_async, function.is_generator, function.parameters,
+        function.declared,
+    )  # fmt: skip
 
 
 def rebound(before: FilePlacement, now: FilePlacement) -> set[str]:

@@ -116,6 +116,13 @@ class TracedPlacement(FilePlacement):
             self._traces.top.append((PLACE, self.key, index, done))
         return done
 
+    def located(self, name: str) -> tuple[FilePlacement, int] | None:
+        """See `FilePlacement`."""
+        found = super().located(name)
+        if found is not None:
+            self._traces.heads.add((found[0].key, found[1]))
+        return found
+
     def outer(self, function: Function, name: str) -> Value:
         """See `FilePlacement`. Who reads the variables of a function that is being placed sees what is not finished."""
 
@@ -173,9 +180,11 @@ class TracedPlacement(FilePlacement):
         trace = Trace(self.roles[index], index in self._leaning, events)
         traces.following = Following(list(events), len(events), events) if events else None
         traces.top = None if events else events
+        heads, traces.heads = traces.heads, set()
         traces.placing += 1
         done = trace.placed = super()._placed(index)
         traces.placing -= 1
+        trace.heads, traces.heads = frozenset(traces.heads), heads
         traces.top = above
         if traces.following is not None:
             raise Unforeseen

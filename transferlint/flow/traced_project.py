@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from transferlint.flow.changes import differing, rebound, visible
+from transferlint.flow.changes import differing, rebound, redeclared, visible
+from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.names import Overriding
 from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.placement import FilePlacement
+from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.project import Project
 from transferlint.flow.replay import TracedPlacement
 from transferlint.flow.traces import Traces, Unforeseen
 from transferlint.syntax.program import Program
+
+# What overrides methods, and the methods by name.
+_Dispatch = tuple[Overriding, Mapping[str, tuple[str, ...]]]
 
 
 class TracedProject(Project):
@@ -31,11 +36,15 @@ class TracedProject(Project):
         super().__init__(programs, index, options, lines, entered, own)
         self.traces = Traces()
         self._known: dict[str, FilePlacement] = {}
+        self._heats: dict[str, HeatMap] = {}
+        self._dispatched: _Dispatch | None = None
         self._asked = (options, dict(own or {}), tuple(self.entered))
         if before is not None and not self._takes_over(before):
             super().__init__(programs, index, options, lines, entered, own)
             self.traces = Traces()
             self._known = {}
+            self._heats = {}
+            self._dispatched = None
 
     def known(self, key: str) -> FilePlacement | None:
         """The placement of a file in the project before."""
@@ -51,6 +60,14 @@ class TracedProject(Project):
     def _begun(self, key: str) -> FilePlacement:
         return TracedPlacement(self.programs[key], self._own.get(key, self.options), self)
 
+    def _dispatch(self) -> _Dispatch:
+        if self._dispatched is None:
+            self._dispatched = super()._dispatch()
+        return self._dispatched
+
+    def _heat(self, file: FilePlacement, placed: list[Placed], by: _Dispatch) -> HeatMap:
+        return HeatMap(file, placed, *by, self._heats.get(file.key))
+
     def _takes_over(self, before: TracedProject) -> bool:
         """Take over what was found out about files, and traces; False where too much changed for that."""
         if self.index is not before.index or self._asked != before._asked:
@@ -59,6 +76,8 @@ class TracedProject(Project):
             return False
         self._names, self._stars, self._found = before._names, before._stars, before._found
         self._known = before._placements
+        self._heats = {key: heat for key, (_, _, heat) in before._linked.items()}
+        self._dispatched = before._dispatched
         self.traces.known = before.traces.made
         for key, old in before._placements.items():
             if self.programs[key] is old.program:
@@ -66,7 +85,9 @@ class TracedProject(Project):
             now = self.placement(key)
             if now is None or list(visible(old)) != list(visible(now)) or self._is_asked_for(key, rebound(old, now)):
                 return False
-            self.traces.changed.update((key, index) for index in differing(old, now))
+            heads = redeclared(old, now)
+            changed = set(range(len(now.program.functions))) if heads else differing(old, now)
+            self.traces.change(key, changed, heads)
         return True
 
     def _is_asked_for(self, key: str, names: set[str]) -> bool:

@@ -36,7 +36,8 @@ class Reached(Exception):
 @dataclasses.dataclass(slots=True)
 class Trace:
     """One placing of a function: what went on, in order, and what came of it. `leant` and `leans` say whether it was
-    taken to work on the host before and after."""
+    taken to work on the host before and after; `heads` are the functions (file and index) that were looked up by name:
+    how they are declared was seen."""
 
     role: Role
     leant: bool
@@ -45,6 +46,7 @@ class Trace:
     stored: dict[int, Value] = dataclasses.field(default_factory=dict)
     entered: Entered = dataclasses.field(default_factory=list)
     leans: bool = False
+    heads: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclasses.dataclass(slots=True)
@@ -86,6 +88,7 @@ class Traces:
         self.deviates = False
         self.placing = 0
         self.following: Following | None = None
+        self.heads: set[tuple[str, int]] = set()  # looked up by what is being placed
         self.replaying: dict[tuple[str, int], Replaying] = {}
 
     def before(self, key: str, index: int) -> Trace | None:
@@ -94,6 +97,15 @@ class Traces:
         traces = self.known.get(at, ()) if at not in self.changed else ()
         turn = len(self.made.get(at, ()))
         return traces[turn] if turn < len(traces) else None
+
+    def change(self, key: str, functions: set[int], heads: set[int]) -> None:
+        """Note the functions of a file that changed, and those of which others see that at once, without asking how
+        they were placed: what looked these up has to be placed again, too."""
+        self.changed.update((key, index) for index in functions)
+        told = {(key, index) for index in heads}
+        for at, traces in self.known.items() if told else ():
+            if any(not told.isdisjoint(trace.heads) for trace in traces):
+                self.changed.add(at)
 
     def keep(self, key: str, index: int, trace: Trace) -> None:
         """Take up a trace for the next time."""
