@@ -57,6 +57,12 @@ class TracedProject(Project):
             raise Unforeseen
         return found
 
+    def link(self) -> None:
+        """See `Project`. What was taken over is not asked for any more then."""
+        super().link()
+        self._known, self._heats = {}, {}
+        self.traces.known = {}
+
     def _begun(self, key: str) -> FilePlacement:
         return TracedPlacement(self.programs[key], self._own.get(key, self.options), self)
 
