@@ -159,9 +159,7 @@ def driven(run: Callable[[], None], lines: Lines) -> Copies:
     return parse(events, marked, lines.at)
 
 
-def parse(
-    events: Iterable[Mapping[str, Any]], marked: list[float], line_at: Callable[[float, int], int]
-) -> Copies:
+def parse(events: Iterable[Mapping[str, Any]], marked: list[float], line_at: Callable[[float, int], int]) -> Copies:
     """The copies of a Chrome trace. `marked` is when, in nanoseconds of `time.time_ns`, the annotations were made by
     which the trace's clock (microseconds) is set; `line_at` tells the line by time and thread."""
     listed = list(events)

@@ -181,6 +181,16 @@ class Reach:
         self._traced: dict[tuple[str, str], frozenset[str]] = {}
         self._used_by: dict[str, set[str]] = {}
         self._said: dict[tuple[str, bool], frozenset[bytes]] = {}
+        # By file: what it uses, what it asks its callers for, and what matters for it then.
+        self._near: dict[str, tuple[frozenset[str], frozenset[bytes], Reached]] = {}
+
+    def near(self, file: str) -> Reached:
+        """`of` one file within the usual bounds, kept until another file changes or this one uses others."""
+        used, asking = self.used(file), self._asking(file)
+        known = self._near.get(file)
+        if known is None or known[:2] != (used, asking):
+            known = self._near[file] = used, asking, self.of([file])
+        return known[2]
 
     def of(self, targets: Iterable[str], bounds: Bounds = Bounds()) -> Reached:
         """The files that matter for `targets`, without these."""
@@ -193,6 +203,7 @@ class Reach:
         """Forget what was read off a file, because its bytes changed. That of an `__init__.py` says where the names of
         others lead, so then everything has to be asked anew, of another `Reach`."""
         self._imports.pop(file, None)
+        self._near = {one: known for one, known in self._near.items() if one == file}
         self._said.pop((file, True), None)
         self._said.pop((file, False), None)
         before = self._uses.pop(file, frozenset())

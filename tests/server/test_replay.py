@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
+import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -98,6 +101,41 @@ def main(loader):
     print(trainer.run(loader), trainer.model.report())
 """,
 }
+# A module whose variables its own functions read while it runs, and methods that store what others read meanwhile.
+FILES["lib/running.py"] = """import torch
+from lib.reading import value
+
+table = torch.ones(3)
+
+
+def first(i=0):
+    return table[i].item()
+
+
+class Loop(torch.nn.Module):
+    def __init__(self, size, device="cpu"):
+        super().__init__()
+        self.kept = torch.zeros(size)
+        self.start()
+        self.late = self.kept.cuda()
+
+    def start(self):
+        self.seen = self.kept.sum().item()
+
+    def forward(self, x, scale=1):
+        def inner(y):
+            return value(y) * scale
+
+        if self.seen and x.any():
+            return inner(x) + first()
+        return [value(one) for one in self.late]
+
+
+begun = first(1)
+table = table.cuda()
+loop = Loop(3)
+print(loop(table), loop.seen)
+"""
 EDITED = sorted(name for name in FILES if name.endswith(".py") and "__init__" not in name)
 # Each may be put at the end of a line, or on a line of its own before one.
 PIECES = (
@@ -107,6 +145,7 @@ PIECES = (
     "class A(Base): pass", "super().first(x)", "torch.set_default_device('cuda')", "self.model = self.model.cpu()",
     "x = looped(x)", "SCALE = None", "moved = None", "from lib.layers import Base",
 )  # fmt: skip
+HEADS = ("", ", extra=None", ", *rest", ", x: 'torch.Tensor' = None", ", device='cuda'")
 
 
 @pytest.fixture
@@ -149,6 +188,80 @@ def inserted(text: str, line: int, piece: str, alone: bool) -> str:
 CHANGES = st.lists(
     st.tuples(st.integers(0, 60), st.sampled_from(PIECES), st.booleans(), st.booleans()), min_size=1, max_size=4
 )
+
+
+def deleted(text: str, line: int, count: int) -> str:
+    lines = text.split("\n")
+    at = line % len(lines)
+    return "\n".join(lines[:at] + lines[at + count :])
+
+
+def redeclared(text: str, line: int, piece: str) -> str:
+    """One of the functions with one more parameter, or (for no piece) another name."""
+    lines = text.split("\n")
+    heads = [at for at, one in enumerate(lines) if re.match(r" *(def|class) \w+\(", one)]
+    if heads:
+        at = heads[line % len(heads)]
+        head, _, _ = lines[at].rpartition(")")
+        lines[at] = f"{head}{piece}):" if piece else lines[at].replace("(", "_new(", 1)
+    return "\n".join(lines)
+
+
+def typed(drawn: random.Random, name: str, count: int) -> Iterator[str]:
+    """Texts of a file as they come while somebody edits it: lines put in and taken out, heads changed, code moved,
+    text that is no Python for a while, and every now and then the first text again."""
+    text = FILES[name]
+    for _ in range(count):
+        what, line = drawn.random(), drawn.randrange(60)
+        if what < 0.4:
+            text = inserted(text, line, drawn.choice(PIECES), drawn.random() < 0.6)
+        elif what < 0.55:
+            text = deleted(text, line, drawn.randint(1, 2))
+        elif what < 0.75:
+            text = redeclared(text, line, drawn.choice(HEADS))
+        elif what < 0.85:
+            text = FILES[name]
+        elif what < 0.95:
+            yield inserted(text, line, drawn.choice(("(", "def", '"""', "  if:")), drawn.random() < 0.5)
+        else:
+            lines = text.split("\n")
+            lines.insert(drawn.randrange(len(lines)), lines.pop(line % len(lines)))
+            text = "\n".join(lines)
+        yield text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_found_while_a_file_is_edited_is_what_a_check_finds_that_keeps_nothing(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.chdir(tree)
+    name = EDITED[seed % len(EDITED)]
+    kept, path = projects(), tree / name
+    found(kept, path, FILES[name], 0)
+    for version, text in enumerate(typed(random.Random(seed), name, 12), start=1):
+        assert found(kept, path, text, version) == found(projects(), path, text, version), text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("table = torch.ones(3)", "table = torch.ones(3).cuda()"),  # read while the module runs, by what did not change
+        ("self.kept = torch.zeros(size)", "self.kept = torch.zeros(size).cuda()"),  # read by a method called from there
+        ("def first(i=0):", "def first(i=0, more=None):"),
+        ("def forward(self, x, scale=1):", "def forward(self, scale=1, x=None):"),
+    ],
+)
+def test_what_reads_a_change_before_it_is_finished_sees_it(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    """Typed, taken back and typed again, after what was taken over was taken over once more."""
+    monkeypatch.chdir(tree)
+    kept, path = projects(), tree / "lib/running.py"
+    text = FILES["lib/running.py"]
+    changed = text.replace(before, after, 1)
+    assert changed != text
+    for version, one in enumerate((text, text + "\n", text + "\n# why\n", changed, text, changed)):
+        assert found(kept, path, one, version) == found(projects(), path, one, version)
 
 
 @given(st.sampled_from(EDITED), CHANGES)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transferlint.flow import loops, unasked
-from transferlint.flow.callees import by_name
+from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.flags import passing_hooks
+from transferlint.flow.loop_kinds import LoopKinds
 from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
 from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
-from transferlint.flow.values import CONTAINER, FROM_PARAMETER, LOADER, TENSOR
+from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
 from transferlint.model import Level
@@ -23,7 +25,6 @@ from transferlint.syntax.program import Function, Reg, Region
 
 # Names of what holds the loop of a program; the second, of what nothing else is called.
 _DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
-_LOOPING = frozenset({"main", "fit", "main_worker", "run_training"})
 
 _RARELY = "all that calls it runs rarely"
 
@@ -34,6 +35,40 @@ _Around = tuple[Warmth, "_Outside | None"]
 _BODY = -1  # in place of a region
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shape:
+    """What of the heat of a file rests on how its functions are placed alone, and what it was worked out from."""
+
+    placed: list[Placed]
+    overriding: Overriding
+    methods: Mapping[str, tuple[str, ...]]
+    made: dict[int, tuple[Function, Reg]]
+    passing: frozenset[int]
+    loops: LoopKinds
+    edges: CallEdges
+
+
+def _shape(
+    file: FilePlacement,
+    placed: list[Placed],
+    overriding: Overriding,
+    methods: Mapping[str, tuple[str, ...]],
+    before: HeatMap | None,
+) -> _Shape:
+    known = before._shape if before is not None else None
+    if known is not None and known.overriding is overriding and known.methods is methods and same(known.placed, placed):
+        return known
+    edges = CallEdges(file.key, placed, overriding, methods)
+    made, passing = made_functions(file.program), passing_hooks(file)
+    kinds = LoopKinds(placed, file.tracing.framework is not None)
+    return _Shape(placed, overriding, methods, made, passing, kinds, edges)
+
+
+def same(one: list[Placed], other: list[Placed]) -> bool:
+    """Whether the functions of a file were not placed again."""
+    return len(one) == len(other) and all(map(operator.is_, one, other))
+
+
 class HeatMap:
     """The heat of every place of a file.
 
@@ -41,7 +76,9 @@ class HeatMap:
     only the method's name is known (`methods`: the idents of all methods of a name). `handed` are the
     functions (idents) that are passed to what calls them, and how often that does. `overriding` names for methods
     (idents) those that override them: a call of the one may be one of the others, and is as hot. `predicted`: by
-    function, the predictor for those of which nothing but their arguments says anything.
+    function, the predictor for those of which nothing but their arguments says anything. `before` is the heat of the
+    file in another project: what rests on how its functions are placed alone is taken from there, where they are the
+    same and so are `overriding` and `methods`.
 
     First what each function is by itself (its role, what it drives, what it takes); then two fixed points over the
     calls in the file: private functions that only cold code calls are cold, and what hot code calls is hot.
@@ -53,30 +90,16 @@ class HeatMap:
         placed: list[Placed],
         overriding: Overriding | None = None,
         methods: Mapping[str, tuple[str, ...]] | None = None,
+        before: HeatMap | None = None,
     ) -> None:
         self._file = file
         self._placed = placed
-        self._made = made_functions(file.program)
-        self._calls: list[tuple[int, Reg, int]] = []
-        self._lent: list[tuple[int, Reg, int]] = []  # may be called there, or later: tells of heat and not of coolness
-        self.outgoing: list[tuple[int, Reg, str, int]] = []
-        self.maybe: list[tuple[int, Reg, str, int]] = []
-        for one in placed:
-            for reg, name in sorted(one.calls.items()):
-                self._edge(one.function.index, reg, name, self._calls, self.outgoing)
-                receiver = one.receivers.get(reg, "")
-                for target, family in (overriding or {}).get(name, ()):
-                    if receiver in family:
-                        self._edge(one.function.index, reg, target, self._calls, self.outgoing)
-            for reg, name in sorted(one.lent):
-                self._edge(one.function.index, reg, name, self._lent, self.outgoing)
-            for reg, name in by_name(one, methods or {}):
-                self._edge(one.function.index, reg, name, self._lent, self.maybe)
-        self._callees = {callee for _, _, callee in (*self._calls, *self._lent)}
+        shape = self._shape = _shape(file, placed, overriding or {}, methods or {}, before)
+        self._made, self._passing, self._loops = shape.made, shape.passing, shape.loops
+        self._calls, self._lent, self._callees = shape.edges.calls, shape.edges.lent, shape.edges.callees
+        self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
-        self._training: dict[int, frozenset[int]] = {}  # identities: regions are equal where they look alike
         self._seldom = Seldom(file)
-        self._passing = passing_hooks(file)
         self._unused: dict[tuple[int, Reg, bool], bool] = {}
         self.predicted: dict[int, Predictor] = {}
         self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
@@ -93,20 +116,6 @@ class HeatMap:
         for target, warmth in self.handed:
             self.attach(target, warmth)
         self.spread()
-
-    def _edge(
-        self,
-        caller: int,
-        reg: Reg,
-        name: str,
-        own: list[tuple[int, Reg, int]],
-        others: list[tuple[int, Reg, str, int]],
-    ) -> None:
-        place = split(name)
-        if place is not None and place[0] == self._file.key:
-            own.append((caller, reg, place[1]))
-        elif place is not None:
-            others.append((caller, reg, *place))
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
@@ -192,7 +201,7 @@ class HeatMap:
         return UNASKED if self._unused[asked] else ""
 
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
-        kind = self._kind(function, region)
+        kind = self._loops.kind(function, index)
         level = outer.level
         if kind == "few" or (kind == "element" and level < Level.PER_STEP and loops.checks(function, index)):
             return outer
@@ -219,42 +228,12 @@ class HeatMap:
             unsure=outer.unsure and element,
         )
 
-    def _kind(self, function: Function, region: Region) -> str:
-        value = self._placed[function.index].values[region.test] if region.test is not None else None
-        kind = loops.classify(function, region, value)
-        if kind == "step" and region.kind == "while" and self._file.tracing.framework is not None:
-            kind = "epoch" if loops.sleeps(function, region) else kind
-        elif kind in ("epoch", "element") and self._trains(function, region):
-            return "step"
-        if kind == "element" and region.kind == "for" and self._holds_loader_loop(function, region):
-            return "epoch"
-        return kind
-
-    def _trains(self, function: Function, region: Region) -> bool:
-        """True for the innermost loop around a backward pass."""
-        known = self._training.get(function.index)
-        if known is None:
-            compiled = self._placed[function.index].compiled
-            known = self._training[function.index] = frozenset(map(id, loops.training(function, compiled)))
-        return id(region) in known
-
-    def _holds_loader_loop(self, function: Function, region: Region) -> bool:
-        """True where a loop over a loader stands in the region: what is around it is as rare as an epoch."""
-        values = self._placed[function.index].values
-        return any(
-            inner.kind == "for"
-            and inner.test is not None
-            and bool(values[inner.test].kinds & LOADER)
-            and any(around is region for around in function.ancestors(inner.parent))
-            for inner in function.regions
-        )
-
     def _own(self, function: Function) -> Warmth:
         """What a function's role says alone."""
         role = self._file.roles[function.index]
         if role.skip:
             return Warmth(Level.ONCE, True, cold="compiled for the device")
-        if role.named and self._loops_itself(function):
+        if role.named and self._loops.runs_steps(function):
             return Warmth(Level.ONCE, True, reason=f"`{function.name}` holds the loop")
         if role.cold:
             return Warmth(Level.ONCE, True, cold=role.cold)
@@ -335,7 +314,7 @@ class HeatMap:
         known = self._bases[callee]
         if known.cold and (found.weak or found.unsure or not (self._named(callee) or self._constructs(callee))):
             return False
-        if self._file.roles[callee].hot or self._loops_itself(self._file.program.functions[callee]):
+        if self._file.roles[callee].hot or self._loops.runs_steps(self._file.program.functions[callee]):
             return False
         if not found.hot or rank(found) <= rank(known):
             return False
@@ -367,7 +346,7 @@ class HeatMap:
     def cool(self, index: int, cold: str) -> None:
         """Note that all that calls a function is cold, for which `cold` is one reason, or ("") that it runs rarely:
         then its own loops count as ever."""
-        if cold and not (cold in HARDLY_EVER and self._loops_itself(self._file.program.functions[index])):
+        if cold and not (cold in HARDLY_EVER and self._loops.runs_steps(self._file.program.functions[index])):
             why = cold.removeprefix("called only from cold code (").removesuffix(")")
             self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
         else:
@@ -431,21 +410,7 @@ class HeatMap:
 
     def _drives(self, function: Function) -> bool:
         """True for what holds the training or evaluation loop itself: it runs once."""
-        return function.name in _DRIVERS or self._loops_itself(function)
-
-    def _loops_itself(self, function: Function) -> bool:
-        """True where a function has a loop over a loader or over epochs: the steps are its own, however often it is
-        called."""
-        if function.name in _LOOPING:
-            return True
-        for region in function.regions:
-            if region.kind == "for" and self._kind(function, region) in ("epoch", "step"):
-                value = self._placed[function.index].values[region.test] if region.test is not None else None
-                if value is not None and value.kinds & LOADER:
-                    return True
-                if self._kind(function, region) == "epoch" or self._trains(function, region):
-                    return True
-        return False
+        return function.name in _DRIVERS or self._loops.runs_steps(function)
 
     def _computes(self, function: Function) -> bool:
         """True where the function takes tensors: a parameter that its annotation or its use shows to be one."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
-from transferlint.flow.names import ClassInfo, Names, overrides, split
+from transferlint.flow.names import ClassInfo, Names, Overriding, overrides, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
@@ -70,12 +70,11 @@ class Project:
         for _ in range(TURNS):
             if not sum(self._placements[key].again() for key in self.entered):
                 break
-        overriding = overrides(self._placements[key] for key in self.entered)
-        methods = methods_by_name(self._placements[key] for key in self.entered)
+        by = self._dispatch()
         for key in self.entered:
             owner = self._placements[key]
             placed = owner.all()
-            linked[key] = owner, placed, HeatMap(owner, placed, overriding, methods)
+            linked[key] = owner, placed, self._heat(owner, placed, by)
         for key in sorted(linked):
             for handed, warmth in linked[key][2].handed:
                 place = split(handed)
@@ -95,6 +94,17 @@ class Project:
                 linked[key][2].spread()
         self._cool(linked)
         self._linked = linked
+
+    def _dispatch(self) -> tuple[Overriding, Mapping[str, tuple[str, ...]]]:
+        """What overrides the methods of the files that are entered, and their methods by name."""
+        files = [self._placements[key] for key in self.entered]
+        return overrides(files), methods_by_name(files)
+
+    def _heat(
+        self, file: FilePlacement, placed: list[Placed], by: tuple[Overriding, Mapping[str, tuple[str, ...]]]
+    ) -> HeatMap:
+        """The heat of a file, before others tell theirs."""
+        return HeatMap(file, placed, *by)
 
     @staticmethod
     def _cool(linked: Mapping[str, tuple[FilePlacement, list[Placed], HeatMap]]) -> None:

@@ -1,15 +1,14 @@
-"""A project that is put together again after a file of it changed, with the same outcome as from nothing."""
+"""Placing a function by the trace of the time before, as far as it goes as it went then."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.names import ClassInfo, find
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
-from transferlint.flow.project import Project
 from transferlint.flow.traces import (
     ATTRIBUTE,
     CALLED,
@@ -23,20 +22,19 @@ from transferlint.flow.traces import (
     STORE,
     TELL,
     Event,
+    Following,
+    Reached,
+    Replaying,
     Trace,
     TracedCallers,
-    Traces,
+    Unforeseen,
     as_seen,
-    differing,
-    rebound,
-    visible,
 )
 from transferlint.flow.values import Value
 from transferlint.syntax.program import Function, Parameter, Program, Slot
 
-
-class Unforeseen(Exception):
-    """What was taken over turned out to be asked for what it does not have: the project has to be made from nothing."""
+if TYPE_CHECKING:
+    from transferlint.flow.traced_project import TracedProject
 
 
 class TracedPlacement(FilePlacement):
@@ -62,14 +60,17 @@ class TracedPlacement(FilePlacement):
         self.names.project = self.project
 
     def _flag(self, name: str) -> int:
+        event = FLAG, self.key, name
+        followed = self._traces.follow(event)
+        if followed is not None:
+            return int(followed[3])
         if self._traces.top is not None:
-            self._traces.top.append((FLAG, self.key, name, self._flags[name], False))
+            self._traces.top.append((*event, self._flags[name], False))
         return self._flags[name]
 
     def _set_flag(self, name: str, value: int) -> None:
-        self._flags[name] = value
-        if self._traces.top is not None and self._begun:
-            self._traces.top.append((SET_FLAG, self.key, name, value))
+        if not self._begun or self._traces.tell((SET_FLAG, self.key, name, value)):
+            self._flags[name] = value
 
     @property
     def default_places(self) -> int:
@@ -92,6 +93,10 @@ class TracedPlacement(FilePlacement):
     def _answer(self, event: Event, asked: Callable[[], Value | None]) -> Value | None:
         """The answer to a question, which is noted; what is asked on the way to it is not."""
         traces = self._traces
+        followed = traces.follow(event)
+        if followed is not None:
+            known: Value | None = followed[-2]
+            return known
         events, traces.top = traces.top, None
         count = traces.count + self._recursion.rests
         found = asked()
@@ -102,23 +107,32 @@ class TracedPlacement(FilePlacement):
 
     def place(self, index: int) -> Placed | None:
         """See `FilePlacement`."""
+        followed = self._traces.follow((PLACE, self.key, index))
+        if followed is not None:
+            known: Placed | None = followed[3]
+            return known
         done = super().place(index)
         if self._traces.top is not None:
             self._traces.top.append((PLACE, self.key, index, done))
         return done
 
+    def located(self, name: str) -> tuple[FilePlacement, int] | None:
+        """See `FilePlacement`."""
+        found = super().located(name)
+        if found is not None:
+            self._traces.heads.add((found[0].key, found[1]))
+        return found
+
     def outer(self, function: Function, name: str) -> Value:
         """See `FilePlacement`. Who reads the variables of a function that is being placed sees what is not finished."""
-        if self._running:
-            bound = find(self.program, function, name)
+
+        def asked() -> Value:
+            bound = find(self.program, function, name) if self._running else None
             if bound is not None and bound[0] not in self._bound and bound[0] in self._running:
-                running = self._traces.running.get((self.key, bound[0]))
-                if running is None:
-                    raise Unforeseen
-                running.spoilt = True
-        found = self._answer(
-            (OUTER, self.key, function.index, name), lambda: super(TracedPlacement, self).outer(function, name)
-        )
+                self._show(bound[0])
+            return super(TracedPlacement, self).outer(function, name)
+
+        found = self._answer((OUTER, self.key, function.index, name), asked)
         assert found is not None
         return found
 
@@ -139,39 +153,68 @@ class TracedPlacement(FilePlacement):
 
     def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """See `FilePlacement`."""
-        super().store_attribute(info, name, value)
-        if self._traces.top is not None:
-            self._traces.top.append((STORE, self.key, info.index, name, value))
+        if self._traces.tell((STORE, self.key, info.index, name, value)):
+            super().store_attribute(info, name, value)
 
     def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """See `FilePlacement`."""
-        super().set_attribute(info, name, value)
-        if self._traces.top is not None:
-            self._traces.top.append((SET, self.key, info.index, name, value))
+        if self._traces.tell((SET, self.key, info.index, name, value)):
+            super().set_attribute(info, name, value)
 
     def _placed(self, index: int) -> Placed:
-        traces, at = self._traces, (self.key, index)
-        above = traces.top
-        leant = index in self._leaning
+        traces, above = self._traces, self._traces.top
+        events: list[Event] = []
         old = traces.before(self.key, index)
-        if old is not None and old.leant == leant and old.role == self.roles[index]:
+        if old is not None and old.leant == (index in self._leaning) and old.role == self.roles[index]:
             traces.top = None
-            agrees = self._goes_as(old.events)
+            agreed = self._agreed(index, old)
             traces.top = above
-            if agrees:
+            if agreed is None:
                 return self._taken_over(index, old)
-        trace = Trace(self.roles[index], leant, [])
-        traces.running[at] = trace
-        traces.top = trace.events
+            events = agreed
+        return self._gone_through(index, events)
+
+    def _gone_through(self, index: int, events: list[Event]) -> Placed:
+        """The function really placed; the first `events` are known, and what it told in them is told."""
+        traces, above = self._traces, self._traces.top
+        trace = Trace(self.roles[index], index in self._leaning, events)
+        traces.following = Following(list(events), len(events), events) if events else None
+        traces.top = None if events else events
+        heads, traces.heads = traces.heads, set()
+        traces.placing += 1
         done = trace.placed = super()._placed(index)
+        traces.placing -= 1
+        trace.heads, traces.heads = frozenset(traces.heads), heads
         traces.top = above
-        del traces.running[at]
+        if traces.following is not None:
+            raise Unforeseen
         trace.stored, trace.entered = self._bound[index], self._entered[index]
         trace.leans = index in self._leaning
         if traces.known:
             traces.compare(self.key, index, trace, self._is_read(index))
         traces.keep(self.key, index, trace)
         return done
+
+    def _show(self, index: int) -> None:
+        """Work out the variables of a function, of which only the trace is gone through, up to where that is."""
+        traces = self._traces
+        replaying = traces.replaying.get((self.key, index))
+        if replaying is None or replaying.shown == replaying.at:
+            return
+        entered, leaning = self._entered.get(index), index in self._leaning
+        above, traces.top = traces.top, None
+        traces.following = Following(replaying.trace.events, replaying.at, None)
+        try:
+            super()._placed(index)
+            raise Unforeseen
+        except Reached:
+            replaying.shown = replaying.at
+        finally:
+            traces.following, traces.top = None, above
+            if entered is not None:
+                self._entered[index] = entered
+            if not leaning:
+                self._leaning.discard(index)
 
     def _is_read(self, index: int) -> bool:
         """Whether others can read the variables of a function: of a module, a class, and what functions stand in."""
@@ -192,21 +235,33 @@ class TracedPlacement(FilePlacement):
         assert old.placed is not None
         return old.placed
 
-    def _goes_as(self, events: Sequence[Event]) -> bool:
-        """Whether all questions have the same answers as before; what was told is told on the way."""
+    def _agreed(self, index: int, old: Trace) -> list[Event] | None:
+        """None if all questions have the same answers as before; what was told is told on the way. Else the events up
+        to the first question that has not, with its answer."""
         traces, traced = self._traces, self._whole.traced
-        for event in events:
-            kind, key = event[0], event[1]
-            owner = self if key == self.key else traced(key)
-            if kind == PLACE:
-                done = owner.place(event[2])
-                if traces.deviates and not as_seen(done, event[3]):
-                    return False
-            elif kind > FLAG:
-                _tell(owner, event)
-            elif (traces.deviates or event[-1]) and not _equal(self._asked(owner, event), event[-2]):
-                return False
-        return True
+        replaying = traces.replaying[self.key, index] = Replaying(old)
+        try:
+            for at, event in enumerate(old.events):
+                kind, key = event[0], event[1]
+                owner = self if key == self.key else traced(key)
+                replaying.at = at
+                if kind == PLACE:
+                    done = owner.place(event[2])
+                    if (traces.deviates or traces.placing) and not as_seen(done, event[3]):
+                        return [*old.events[:at], (*event[:3], done)]
+                elif kind > FLAG:
+                    _tell(owner, event)
+                elif traces.deviates or traces.placing or event[-1]:
+                    count = traces.count + self._recursion.rests
+                    found = self._asked(owner, event)
+                    made = traces.count + self._recursion.rests != count
+                    if not _equal(found, event[-2]):
+                        return [*old.events[:at], (*event[:-2], found, made)]
+                    if made is not event[-1]:
+                        old.events[at] = (*event[:-1], made)
+            return None
+        finally:
+            del traces.replaying[self.key, index]
 
     def _asked(self, owner: TracedPlacement, event: Event) -> object:
         """The answer to a question of a trace."""
@@ -238,75 +293,3 @@ def _tell(owner: TracedPlacement, event: Event) -> None:
 
 def _equal(one: object, other: object) -> bool:
     return one is other or one == other
-
-
-class TracedProject(Project):
-    """`Project` that takes over from one before what went there as it goes here; the arguments are those of `Project`.
-    That one is not to be used any more."""
-
-    def __init__(
-        self,
-        programs: Mapping[str, Program],
-        index: ModuleIndex,
-        options: AnalysisOptions,
-        lines: Callable[[str], Sequence[int]] | None = None,
-        entered: Iterable[str] | None = None,
-        own: Mapping[str, AnalysisOptions] | None = None,
-        before: TracedProject | None = None,
-    ) -> None:
-        super().__init__(programs, index, options, lines, entered, own)
-        self.traces = Traces()
-        self._known: dict[str, FilePlacement] = {}
-        self._asked = (options, dict(own or {}), tuple(self.entered))
-        if before is not None and not self._takes_over(before):
-            super().__init__(programs, index, options, lines, entered, own)
-            self.traces = Traces()
-            self._known = {}
-
-    def known(self, key: str) -> FilePlacement | None:
-        """The placement of a file in the project before."""
-        return self._known.get(key)
-
-    def traced(self, key: str) -> TracedPlacement:
-        """The placement of a file that is in the project."""
-        found = self.placement(key)
-        if not isinstance(found, TracedPlacement):
-            raise Unforeseen
-        return found
-
-    def _begun(self, key: str) -> FilePlacement:
-        return TracedPlacement(self.programs[key], self._own.get(key, self.options), self)
-
-    def _takes_over(self, before: TracedProject) -> bool:
-        """Take over what was found out about files, and traces; False where too much changed for that."""
-        if self.index is not before.index or self._asked != before._asked:
-            return False
-        if self.programs.keys() != before.programs.keys():
-            return False
-        self._names, self._stars, self._found = before._names, before._stars, before._found
-        self._known = before._placements
-        self.traces.known = before.traces.made
-        for key, old in before._placements.items():
-            if self.programs[key] is old.program:
-                continue
-            now = self.placement(key)
-            if now is None or list(visible(old)) != list(visible(now)) or self._is_asked_for(key, rebound(old, now)):
-                return False
-            self.traces.changed.update((key, index) for index in differing(old, now))
-        return True
-
-    def _is_asked_for(self, key: str, names: set[str]) -> bool:
-        """Whether any file has looked up one of these names of a module, or imports all of them."""
-        if not names:
-            return False
-        places = (place for place in self._found.values() if place is not None)
-        if any(path == key and rest.partition(".")[0] in names for path, rest in places):
-            return True
-        whole = ((star, one.key) for one in self._known.values() for star in one.names.stars)
-        return any(self._module(star, asking) == (key, "") for star, asking in whole)
-
-    def let_go(self) -> None:
-        """Take this apart, so that its memory is free without a search for cycles."""
-        for one in self._placements.values():
-            vars(one).clear()
-        vars(self).clear()

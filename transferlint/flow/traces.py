@@ -10,14 +10,13 @@ Self-Adjusting Computation, 2005).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 from transferlint.flow.callers import Callers, Site
-from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.placement import Placed
 from transferlint.flow.roles import Role
 from transferlint.flow.values import Value
-from transferlint.syntax.program import Function, Parameter, Reg, Slot
+from transferlint.syntax.program import Parameter, Reg, Slot
 
 # Questions, with what they are about, the answer, and (but for PLACE) whether anything was placed for it; what is told.
 PLACE, OUTER, ATTRIBUTE, GLOBAL, LEARNT, FLAG = range(6)
@@ -26,11 +25,19 @@ Event = tuple[Any, ...]
 Entered = list[tuple[Parameter, Value, Value]]
 
 
+class Unforeseen(Exception):
+    """What was taken over turned out to be asked for what it does not have: the project has to be made from nothing."""
+
+
+class Reached(Exception):
+    """A placing that was followed as far as it was wanted."""
+
+
 @dataclasses.dataclass(slots=True)
 class Trace:
     """One placing of a function: what went on, in order, and what came of it. `leant` and `leans` say whether it was
-    taken to work on the host before and after; `spoilt`, that its variables were read before it was finished, so that
-    it has to be gone through again."""
+    taken to work on the host before and after; `heads` are the functions (file and index) that were looked up by name:
+    how they are declared was seen."""
 
     role: Role
     leant: bool
@@ -39,7 +46,28 @@ class Trace:
     stored: dict[int, Value] = dataclasses.field(default_factory=dict)
     entered: Entered = dataclasses.field(default_factory=list)
     leans: bool = False
-    spoilt: bool = False
+    heads: frozenset[tuple[str, int]] = frozenset()
+
+
+@dataclasses.dataclass(slots=True)
+class Following:
+    """A placing that takes the answers to its first questions from a trace, up to `end`, and tells nothing that was
+    told there. What comes then is asked in earnest and added to `events`; where these are None, it ends there."""
+
+    script: list[Event]
+    end: int
+    events: list[Event] | None
+    at: int = 0
+
+
+@dataclasses.dataclass(slots=True)
+class Replaying:
+    """A function whose trace is gone through: the event that it is at, and the one up to which its variables were
+    worked out, because somebody read them before it was finished."""
+
+    trace: Trace
+    at: int = 0
+    shown: int = -1
 
 
 class Traces:
@@ -47,7 +75,8 @@ class Traces:
     before; `changed` are the functions that are not what they were.
 
     Until the first placing that others can tell from that of the time before (`deviates`), all that may be asked is as
-    it was then at the same point. So until then no answer has to be looked at.
+    it was then at the same point. So until then no answer has to be looked at, but while a function is really placed
+    (`placing` counts them): others may read what it did so far.
     """
 
     def __init__(self, known: dict[tuple[str, int], list[Trace]] | None = None) -> None:
@@ -57,14 +86,26 @@ class Traces:
         self.top: list[Event] | None = None  # of the function that is being placed, None where nothing is noted
         self.count = 0  # of placings
         self.deviates = False
-        self.running: dict[tuple[str, int], Trace] = {}
+        self.placing = 0
+        self.following: Following | None = None
+        self.heads: set[tuple[str, int]] = set()  # looked up by what is being placed
+        self.replaying: dict[tuple[str, int], Replaying] = {}
 
     def before(self, key: str, index: int) -> Trace | None:
         """The trace of the time before of what is placed next."""
         at = key, index
         traces = self.known.get(at, ()) if at not in self.changed else ()
         turn = len(self.made.get(at, ()))
-        return traces[turn] if turn < len(traces) and not traces[turn].spoilt else None
+        return traces[turn] if turn < len(traces) else None
+
+    def change(self, key: str, functions: set[int], heads: set[int]) -> None:
+        """Note the functions of a file that changed, and those of which others see that at once, without asking how
+        they were placed: what looked these up has to be placed again, too."""
+        self.changed.update((key, index) for index in functions)
+        told = {(key, index) for index in heads}
+        for at, traces in self.known.items() if told else ():
+            if any(not told.isdisjoint(trace.heads) for trace in traces):
+                self.changed.add(at)
 
     def keep(self, key: str, index: int, trace: Trace) -> None:
         """Take up a trace for the next time."""
@@ -79,6 +120,31 @@ class Traces:
         if not self.deviates:
             self.deviates = turn >= len(old) or not alike(old[turn], made, read)
 
+    def follow(self, event: Event) -> Event | None:
+        """What the trace has that is followed, with the answer to a question; None where none is followed. Raises
+        Unforeseen where it has something else, and Reached at the end of what is wanted."""
+        following = self.following
+        if following is None:
+            return None
+        if following.at == following.end:
+            raise Reached
+        known = following.script[following.at]
+        if known[: len(event)] != event:
+            raise Unforeseen
+        following.at += 1
+        if following.at == following.end and following.events is not None:
+            self.following, self.top = None, following.events
+        return known
+
+    def tell(self, event: Event) -> bool:
+        """Note what is told; False where it was told before."""
+        if self.following is not None:
+            self.follow(event[:3])
+            return False
+        if self.top is not None:
+            self.top.append(event)
+        return True
+
 
 class TracedCallers(Callers):
     """`Callers` of the file `key`, with a note of what each is told."""
@@ -90,15 +156,13 @@ class TracedCallers(Callers):
 
     def note(self, index: int, slot: Slot, clean: Value, site: Site) -> None:
         """See `Callers`."""
-        super().note(index, slot, clean, site)
-        if self._traces.top is not None:
-            self._traces.top.append((TELL, self._key, index, slot, clean, site))
+        if self._traces.tell((TELL, self._key, index, slot, clean, site)):
+            super().note(index, slot, clean, site)
 
     def called(self, index: int, site: Site, given: dict[str, Reg] | None) -> None:
         """See `Callers`."""
-        super().called(index, site, given)
-        if self._traces.top is not None:
-            self._traces.top.append((CALLED, self._key, index, site, given))
+        if self._traces.tell((CALLED, self._key, index, site, given)):
+            super().called(index, site, given)
 
 
 def alike(old: Trace, new: Trace, read: bool) -> bool:
@@ -155,58 +219,3 @@ def _told(events: list[Event]) -> list[Event]:
         elif event[-1]:
             found[event[:3] if kind == LEARNT else event[:-2]] = None
     return list(found)
-
-
-def visible(file: FilePlacement) -> Iterator[Any]:
-    """All that other files can see of one without asking how a function of it was placed, or for a name of it."""
-    yield file.names.stars
-    yield file.classes
-    for function in file.program.functions:
-        yield (
-            function.kind, function.name, function.qualname, function.parent, function.decorators, function.returns,
-            function.is_async, function.is_generator, function.parameters, function.declared,
-        )  # fmt: skip
-        yield (function.slots, function.annotations) if function.kind == "class" else None
-
-
-def rebound(before: FilePlacement, now: FilePlacement) -> set[str]:
-    """The names of a module that are not bound to what they were, as far as that can be seen without placing it."""
-    old, new = _module_names(before), _module_names(now)
-    return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
-
-
-def _module_names(file: FilePlacement) -> dict[str, tuple[str, str]]:
-    """What a module binds each name to, and its annotation, "" for what is not known."""
-    module, bound = file.program.functions[0], file.names.bindings(0)
-    return {name: (bound.get(slot, ""), module.annotations.get(slot, "")) for name, slot in module.slots.items()}
-
-
-def differing(before: FilePlacement, now: FilePlacement) -> set[int]:
-    """The functions of a file (of which others see the same as before) that are not what they were, or of which what is
-    looked up before anything is placed is not."""
-    pairs = zip(before.program.functions, now.program.functions, strict=True)
-    changed = {new.index for old, new in pairs if not _same(old, new)}
-    for function in now.program.functions:  # what stands in a function comes after it
-        if function.parent in changed and function.parent > 0:
-            changed.add(function.index)
-    every = set(range(len(now.program.functions)))
-    bindings = all(before.names.bindings(index) == now.names.bindings(index) for index in every)
-    tables = before.targets.tables() == now.targets.tables()
-    return changed if bindings and tables and changed.isdisjoint(now.targets.tables()) else every
-
-
-def _same(old: Function, new: Function) -> bool:
-    """Whether two functions are the same but for where they stand."""
-    return (
-        old.code == new.code
-        and old.slots == new.slots
-        and old.slot_names == new.slot_names
-        and old.annotations == new.annotations
-        and old.blocks == new.blocks
-        and len(old.regions) == len(new.regions)
-        and all(
-            dataclasses.replace(a, node=None) == dataclasses.replace(b, node=None)
-            for a, b in zip(old.regions, new.regions, strict=True)
-        )
-        and [node is None for node in old.nodes] == [node is None for node in new.nodes]
-    )

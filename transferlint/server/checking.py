@@ -97,6 +97,11 @@ class Checker:
         """The value of what has to do with a project, done in the thread of the checks."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, task)
 
+    async def rest(self) -> None:
+        """Wait until there is nothing more to do."""
+        if self._pump is not None:
+            await self._pump
+
     def stop(self) -> None:
         """Begin nothing any more, and end what runs between two steps of it."""
         self._state += 1

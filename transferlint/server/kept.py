@@ -17,7 +17,8 @@ from transferlint import context, pipeline, steps
 from transferlint.cache import programs
 from transferlint.context import Context, Sources
 from transferlint.discovery import Target, Trouble
-from transferlint.flow.replay import TracedProject, Unforeseen
+from transferlint.flow.traced_project import TracedProject
+from transferlint.flow.traces import Unforeseen
 from transferlint.model import Finding
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.scopes import Scopes
@@ -125,7 +126,7 @@ class KeptProject:
         """Whether what is in `other` can matter for what is found in `path`, as far as that is known."""
         if self._reach is None or self._context is None or other not in self._context.files:
             return False
-        near = self._reach.of([path])
+        near = self._reach.near(path)
         return other in near.users or other in near.used
 
     def _look(self) -> None:
@@ -191,7 +192,7 @@ class KeptProject:
         assert self._reach is not None
         assert self._index is not None
         path = prepared.path
-        near = self._reach.of([path])
+        near = self._reach.near(path)
         around = [at for at in self._context.files if at in near.users or at in near.used]
         around = [at for at in around if at not in self._context.links and self._size(at) <= context.MAX_BYTES]
         others = []
