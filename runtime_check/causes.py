@@ -26,9 +26,9 @@ class Cause:
 
     `inside`, `called` and `operation` are patterns for torch's frames, for what the line calls and for the operation,
     `library` one for the library's own line ("transformers/generation/utils.py:395 StopCheck.__call__"); one of them
-    has to match. `way` limits the row to a direction, `framework` to one beside torch; what a line calls says nothing of
-    what it uploads. `why` completes "torch/distributions/distribution.py:76 in Distribution.__init__: ", and `act` says
-    what helps.
+    has to match. `way` limits the row to a direction, `framework` to one beside torch; what a line calls says nothing
+    of what it uploads. `why` completes "torch/distributions/distribution.py:76 in Distribution.__init__: ", and `act`
+    says what helps.
     `as_it_is`: nothing does, and that is no miss of the linter's.
     """
 
