@@ -8,12 +8,13 @@ import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from transferlint import connected
 from transferlint.cache import graphs
 from transferlint.cache.signatures import GONE, Signature, signature
 from transferlint.discovery import Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
-from transferlint.reach import Reach
+from transferlint.reach import Reach, Reached
 from transferlint.syntax.notebooks import SUFFIX
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
@@ -29,6 +30,7 @@ class Context:
     """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
+    `groups` are those of the checked files and the others that no import connects with each other.
     """
 
     root: str
@@ -38,6 +40,7 @@ class Context:
     users: frozenset[str] = frozenset()
     note: str = ""
     states: dict[str, Signature] = dataclasses.field(default_factory=dict)
+    groups: tuple[tuple[str, ...], ...] = ()
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -61,8 +64,7 @@ def around(
     project = walked(paths, targets, nearest)
     if project.note:
         return project
-    others, users = _others([target.path for target in targets], project, texts or {}, cache)
-    return dataclasses.replace(project, others=others, users=users)
+    return _reached([target.path for target in targets], project, texts or {}, cache)
 
 
 def walked(paths: Sequence[str], targets: Sequence[Target], nearest: Nearest) -> Context:
@@ -101,16 +103,19 @@ def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:
         folder = above
 
 
-def _others(
-    targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str
-) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The files beside the targets that matter for them, in order, and those of them that use them."""
+def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Context:
+    """The project with the files beside the targets that matter for them, in order, and with the groups of them all."""
     files = [path for path in project.files if path not in project.links]
-    if len(files) == len(targets):
-        return (), frozenset()
-    found = reach_of(project, Sources(files, texts), texts, cache).of(targets)
+    if len(files) == len(targets) == 1:
+        return dataclasses.replace(project, groups=(tuple(targets),))
+    reach = reach_of(project, Sources(files, texts), texts, cache)
+    found = reach.of(targets) if len(files) != len(targets) else Reached(frozenset(), frozenset())
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
-    return tuple(path for path in files if path in small), found.users & small
+    others = tuple(path for path in files if path in small)
+    every = (*targets, *others)
+    # What matters for one file is connected with it, if by way of others that are left out.
+    parts = connected.groups(every, reach, project.links) if len(targets) > 1 else (every,)
+    return dataclasses.replace(project, others=others, users=found.users & small, groups=parts)
 
 
 def reach_of(project: Context, data: Sources, texts: Collection[str], cache: str) -> Reach:
