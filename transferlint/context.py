@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from transferlint import connected
 from transferlint.cache import graphs
 from transferlint.cache.signatures import GONE, Signature, signature
-from transferlint.discovery import Target, walk
+from transferlint.discovery import Real, Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
 from transferlint.reach import Reach, Reached
@@ -79,10 +79,11 @@ def walked(paths: Sequence[str], targets: Sequence[Target], nearest: Nearest) ->
         return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
     first: dict[str, str] = {}  # by absolute path: how the file is named
     real: dict[str, str] = {}
+    where = Real()
     links: dict[str, str] = {}
     for path in (*names, *found):
         if first.setdefault(os.path.abspath(path), path) == path:
-            leads_to = real.setdefault(os.path.realpath(path), path)
+            leads_to = real.setdefault(where.of(path), path)
             if leads_to != path:
                 links[path] = leads_to
     states = {path: signature(path) for path in first.values()}

@@ -71,11 +71,19 @@ def keeper(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> Keepe
     where = plans[0].cache
     if not where or not all(map(_plain, plans)):
         return None
+    try:
+        return Keeper(where, _base(around, plans, jobs), around.users)
+    except OSError:  # something of it cannot be read: then it is not known when it changes
+        return None
+
+
+def _base(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> str:
+    """What is the same for all groups of a run."""
     own = os.path.dirname(os.path.abspath(__file__))
     rules = sys.modules.get(_RULES)
     packs = [os.path.dirname(rules.__file__)] if rules is not None and rules.__file__ else []
     folders = {os.path.dirname(os.path.abspath(job.target.path)) for job in jobs if job.wanted}
-    base = results.digest(
+    return results.digest(
         results.made_by([own, *packs]),
         [_asked(plan) for plan in plans],
         os.getcwd(),
@@ -84,7 +92,6 @@ def keeper(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> Keepe
         sorted(around.links.items()),
         _formatting(folders),
     )
-    return Keeper(where, base, around.users)
 
 
 def _plain(plan: Plan) -> bool:
@@ -110,14 +117,22 @@ def _formatting(folders: Iterable[str]) -> list[tuple[str, bytes]]:
     while pending:
         folder = pending.pop()
         seen.add(folder)
-        for path in line_length.consulted(folder):
-            if os.path.isfile(path):
-                found[path] = _bytes(path)
-        if os.path.exists(os.path.join(folder, ".git")):
+        names = _names(folder)
+        if not names.isdisjoint(line_length.NAMES):
+            found.update((path, _bytes(path)) for path in line_length.consulted(folder) if os.path.isfile(path))
+        if ".git" in names:
             found[os.path.join(folder, ".git")] = b""
         elif (above := os.path.dirname(folder)) not in seen:
             pending.add(above)
     return sorted(found.items())
+
+
+def _names(folder: str) -> set[str]:
+    """What is in a folder; where that may not be looked at, whatever might matter."""
+    try:
+        return set(os.listdir(folder))
+    except PermissionError:
+        return {*line_length.NAMES, ".git"} if os.path.exists(os.path.join(folder, ".git")) else set(line_length.NAMES)
 
 
 def _with_text(outcome: Outcome) -> Outcome:
