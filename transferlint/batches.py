@@ -49,8 +49,8 @@ class Run:
 def check(run: Run, reading: Group) -> tuple[list[Outcome], list[tuple[str, Stamp]]]:
     """What comes of those jobs in `reading` that are wanted, in order, and the state in which each file was read."""
     jobs = {job.target.path: job for job in reading}
-    groups = [[jobs[path] for path in group] for group in run.around.groups] or [reading]
-    groups = [group for group in groups if any(job.wanted for job in group)]
+    every: list[Group] = [[jobs[path] for path in group] for group in run.around.groups] or [reading]
+    groups = [group for group in every if any(job.wanted for job in group)]
     try:
         return _each(run, groups)
     except Beyond:  # a name that no import tells of

@@ -25,24 +25,29 @@ class Graph(Protocol):
         """The files that a file's imports name."""
 
 
-def groups(files: Iterable[str], graph: Graph, links: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+def groups(
+    files: Iterable[str], graph: Graph, links: Mapping[str, str], packages: Iterable[str]
+) -> tuple[tuple[str, ...], ...]:
     """The groups of some files, in the order of their first; each keeps the order of the files. `links` are those that
-    lead to others. Files that are not among these connect none."""
+    lead to others, `packages` all files that make their folder a package. Files that are not among these connect none.
+    """
     order = list(files)
-    leader = {file: file for file in order}
+    whole = {os.path.dirname(file): "package " + file for file in packages}
+    leader = {name: name for name in (*order, *whole.values())}
 
     def lead(file: str) -> str:
         while leader[file] != file:
             leader[file] = file = leader[leader[file]]
         return file
 
-    packages = {os.path.dirname(file): file for file in order if _is_package(file)}
+    for folder, name in whole.items():
+        leader[lead(name)] = lead(_package(os.path.dirname(folder), whole) or name)
     for file in order:
         connected = set(graph.used(file))
         if _is_package(file):  # one that only passes names on uses nothing itself
             connected.update(graph.named(file))
         connected.add(links.get(file, file))
-        connected.add(_package(file, packages))
+        connected.add(_package(os.path.dirname(file), whole))
         for other in connected:
             if other in leader:
                 leader[lead(other)] = lead(file)
@@ -56,14 +61,11 @@ def _is_package(file: str) -> bool:
     return os.path.basename(file) == "__init__.py"
 
 
-def _package(file: str, packages: Mapping[str, str]) -> str:
-    """The `__init__.py` of the package that a file stands in, "" for none; of that of a package, the one above."""
-    folder = os.path.dirname(file)
-    if _is_package(file):
-        folder = os.path.dirname(folder)
-    while folder not in packages:
+def _package(folder: str, whole: Mapping[str, str]) -> str:
+    """The package that a folder belongs to, by the folders of all of them, "" for none."""
+    while folder not in whole:
         above = os.path.dirname(folder)
         if above == folder:
             return ""
         folder = above
-    return packages[folder]
+    return whole[folder]

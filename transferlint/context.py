@@ -15,6 +15,7 @@ from transferlint.discovery import Real, Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
 from transferlint.reach import Reach, Reached
+from transferlint.screen import worth_analysing
 from transferlint.syntax.notebooks import SUFFIX
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
@@ -109,13 +110,19 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets) == 1:
         return dataclasses.replace(project, groups=(tuple(targets),))
-    reach = reach_of(project, Sources(files, texts), texts, cache)
+    sources = Sources(files, texts)
+    reach = reach_of(project, sources, texts, cache)
     found = reach.of(targets) if len(files) != len(targets) else Reached(frozenset(), frozenset())
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     others = tuple(path for path in files if path in small)
-    every = (*targets, *others)
-    # What matters for one file is connected with it, if by way of others that are left out.
-    parts = connected.groups(every, reach, project.links) if len(targets) > 1 else (every,)
+    parts: tuple[tuple[str, ...], ...] = ((*targets, *others),)
+    if len(targets) > 1:  # what matters for one file is connected with it, if by way of others that are left out
+        # Nothing leads through what is not analysed; of what is only read, packages always are.
+        idle = tuple(path for path in targets if path in sources and not worth_analysing(sources[path]))
+        passed = frozenset(idle)
+        packages = (path for path in project.files if os.path.basename(path) == "__init__.py")
+        rest = (path for path in parts[0] if path not in passed)
+        parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
     return dataclasses.replace(project, others=others, users=found.users & small, groups=parts)
 
 

@@ -43,7 +43,8 @@ class Keeper:
     def _row(self, job: Job) -> tuple[object, ...]:
         path = job.target.path
         data = _bytes(path)
-        counts = job.target.named or os.path.basename(path) == "__init__.py" or worth_analysing(data)
+        package = not job.wanted and os.path.basename(path) == "__init__.py"
+        counts = job.target.named or package or worth_analysing(data)
         content = hashlib.sha256(data).digest() if counts else b""
         return job.target, job.wanted, job.ignored, job.scope, path in self._users, content
 

@@ -16,7 +16,8 @@ def found(links: dict[str, str] | None = None, /, **texts: str) -> list[list[str
     files = {name.replace("__", os.sep).replace("INIT", "__init__") + ".py": text for name, text in texts.items()}
     sources = {path: text.encode() for path, text in files.items()}
     index = ModuleIndex(files, os.curdir, links)
-    return [sorted(group) for group in groups(files, Reach(sources, index), links or {})]
+    packages = [path for path in files if path.endswith("__init__.py")]
+    return [sorted(group) for group in groups(files, Reach(sources, index), links or {}, packages)]
 
 
 def test_what_nothing_connects_is_apart() -> None:

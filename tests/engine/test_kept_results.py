@@ -95,12 +95,14 @@ def test_what_imports_connect_with_a_change_is_analysed(project: Project, name: 
     assert project.checked() == []
 
 
-def test_a_file_without_tensors_matters_for_what_it_connects_alone(project: Project) -> None:
+def test_a_file_without_tensors_connects_nothing(project: Project) -> None:
     project.checked()
     Path("words.py").write_text("WORDS = 2\n")
     assert project.checked() == []
     Path("words.py").write_text("import apart, lib\n")
-    assert project.checked() == ["apart.py", "lib.py", "train.py"]
+    assert project.checked() == []
+    Path("words.py").write_text("import torch, apart, lib\n")
+    assert project.checked() == ["apart.py", "lib.py", "train.py", "words.py"]
 
 
 @pytest.mark.parametrize(
