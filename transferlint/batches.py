@@ -6,20 +6,23 @@ Small ones go together, so that workers are not started for each.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from transferlint import steps, workers
+from transferlint import jobs, steps, workers
 from transferlint.context import Context
-from transferlint.discovery import Trouble
 from transferlint.kept_results import Keeper
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.steps import Beyond, Prepared
 from transferlint.workers import Job
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from transferlint.discovery import Trouble
     from transferlint.flow.modules import ModuleIndex
     from transferlint.flow.project import Project
     from transferlint.writing import Stamp
@@ -27,18 +30,22 @@ if TYPE_CHECKING:
 _TOGETHER = 400  # files: as many as keep workers busy
 
 Group = Sequence[Job]
+Stamps = list[tuple[str, "Stamp"]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What is the same for all groups of a run: what is around the files, the plans by scope, the number of workers,
-    who hears of progress, and what keeps results (None: nothing does)."""
+    """What is the same for all groups of a run: what is around the files, the plans by scope, the number of workers (0:
+    as many as suit), who hears of progress, the indices of the jobs that are told of, what keeps results (None: nothing
+    does), and what reads files (None: workers)."""
 
     around: Context
     plans: Sequence[Plan]
     count: int
     done: workers.Done
+    told: frozenset[int]
     keeper: Keeper | None = None
+    executor: Executor | None = None
 
     @functools.cached_property
     def index(self) -> ModuleIndex:
@@ -46,28 +53,28 @@ class Run:
         return self.around.index()
 
 
-def check(run: Run, reading: Group) -> tuple[list[Outcome], list[tuple[str, Stamp]]]:
-    """What comes of those jobs in `reading` that are wanted, in order, and the state in which each file was read."""
-    jobs = {job.target.path: job for job in reading}
-    every: list[Group] = [[jobs[path] for path in group] for group in run.around.groups] or [reading]
-    groups = [group for group in every if any(job.wanted for job in group)]
-    try:
+def check(run: Run, reading: Group) -> tuple[list[Outcome], Stamps, str]:
+    """What comes of those jobs in `reading` that are told of, in order, the state in which each file was read, and a
+    remark on how, "" for none."""
+    places = {job.target.path: job for job in reading}
+    every: list[Group] = [[places[path] for path in group] for group in run.around.groups] or [reading]
+    groups = [group for group in every if any(job.index in run.told for job in group)]
+    with contextlib.suppress(Beyond):  # a name that no import tells of
         return _each(run, groups)
-    except Beyond:  # a name that no import tells of
-        return _each(dataclasses.replace(run, done=_nobody, keeper=None), [reading])
+    return _each(dataclasses.replace(run, done=_nobody, keeper=None), [reading])
 
 
 def check_beside(own: Prepared, job: Job, others: Group, run: Run) -> Outcome:
     """What comes of a file that is prepared already, with others around it that are not."""
-    prepare = functools.partial(_prepare, plans=run.plans)
-    made = workers.run(others, prepare, _lost, run.count, run.done)
+    made, _ = jobs.prepared(others, run.plans, run.count, run.done)
     prepared = {job.index: own} | {one.index: found for one, found in zip(others, made, strict=True)}
     return check_prepared(dataclasses.replace(run, count=1), [[job, *others]], prepared)[job.index]
 
 
-def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], list[tuple[str, Stamp]]]:
+def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str]:
     found: dict[int, Outcome] = {}
-    stamps: list[tuple[str, Stamp]] = []
+    stamps: Stamps = []
+    remarks: list[str] = []
     left: list[tuple[str, Group]] = []
     for group in groups:
         key = run.keeper.key(group) if run.keeper is not None else ""
@@ -79,16 +86,16 @@ def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], list[tuple[
             run.done(len(group) + len(known))
     for batch in _batches(left):
         reading = [job for _, group in batch for job in group]
-        prepare = functools.partial(_prepare, plans=run.plans)
-        made = workers.run(reading, prepare, _lost, run.count, run.done)
+        made, remark = jobs.prepared(reading, run.plans, run.count, run.done, run.executor)
         prepared = {job.index: one for job, one in zip(reading, made, strict=True)}
         outcomes = check_prepared(run, [group for _, group in batch], prepared)
         found.update(outcomes)
         stamps += [(one.path, one.stamp) for one in made]
+        remarks += [remark]
         for key, group in batch:
             if run.keeper is not None and key:
                 run.keeper.write(key, group, outcomes)
-    return [found[index] for index in sorted(found)], stamps
+    return [found[index] for index in sorted(found)], stamps, next(filter(None, remarks), "")
 
 
 def _batches(groups: Iterable[tuple[str, Group]]) -> Iterator[list[tuple[str, Group]]]:
@@ -105,25 +112,27 @@ def _batches(groups: Iterable[tuple[str, Group]]) -> Iterator[list[tuple[str, Gr
 
 
 def check_prepared(run: Run, groups: Sequence[Group], prepared: Mapping[int, Prepared]) -> dict[int, Outcome]:
-    """The second step for what is wanted of some groups, by its index. Where a group cannot be put together, its files
+    """The second step for what is told of some groups, by its index. Where a group cannot be put together, its files
     are checked each by itself. Raises Beyond where one asks for files of another."""
     projects: dict[int, Project] = {}
     troubles: dict[int, Trouble] = {}
     workers.deep(lambda: _link(run, groups, prepared, projects, troubles))
-    jobs = [job for group in groups for job in group if job.wanted]
-    checking = [job for job in jobs if prepared[job.index].outcome is None]
+    told = [job for group in groups for job in group if job.index in run.told]
+    checking = [job for job in told if prepared[job.index].outcome is None]
     alone = {job.index for group in groups if group[0].index in troubles for job in group}
     task = functools.partial(_check_one, prepared=prepared, plans=run.plans, projects=projects, alone=alone)
-    checked = workers.run(checking, task, died, run.count, run.done, shares=True)
-    run.done(len(jobs) - len(checking))
+    # What an executor runs beside this process may not survive a fork.
+    count = run.count or (1 if run.executor is not None else 0)
+    checked = workers.run(checking, task, jobs.died, count, run.done, shares=True)
+    run.done(len(told) - len(checking))
     outcomes = {job.index: outcome for job, outcome in zip(checking, checked, strict=False)}
-    for job in jobs:
+    for job in told:
         outcomes.setdefault(job.index, prepared[job.index].outcome or Outcome(job.target.path))
     for group in groups:
-        first = next((job.index for job in group if job.wanted), -1)
+        first = next((job.index for job in group if job.index in run.told), -1)
         if group[0].index in troubles and first >= 0:
-            told = (troubles[group[0].index], *outcomes[first].troubles)
-            outcomes[first] = dataclasses.replace(outcomes[first], troubles=told)
+            said = (troubles[group[0].index], *outcomes[first].troubles)
+            outcomes[first] = dataclasses.replace(outcomes[first], troubles=said)
     for project in {id(project): project for project in projects.values()}.values():
         project.let_go()
     return outcomes
@@ -138,7 +147,7 @@ def _link(
 ) -> None:
     """Put the project of each group together, for each of its jobs; `troubles` has, by the first job of a group, why
     that failed."""
-    every = frozenset(path for group in run.around.groups for path in group)
+    every = frozenset(path for group in run.around.groups for path in group) - run.around.idle
     for group in groups:
         inside = [prepared[job.index] for job in group]
         if not any(one.program for one in inside):
@@ -156,10 +165,6 @@ def _link(
             projects.update((job.index, project) for job in group)
 
 
-def _prepare(job: Job, plans: Sequence[Plan]) -> Prepared:
-    return steps.prepare(job.target, plans[job.scope], job.ignored, job.wanted)
-
-
 def _check_one(
     job: Job,
     prepared: Mapping[int, Prepared],
@@ -171,16 +176,6 @@ def _check_one(
     if job.index in alone:
         plan = dataclasses.replace(plan, whole=False)
     return steps.check_prepared(prepared[job.index], plan, job.ignored, projects.get(job.index))
-
-
-def died(job: Job) -> Outcome:
-    """What comes of a job whose worker died."""
-    why = f"internal error: the worker that checked {job.target.path} died; please report"
-    return Outcome(job.target.path, troubles=(Trouble("", why),))
-
-
-def _lost(job: Job) -> Prepared:
-    return Prepared(job.target.path, outcome=died(job))
 
 
 def _nobody(count: int) -> None:

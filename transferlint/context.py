@@ -31,7 +31,8 @@ class Context:
     """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
-    `groups` are those of the checked files and the others that no import connects with each other.
+    `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
+    them that are not analysed.
     """
 
     root: str
@@ -42,6 +43,7 @@ class Context:
     note: str = ""
     states: dict[str, Signature] = dataclasses.field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
+    idle: frozenset[str] = frozenset()
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -116,6 +118,7 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     others = tuple(path for path in files if path in small)
     parts: tuple[tuple[str, ...], ...] = ((*targets, *others),)
+    passed: frozenset[str] = frozenset()
     if len(targets) > 1:  # what matters for one file is connected with it, if by way of others that are left out
         # Nothing leads through what is not analysed; of what is only read, packages always are.
         idle = tuple(path for path in targets if path in sources and not worth_analysing(sources[path]))
@@ -123,7 +126,7 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         packages = (path for path in project.files if os.path.basename(path) == "__init__.py")
         rest = (path for path in parts[0] if path not in passed)
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
-    return dataclasses.replace(project, others=others, users=found.users & small, groups=parts)
+    return dataclasses.replace(project, others=others, users=found.users & small, groups=parts, idle=passed)
 
 
 def reach_of(project: Context, data: Sources, texts: Collection[str], cache: str) -> Reach:
