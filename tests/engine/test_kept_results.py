@@ -16,7 +16,7 @@ from transferlint.settings import Settings
 
 LIB = "import torch\n\n\ndef number(x):\n    return x.item()\n"
 TRAIN = "import torch\nfrom lib import number\n\n\ndef train(loader):\n    for x in loader:\n        number(x.cuda())\n"
-APART = "import torch\nfrom words import WORDS\n\n\ndef train(loader):\n    for x in loader:\n        print(x.cuda().item())\n"
+APART = "import torch, words\n\n\ndef train(loader):\n    for x in loader:\n        print(x.cuda().item())\n"
 FIXED = "import torch\n\n\ndef forward(x):\n    return x + torch.zeros(3).cuda()\n"
 TEXTS = {"lib.py": LIB, "train.py": TRAIN, "apart.py": APART, "words.py": "WORDS = 1\n", "made.py": FIXED}
 EVERY = ["apart.py", "lib.py", "made.py", "train.py"]
