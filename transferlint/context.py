@@ -8,12 +8,14 @@ import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from transferlint import connected
 from transferlint.cache import graphs
 from transferlint.cache.signatures import GONE, Signature, signature
-from transferlint.discovery import Target, walk
+from transferlint.discovery import Real, Target, walk
 from transferlint.flow.modules import ModuleIndex
 from transferlint.nearest import Nearest, common_folder
-from transferlint.reach import Reach
+from transferlint.reach import Reach, Reached
+from transferlint.screen import worth_analysing
 from transferlint.syntax.notebooks import SUFFIX
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
@@ -29,6 +31,8 @@ class Context:
     """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
+    `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
+    them that are not analysed.
     """
 
     root: str
@@ -38,6 +42,8 @@ class Context:
     users: frozenset[str] = frozenset()
     note: str = ""
     states: dict[str, Signature] = dataclasses.field(default_factory=dict)
+    groups: tuple[tuple[str, ...], ...] = ()
+    idle: frozenset[str] = frozenset()
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -61,8 +67,7 @@ def around(
     project = walked(paths, targets, nearest)
     if project.note:
         return project
-    others, users = _others([target.path for target in targets], project, texts or {}, cache)
-    return dataclasses.replace(project, others=others, users=users)
+    return _reached([target.path for target in targets], project, texts or {}, cache)
 
 
 def walked(paths: Sequence[str], targets: Sequence[Target], nearest: Nearest) -> Context:
@@ -77,10 +82,11 @@ def walked(paths: Sequence[str], targets: Sequence[Target], nearest: Nearest) ->
         return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
     first: dict[str, str] = {}  # by absolute path: how the file is named
     real: dict[str, str] = {}
+    where = Real()
     links: dict[str, str] = {}
     for path in (*names, *found):
         if first.setdefault(os.path.abspath(path), path) == path:
-            leads_to = real.setdefault(os.path.realpath(path), path)
+            leads_to = real.setdefault(where.of(path), path)
             if leads_to != path:
                 links[path] = leads_to
     states = {path: signature(path) for path in first.values()}
@@ -101,16 +107,26 @@ def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:
         folder = above
 
 
-def _others(
-    targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str
-) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The files beside the targets that matter for them, in order, and those of them that use them."""
+def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Context:
+    """The project with the files beside the targets that matter for them, in order, and with the groups of them all."""
     files = [path for path in project.files if path not in project.links]
-    if len(files) == len(targets):
-        return (), frozenset()
-    found = reach_of(project, Sources(files, texts), texts, cache).of(targets)
+    if len(files) == len(targets) == 1:
+        return dataclasses.replace(project, groups=(tuple(targets),))
+    sources = Sources(files, texts)
+    reach = reach_of(project, sources, texts, cache)
+    found = reach.of(targets) if len(files) != len(targets) else Reached(frozenset(), frozenset())
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
-    return tuple(path for path in files if path in small), found.users & small
+    others = tuple(path for path in files if path in small)
+    parts: tuple[tuple[str, ...], ...] = ((*targets, *others),)
+    passed: frozenset[str] = frozenset()
+    if len(targets) > 1:  # what matters for one file is connected with it, if by way of others that are left out
+        # Nothing leads through what is not analysed; of what is only read, packages always are.
+        idle = tuple(path for path in targets if path in sources and not worth_analysing(sources[path]))
+        passed = frozenset(idle)
+        packages = (path for path in project.files if os.path.basename(path) == "__init__.py")
+        rest = (path for path in parts[0] if path not in passed)
+        parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
+    return dataclasses.replace(project, others=others, users=found.users & small, groups=parts, idle=passed)
 
 
 def reach_of(project: Context, data: Sources, texts: Collection[str], cache: str) -> Reach:

@@ -72,7 +72,9 @@ class Exclusion:
 
     def covers(self, path: str, is_folder: bool = False) -> bool:
         """Whether a pattern names the path itself or, for a file that was named, a folder above it."""
-        relative = os.path.relpath(os.path.abspath(path), self.root).replace(os.sep, "/")
+        whole, root = os.path.abspath(path), os.path.join(self.root, "")
+        relative = whole[len(root) :] if whole.startswith(root) else os.path.relpath(whole, self.root)
+        relative = relative.replace(os.sep, "/")
         while relative.startswith("../"):
             relative = relative[3:]
         return self.spec.match_file(relative + ("/" if is_folder else ""))
@@ -83,19 +85,37 @@ def discover(paths: Iterable[str], nearest: Nearest) -> Found:
     targets: list[Target] = []
     troubles: list[Trouble] = []
     seen: set[str] = set()
+    real = Real()
     paths = list(paths)
     for path in paths:
         for item in _under(path, nearest):
             if isinstance(item, Trouble):
                 troubles.append(item)
                 continue
-            real = os.path.realpath(item.path)
-            if real not in seen:
-                seen.add(real)
+            leads_to = real.of(item.path)
+            if leads_to not in seen:
+                seen.add(leads_to)
                 targets.append(item)
     folders = [_shown(path) for path in paths if os.path.isdir(path)]
     note = f"no Python files in {', '.join(folders)}" if folders and not (targets or troubles) else ""
     return Found(tuple(targets), tuple(troubles), note)
+
+
+class Real:
+    """Where paths lead to, each folder looked at once."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        """`os.path.realpath` of a file."""
+        folder, name = os.path.split(path)
+        if not name or name in (os.curdir, os.pardir) or os.path.islink(path):
+            return os.path.realpath(path)
+        known = self._folders.get(folder)
+        if known is None:
+            known = self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(known, name)
 
 
 def walk(folder: str, nearest: Nearest) -> Iterator[Target]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from transferlint import baseline, context, jobs, selection, steps, workers, writing
+from transferlint import baseline, batches, context, jobs, kept_results, selection, steps, workers, writing
 from transferlint.cache.signatures import Signature, signature
 from transferlint.cells import by_cells
 from transferlint.discovery import Exclusion, Found, Target, Trouble, discover
@@ -15,19 +14,16 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
 from transferlint.nearest import Nearest
 from transferlint.pipeline import check_bytes
-from transferlint.plan import UNPARSABLE, Outcome, Plan, internal
+from transferlint.plan import UNPARSABLE, Outcome, Plan
 from transferlint.reach import Reach
 from transferlint.registry import Registry
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings
 from transferlint.shards import Shard, weight
-from transferlint.steps import Prepared
 from transferlint.syntax import collector
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    from transferlint.flow.project import Project
 
 _PASSES = 5
 
@@ -167,12 +163,12 @@ def _pass(
     plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
     progress.begin(len(reading) + len(told))
     with collector.paused():
-        prepared, remark = jobs.prepared(reading, plans, settings.jobs, progress.advance, executor)
-        # What an executor runs beside this process may not survive a fork.
-        count = settings.jobs or (1 if executor is not None else 0)
-        outcomes = _check_prepared(prepared, reading, every, told, around, plans, count, progress.advance)
+        keeper = kept_results.keeper(around, plans, every) if shard is None else None
+        numbers = frozenset(job.index for job in told)
+        run = batches.Run(around, plans, settings.jobs, progress.advance, numbers, keeper, executor)
+        outcomes, stamps, remark = batches.check(run, reading)
     if write and any(outcome.data for outcome in outcomes):
-        rests_on = _rests_on(prepared, around)
+        rests_on = _rests_on(stamps, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
     return _gathered(outcomes, scopes, plans, files.troubles, (around.note, remark), around.states, gone)
 
@@ -205,48 +201,17 @@ def check_stdin(
         others = jobs.beside(1, around.others, scopes)
         plans = (plan, *scopes.plans[1:])
         with collector.paused():
-            prepared = [workers.deep(lambda: steps.prepare_bytes(path, data, plan, job.ignored))]
-            prepared += jobs.prepared(others, plans, settings.jobs, _nobody)[0]
-            (outcome,) = _check_prepared(prepared, [job, *others], [job], [job], around, plans, 1, _nobody)
+            own = workers.deep(lambda: steps.prepare_bytes(path, data, plan, job.ignored))
+            run = batches.Run(around, plans, settings.jobs, _nobody, frozenset({job.index}))
+            outcome = batches.check_beside(own, job, others, run)
         note = around.note
     return _gathered([outcome], scopes, [plan], (), (note,)), outcome
 
 
-def _check_prepared(
-    prepared: Sequence[Prepared],
-    reading: Sequence[workers.Job],
-    every: Sequence[workers.Job],
-    told: Sequence[workers.Job],
-    around: context.Context,
-    plans: Sequence[Plan],
-    count: int,
-    done: workers.Done,
-) -> list[Outcome]:
-    """The second step for the jobs that are `told`, some of `every`, with which `reading` begins; what was `prepared`
-    of all that was read is the project's. Where that cannot be put together, files are checked each by itself."""
-    project = None
-    troubles: tuple[Trouble, ...] = ()
-    try:
-        if any(one.program for one in prepared):
-            entered = around.users | {job.target.path for job in every}
-            own = {job.target.path: plans[job.scope].options for job in reading if job.scope}
-            project = workers.deep(lambda: steps.linked(prepared, around.index(), plans[0], entered, own))
-    except Exception as error:  # a defect of ours must not end the run
-        troubles = (internal("the project", around.root, error),)
-        plans = [dataclasses.replace(plan, whole=False) for plan in plans]
-    checking = [job for job in told if prepared[job.index].outcome is None]
-    task = functools.partial(_check_one, prepared=prepared, plans=plans, project=project)
-    checked = workers.run(checking, task, jobs.died, count, done, shares=True)
-    done(len(told) - len(checking))
-    outcomes = {job.index: outcome for job, outcome in zip(checking, checked, strict=False)}
-    final = [outcomes.get(job.index) or prepared[job.index].outcome or Outcome(job.target.path) for job in told]
-    return [dataclasses.replace(final[0], troubles=(*troubles, *final[0].troubles)), *final[1:]]
-
-
-def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable[[str], str]:
-    """For a path, why it is not to be written, where a file that matters for it changed since it was read; else ""."""
-    known = [one for one in prepared if one.stamp != writing.NO_STAMP]
-    changed = [one.path for one in known if writing.stamp_of(one.path) != one.stamp]
+def _rests_on(stamps: Iterable[tuple[str, writing.Stamp]], around: context.Context) -> Callable[[str], str]:
+    """For a path, why it is not to be written, where a file that matters for it changed since it was read; else "".
+    `stamps` say which state of each file was read."""
+    changed = [path for path, stamp in stamps if stamp not in (writing.NO_STAMP, writing.stamp_of(path))]
     if not changed:
         return lambda path: ""
     reach = Reach(context.Sources(around.files), around.index())
@@ -257,12 +222,6 @@ def _rests_on(prepared: Sequence[Prepared], around: context.Context) -> Callable
         return f"not written: {other}, on which its findings rest, changed while it was checked" if other else ""
 
     return look
-
-
-def _check_one(
-    job: workers.Job, prepared: Sequence[Prepared], plans: Sequence[Plan], project: Project | None
-) -> Outcome:
-    return steps.check_prepared(prepared[job.index], plans[job.scope], job.ignored, project)
 
 
 def _nobody(count: int) -> None:

@@ -24,7 +24,7 @@ _MANY = 200  # lines of code, in which one that is longer would be found
 _LONGEST = 120  # what a single line of a file may set as an example
 _FEW = 3  # lines that are longer: whoever wrote these does not wrap at all
 _EXTENDED = 8  # how many files may extend one another
-_NAMES = (
+NAMES = (
     "pyproject.toml", ".ruff.toml", "ruff.toml", ".style.yapf", "setup.cfg", ".flake8", "tox.ini",
     ".pre-commit-config.yaml",
 )  # fmt: skip
@@ -92,7 +92,7 @@ def _code(line: str) -> str:
 def consulted(folder: str) -> Iterator[str]:
     """The files that may say how long lines are in a folder, whether they are there or not, and those that ruff's
     settings there extend."""
-    yield from (os.path.join(folder, name) for name in _NAMES)
+    yield from (os.path.join(folder, name) for name in NAMES)
     for name in ("pyproject.toml", ".ruff.toml", "ruff.toml"):
         path = Path(folder, name)
         for _ in range(_EXTENDED):

@@ -66,7 +66,9 @@ def check_text(
         raise
     except Exception as error:
         return Checked((), (internal("the analysis", path, error),))
-    return detected(facts, comments, plan, ignored)
+    checked = detected(facts, comments, plan, ignored)
+    facts.let_go()
+    return checked
 
 
 def read_worth(target: Target, always: bool = False) -> bytes | Outcome:

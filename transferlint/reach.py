@@ -283,6 +283,12 @@ class Reach:
             known = self._uses[file] = frozenset(found)
         return known
 
+    def named(self, file: str) -> frozenset[str]:
+        """The files that the import statements of a file name, whatever they are used for."""
+        names = (self._dotted(file, one) for ones in self._imports_of(file).values() for one in ones)
+        places = (self.modules.find(name, file) for name in names if name)
+        return frozenset(place[0] for place in places if place is not None)
+
     def _follow(self, file: str, one: Import, found: set[str]) -> str:
         """Note the files that an import leads to. What is given back is the name of the package that it binds, of which
         what is read from it says what is used; "" for others."""

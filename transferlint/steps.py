@@ -148,7 +148,11 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
         return Outcome(path)
     try:
         spans = FrozenSpans(source.text, prepared.lines, prepared.marks, prepared.parentheses)
-        checked = detected(facts_of(path, source.text, program, spans, plan, project), prepared.comments, plan, ignored)
+        facts = facts_of(path, source.text, program, spans, plan, project)
+        checked = detected(facts, prepared.comments, plan, ignored)
+        facts.let_go()
+    except Beyond:
+        raise
     except Exception as error:
         checked = Checked((), (internal("the analysis", path, error),))
     try:
@@ -157,12 +161,18 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
         return Outcome(path, troubles=(internal("the engine", path, error),))
 
 
-class Programs(Mapping[str, "Program"]):
-    """The programs of a project by path; those that are only kept are read when they are asked for."""
+class Beyond(Exception):
+    """A file was asked for that is analysed apart from this project."""
 
-    def __init__(self, prepared: Iterable[Prepared], plan: Plan) -> None:
+
+class Programs(Mapping[str, "Program"]):
+    """The programs of a project by path; those that are only kept are read when they are asked for. `beyond` are files
+    that nothing in it was to ask for: whether one is there raises Beyond."""
+
+    def __init__(self, prepared: Iterable[Prepared], plan: Plan, beyond: Container[str] = ()) -> None:
         self._prepared = {one.path: one for one in prepared if one.program is not None or one.kept}
         self._plan = plan
+        self._beyond = beyond
 
     def __getitem__(self, path: str) -> Program:
         program = self._loaded(path).program
@@ -176,7 +186,11 @@ class Programs(Mapping[str, "Program"]):
         return len(self._prepared)
 
     def __contains__(self, path: object) -> bool:
-        return path in self._prepared
+        if path in self._prepared:
+            return True
+        if path in self._beyond:
+            raise Beyond(path)
+        return False
 
     def lines(self, path: str) -> Sequence[int]:
         """The offsets at which the lines of a file begin."""
@@ -207,13 +221,14 @@ def linked(
     plan: Plan,
     entered: Container[str],
     own: Mapping[str, AnalysisOptions] | None = None,
+    beyond: Container[str] = (),
 ) -> Project:
     """The project of all programs, put together here so that processes forked from this one share it; `index` has all
     its modules, also those that were not prepared. `entered` are the files whose calls count, `own` has the options of
-    files for which those of the plan do not hold."""
+    files for which those of the plan do not hold, `beyond` are files of which nothing here knows."""
     from transferlint.flow.project import Project
 
-    found = Programs(prepared, plan)
+    found = Programs(prepared, plan, beyond)
     inside = [path for path in found if path in entered]
     project = Project(found, index, plan.options, found.lines, inside, own)
     with collector.paused():

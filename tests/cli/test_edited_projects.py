@@ -33,6 +33,12 @@ TEXTS = {
         MODEL + "def step(x):\n    return x.sum().item()\n",
         MODEL + "from pkg.lib import number as step\n",
     ),
+    "apart/__init__.py": ("", "import pkg\n"),
+    "apart/tool.py": (
+        "import torch\n\n\ndef steps(loader):\n    for x in loader:\n        x.cuda().item()\n",
+        "import torch\nfrom pkg import lib\n\n\ndef steps(rows):\n    for x in rows:\n        lib.number(x.cuda())\n",
+        "import torch\n\n\nclass Tool:\n    def number(self, x):\n        return x.item()\n",
+    ),
     "transferlint.toml": ("", "ignore = ['TL101']\n", "min-confidence = 'possible'\n", "exclude = ['pkg']\n"),
     ".gitignore": ("", "train.py\n"),
 }

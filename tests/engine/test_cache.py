@@ -57,8 +57,8 @@ def run(where, path="train.py"):
 
 def entries(where):
     """The programs that are kept."""
-    graphs = os.path.join(where, "graphs")
-    return [os.path.join(at, name) for at, _, names in os.walk(where) if at != graphs for name in names]
+    found = [os.path.join(at, name) for at, _, names in os.walk(where) for name in names]
+    return [path for path in found if path not in beside(where)]
 
 
 def test_the_second_run_says_the_same(where):
@@ -130,12 +130,13 @@ def test_what_is_too_much_goes_the_oldest_first(where):
     old, *others = entries(where)
     now = time.time()
     os.utime(old, (now - 3600,) * 2)
-    pruning.prune(where, now, most=sum(os.stat(path).st_size for path in (*others, *graphs(where))))
+    pruning.prune(where, now, most=sum(os.stat(path).st_size for path in (*others, *beside(where))))
     assert entries(where) == others
 
 
-def graphs(where):
-    return [str(path) for path in Path(where, "graphs").iterdir()]
+def beside(where):
+    """What is kept of the import graph and of findings."""
+    return [str(path) for shelf in ("graphs", "results") for path in Path(where, shelf).glob("*")]
 
 
 def test_fixes_are_made_from_what_is_kept(where):

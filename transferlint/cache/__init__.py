@@ -1,4 +1,5 @@
-"""What is kept between runs, in the user's cache folder: programs of files, and what whole runs said.
+"""What is kept between runs, in the user's cache folder: programs of files, what was found
+in groups of them, and what whole runs said.
 
 Entries are written whole or not at all, carry a checksum, and what cannot be read or written is made again: a damaged,
 full or read-only cache costs time and nothing else. The checksum is no proof of who wrote an entry, and `marshal` must

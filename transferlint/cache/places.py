@@ -46,12 +46,13 @@ def unfit(where: str, paths: Iterable[str]) -> str:
 
 
 def _stamp() -> str:
-    """Changes whenever what makes programs does: Python, or a file of the front end."""
-    made_by = [sys.version]
+    """Changes whenever what makes programs does: Python, or a file of the front end. Its text counts, and not when it
+    was written: the cache may have been brought to a machine on which all has just been installed."""
+    made_by = hashlib.sha256(sys.version.encode())
     syntax = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "syntax")
     for path, _, names in sorted(os.walk(syntax)):
         for name in sorted(names):
             if name.endswith(".py"):
-                about = os.stat(os.path.join(path, name))
-                made_by.append(f"{name} {about.st_size} {about.st_mtime_ns}")
-    return hashlib.sha256("\n".join(made_by).encode()).hexdigest()[:20]
+                with open(os.path.join(path, name), "rb") as file:
+                    made_by.update(hashlib.sha256(file.read()).digest())
+    return made_by.hexdigest()[:20]

@@ -280,3 +280,9 @@ class Project:
         if known == ():
             known = self._found[name, asking] = self.index.find(name, asking)
         return known or None
+
+    def let_go(self) -> None:
+        """Take this apart, so that its memory is free without a search for cycles."""
+        for one in self._placements.values():
+            vars(one).clear()
+        vars(self).clear()

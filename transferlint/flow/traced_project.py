@@ -105,9 +105,3 @@ class TracedProject(Project):
             return True
         whole = ((star, one.key) for one in self._known.values() for star in one.names.stars)
         return any(self._module(star, asking) == (key, "") for star, asking in whole)
-
-    def let_go(self) -> None:
-        """Take this apart, so that its memory is free without a search for cycles."""
-        for one in self._placements.values():
-            vars(one).clear()
-        vars(self).clear()

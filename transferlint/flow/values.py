@@ -245,6 +245,8 @@ def _bounded(left: frozenset[int], right: frozenset[int]) -> frozenset[int]:
         return left
     if not left:
         return right
+    if right <= left:
+        return left  # no new one where most are the same
     both = left | right
     return both if len(both) <= _BOUND else frozenset(sorted(both)[:_BOUND])
 

@@ -18,6 +18,7 @@ from transferlint.syntax.from_ast.expressions import EXPRESSIONS, unknown
 from transferlint.syntax.from_ast.functions import lambda_, without_docstring
 from transferlint.syntax.from_ast.places import INEXACT, Part, Places
 from transferlint.syntax.from_ast.statements import STATEMENTS, nothing
+from transferlint.syntax.portable import Offsets
 from transferlint.syntax.program import Function, Program
 
 _EXPRESSIONS = Table({**EXPRESSIONS, **COMPREHENSIONS, ast.Lambda: lambda_}, unknown)
@@ -67,7 +68,7 @@ def _freeze(function: Function, spans: list[Any], places: Places, parentheses: a
                     parentheses.extend((*inner, *outer))
         elif spans[reg] in wraps and isinstance(node, ast.expr):
             parentheses.extend((*spans[reg], *places.outer(node)))
-    function.nodes = spans
+    function.nodes = Offsets.of(spans)
     for region in function.regions:
         region.node = places.of(region.node)
     function.node = places.of(function.node)

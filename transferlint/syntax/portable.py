@@ -15,7 +15,7 @@ import array
 import dataclasses
 import marshal
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -28,6 +28,56 @@ if typing.TYPE_CHECKING:
     from transferlint.syntax.spans import Spans
 
 _NO_NODE = -1
+
+
+class Offsets:
+    """The nodes of a frozen function, a pair of offsets (or None) for each register: as numbers, which take a tenth of
+    what a list of pairs does."""
+
+    __slots__ = ("_flat",)
+
+    def __init__(self, flat: array.array[int]) -> None:
+        self._flat = flat
+
+    @classmethod
+    def of(cls, nodes: Iterable[tuple[int, int] | None]) -> Offsets:
+        """Those of some nodes."""
+        flat = array.array("i")
+        for node in nodes:
+            flat.extend(node or (_NO_NODE, _NO_NODE))
+        return cls(flat)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Offsets:
+        """Those that `bytes()` was asked for. Raises ValueError for other bytes."""
+        flat = array.array("i")
+        flat.frombytes(data)
+        if len(flat) % 2:
+            raise ValueError("half of a pair")
+        return cls(flat)
+
+    def __bytes__(self) -> bytes:
+        return self._flat.tobytes()
+
+    def __len__(self) -> int:
+        return len(self._flat) // 2
+
+    def __getitem__(self, reg: int) -> tuple[int, int] | None:
+        start = self._flat[2 * reg]
+        return (start, self._flat[2 * reg + 1]) if start >= 0 else None
+
+    def __iter__(self) -> Iterator[tuple[int, int] | None]:
+        numbers = iter(self._flat)
+        return (pair if pair[0] >= 0 else None for pair in zip(numbers, numbers, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Offsets) and self._flat == other._flat
+
+    def __hash__(self) -> int:
+        return hash(bytes(self))
+
+    def __repr__(self) -> str:
+        return repr(list(self))
 
 
 class FrozenSpans(Positions):
@@ -71,7 +121,7 @@ def freeze(program: Program, spans: Spans) -> Program:
         return program
     of = spans.of
     for function in program.functions:
-        function.nodes = [None if node is None else of(node) for node in function.nodes]
+        function.nodes = Offsets.of(None if node is None else of(node) for node in function.nodes)
         for region in function.regions:
             if region.node is not None:
                 region.node = of(region.node)
@@ -147,7 +197,7 @@ def _packed(function: Function) -> tuple[Any, ...]:
         _tail(function),
         numbers,
         rows,
-        _flat(function.nodes),
+        bytes(function.nodes),
         [_block(block) for block in function.blocks],
         [_region(region) for region in function.regions],
     )
@@ -164,22 +214,8 @@ def _unpacked(row: tuple[Any, ...]) -> Function:
         [Parameter(*fields) for fields in parameters],
         *tail,
         code,
-        _pairs(nodes),
+        Offsets.from_bytes(nodes),
         [Block(*fields) for fields in blocks],
         [Region(*fields) for fields in regions],
     )
     return Function(*values)
-
-
-def _flat(nodes: Iterable[tuple[int, int] | None]) -> bytes:
-    flat = array.array("i")
-    for node in nodes:
-        flat.extend(node or (_NO_NODE, _NO_NODE))
-    return flat.tobytes()
-
-
-def _pairs(data: bytes) -> list[tuple[int, int] | None]:
-    flat = array.array("i")
-    flat.frombytes(data)
-    numbers = iter(flat)
-    return [pair if pair[0] >= 0 else None for pair in zip(numbers, numbers, strict=True)]

@@ -395,7 +395,7 @@ class Function:
     annotations: dict[Slot, str] = dataclasses.field(default_factory=dict)
     declared: dict[str, str] = dataclasses.field(default_factory=dict)
     code: list[Instruction] = dataclasses.field(default_factory=list)
-    nodes: list[Any] = dataclasses.field(default_factory=list)
+    nodes: Any = dataclasses.field(default_factory=list)
     blocks: list[Block] = dataclasses.field(default_factory=list)
     regions: list[Region] = dataclasses.field(default_factory=list)
 
@@ -412,6 +412,10 @@ class Function:
     def kept(self) -> dict[Any, Any]:
         """What is worked out of the finished code once, by who works it out."""
         return self.lookup.kept
+
+    def forget(self) -> None:
+        """Drop what was worked out; whoever asks again has it worked out again."""
+        self._lookup = None
 
     def ancestors(self, region: int) -> Iterator[Region]:
         """The region and what encloses it, innermost first, without the body."""

@@ -1,0 +1,182 @@
+"""The files of a run, group after group: what is known of a group is taken from the cache, and the others are checked.
+
+Groups are those of `connected.py`. Each has a project of its own, which is gone from memory when the group is checked.
+Small ones go together, so that workers are not started for each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from transferlint import jobs, steps, workers
+from transferlint.context import Context
+from transferlint.kept_results import Keeper
+from transferlint.plan import Outcome, Plan, internal
+from transferlint.steps import Beyond, Prepared
+from transferlint.workers import Job
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from transferlint.discovery import Trouble
+    from transferlint.flow.modules import ModuleIndex
+    from transferlint.flow.project import Project
+    from transferlint.writing import Stamp
+
+_TOGETHER = 400  # files: as many as keep workers busy
+
+Group = Sequence[Job]
+Stamps = list[tuple[str, "Stamp"]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What is the same for all groups of a run: what is around the files, the plans by scope, the number of workers (0:
+    as many as suit), who hears of progress, the indices of the jobs that are told of, what keeps results (None: nothing
+    does), and what reads files (None: workers)."""
+
+    around: Context
+    plans: Sequence[Plan]
+    count: int
+    done: workers.Done
+    told: frozenset[int]
+    keeper: Keeper | None = None
+    executor: Executor | None = None
+
+    @functools.cached_property
+    def index(self) -> ModuleIndex:
+        """The modules of the project."""
+        return self.around.index()
+
+
+def check(run: Run, reading: Group) -> tuple[list[Outcome], Stamps, str]:
+    """What comes of those jobs in `reading` that are told of, in order, the state in which each file was read, and a
+    remark on how, "" for none."""
+    places = {job.target.path: job for job in reading}
+    every: list[Group] = [[places[path] for path in group] for group in run.around.groups] or [reading]
+    groups = [group for group in every if any(job.index in run.told for job in group)]
+    with contextlib.suppress(Beyond):  # a name that no import tells of
+        return _each(run, groups)
+    return _each(dataclasses.replace(run, done=_nobody, keeper=None), [reading])
+
+
+def check_beside(own: Prepared, job: Job, others: Group, run: Run) -> Outcome:
+    """What comes of a file that is prepared already, with others around it that are not."""
+    made, _ = jobs.prepared(others, run.plans, run.count, run.done)
+    prepared = {job.index: own} | {one.index: found for one, found in zip(others, made, strict=True)}
+    return check_prepared(dataclasses.replace(run, count=1), [[job, *others]], prepared)[job.index]
+
+
+def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str]:
+    found: dict[int, Outcome] = {}
+    stamps: Stamps = []
+    remarks: list[str] = []
+    left: list[tuple[str, Group]] = []
+    for group in groups:
+        key = run.keeper.key(group) if run.keeper is not None else ""
+        known = run.keeper.read(key, group) if run.keeper is not None and key else None
+        if known is None:
+            left.append((key, group))
+        else:
+            found.update(known)
+            run.done(len(group) + len(known))
+    for batch in _batches(left):
+        reading = [job for _, group in batch for job in group]
+        made, remark = jobs.prepared(reading, run.plans, run.count, run.done, run.executor)
+        prepared = {job.index: one for job, one in zip(reading, made, strict=True)}
+        outcomes = check_prepared(run, [group for _, group in batch], prepared)
+        found.update(outcomes)
+        stamps += [(one.path, one.stamp) for one in made]
+        remarks += [remark]
+        for key, group in batch:
+            if run.keeper is not None and key:
+                run.keeper.write(key, group, outcomes)
+    return [found[index] for index in sorted(found)], stamps, next(filter(None, remarks), "")
+
+
+def _batches(groups: Iterable[tuple[str, Group]]) -> Iterator[list[tuple[str, Group]]]:
+    batch: list[tuple[str, Group]] = []
+    size = 0
+    for key, group in groups:
+        batch.append((key, group))
+        size += len(group)
+        if size >= _TOGETHER:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def check_prepared(run: Run, groups: Sequence[Group], prepared: Mapping[int, Prepared]) -> dict[int, Outcome]:
+    """The second step for what is told of some groups, by its index. Where a group cannot be put together, its files
+    are checked each by itself. Raises Beyond where one asks for files of another."""
+    projects: dict[int, Project] = {}
+    troubles: dict[int, Trouble] = {}
+    workers.deep(lambda: _link(run, groups, prepared, projects, troubles))
+    told = [job for group in groups for job in group if job.index in run.told]
+    checking = [job for job in told if prepared[job.index].outcome is None]
+    alone = {job.index for group in groups if group[0].index in troubles for job in group}
+    task = functools.partial(_check_one, prepared=prepared, plans=run.plans, projects=projects, alone=alone)
+    # What an executor runs beside this process may not survive a fork.
+    count = run.count or (1 if run.executor is not None else 0)
+    checked = workers.run(checking, task, jobs.died, count, run.done, shares=True)
+    run.done(len(told) - len(checking))
+    outcomes = {job.index: outcome for job, outcome in zip(checking, checked, strict=False)}
+    for job in told:
+        outcomes.setdefault(job.index, prepared[job.index].outcome or Outcome(job.target.path))
+    for group in groups:
+        first = next((job.index for job in group if job.index in run.told), -1)
+        if group[0].index in troubles and first >= 0:
+            said = (troubles[group[0].index], *outcomes[first].troubles)
+            outcomes[first] = dataclasses.replace(outcomes[first], troubles=said)
+    for project in {id(project): project for project in projects.values()}.values():
+        project.let_go()
+    return outcomes
+
+
+def _link(
+    run: Run,
+    groups: Sequence[Group],
+    prepared: Mapping[int, Prepared],
+    projects: dict[int, Project],
+    troubles: dict[int, Trouble],
+) -> None:
+    """Put the project of each group together, for each of its jobs; `troubles` has, by the first job of a group, why
+    that failed."""
+    every = frozenset(path for group in run.around.groups for path in group) - run.around.idle
+    for group in groups:
+        inside = [prepared[job.index] for job in group]
+        if not any(one.program for one in inside):
+            continue
+        paths = frozenset(job.target.path for job in group)
+        entered = run.around.users | {job.target.path for job in group if job.wanted}
+        own = {job.target.path: run.plans[job.scope].options for job in group if job.scope}
+        try:
+            project = steps.linked(inside, run.index, run.plans[0], entered, own, every - paths)
+        except Beyond:
+            raise
+        except Exception as error:  # a defect of ours must not end the run
+            troubles[group[0].index] = internal("the project", run.around.root, error)
+        else:
+            projects.update((job.index, project) for job in group)
+
+
+def _check_one(
+    job: Job,
+    prepared: Mapping[int, Prepared],
+    plans: Sequence[Plan],
+    projects: Mapping[int, Project],
+    alone: set[int],
+) -> Outcome:
+    plan = plans[job.scope]
+    if job.index in alone:
+        plan = dataclasses.replace(plan, whole=False)
+    return steps.check_prepared(prepared[job.index], plan, job.ignored, projects.get(job.index))
+
+
+def _nobody(count: int) -> None:
+    """Hears how far a run is, and tells nobody."""
