@@ -40,10 +40,16 @@ class TooLong(Exception):
     """More is computed from a value than is followed."""
 
 
-def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: Iterable[Slot] = ()) -> set[Reg]:
+def derived(
+    function: Function,
+    seeds: Iterable[Reg],
+    through: str,
+    parameters: Iterable[Slot] = (),
+    within: frozenset[Reg] | None = None,
+) -> set[Reg]:
     """The registers that hold what is computed from `seeds` and from parameters; a seed itself is one. Variables are
-    followed up to where they are bound to something else; text is no longer of it. Raises TooLong where that is more
-    than anybody follows."""
+    followed up to where they are bound to something else; text is no longer of it. `within`: the registers that are
+    looked at, of what the seeds go into; None for all. Raises TooLong where that is more than anybody follows."""
     found = set(seeds)
     left = _MOST
     where, rests = _Where(function), _resting(function)
@@ -73,7 +79,7 @@ def derived(function: Function, seeds: Iterable[Reg], through: str, parameters: 
                 found.add(reg)
                 following = rests[reg]
             for one in following:
-                if one not in queued:
+                if one not in queued and (within is None or one in within):
                     queued.add(one)
                     heapq.heappush(waiting, one)
         pending = {load for place in again for load in where.turned(*place) if load not in found}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
-from transferlint.flow.operands import operands
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -22,16 +21,23 @@ def decides(function: FunctionFacts, reg: Reg) -> bool:
     """True where the host goes on by what it reads: a branch or a loop in the same turn depends on it."""
     loops = function.loops(reg)
     try:
-        found = derived(function.function, {reg}, ALL)
+        found = derived(function.function, {reg}, ALL, within=_turn(function, loops[0]) if loops else None)
     except TooLong:
         function.file.cut.add(function.function.qualname)
         return False
-    for at in function.of(p.Test):
-        made = function.code[at]
-        asks = isinstance(made, p.Test) and made.kind in _BRANCHES and made.value in found and at > reg
-        if asks and (not loops or loops[0] in function.loops(at)):
-            return True
-    return False
+    asked = (at for one in found for at in function.users(one) if at > reg)
+    return any(
+        isinstance(made := function.code[at], p.Test)
+        and made.kind in _BRANCHES
+        and (not loops or loops[0] in function.loops(at))
+        for at in asked
+    )
+
+
+@once
+def _turn(function: FunctionFacts, loop: int) -> frozenset[Reg]:
+    """The registers of a loop."""
+    return frozenset(function.within(loop))
 
 
 @once
@@ -71,9 +77,7 @@ def _uses(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
     except TooLong:
         function.file.cut.add(function.function.qualname)
         return ()
-    return tuple(
-        at for at, made in enumerate(function.code) if at != reg and any(one in found for one in operands(made))
-    )
+    return tuple(sorted({at for one in found for at in function.users(one)} - {reg}))
 
 
 def _reduces(function: FunctionFacts, at: Reg) -> bool:
