@@ -34,6 +34,7 @@ from .casting import cast_of, created_as
 from .chains import called, captured
 from .creating import MAKERS, RANDOM, added_device, binds, exact, make_there, named, names_place, quiet
 from .filling import filling, spread
+from .likening import like_another
 from .modernising import LEGACY, modernised
 from .onward import moved_again
 from .refilling import refilled
@@ -65,25 +66,43 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     fix = make_cast(function, transfer) or there or behind
     if fix is None:
         return None
-    if any(_uploads(function, transfer, made) for made in transfer.before.why[:1]):
+    made = _origin(function, transfer)
+    if any(_uploads(function, transfer, one) for one in transfer.before.why[:1]):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     if fix is there:
         edits, fills = refilled(function, transfer.before.why[0], fix.edits, transfer.register)
         fix = dataclasses.replace(fix, edits=edits, safety=min(fix.safety, fills))
     lines, safety = fix.lines, fix.safety
-    if any(_of_data(function, fix, made) for made in transfer.before.why[:1]):
-        made = transfer.before.why[0]
+    if _of_data(function, fix, made):
         if (without := _without_data(function, made, fix)) is not None:
             fix = without
+            safety = Safety.DISPLAY if _longer(fix) and _alone(function, made) else safety
         else:
             old = called(function, made).rpartition(".")[2] in LEGACY
-            lines, safety = 0, Safety.DISPLAY if old or _longer(fix) else fix.safety
+            lines, safety = 0, Safety.DISPLAY if old or _counts_up(function, made) or _longer(fix) else fix.safety
     if _there_already(function, transfer):
         safety = Safety.DISPLAY
-    if any(_random(function, made) for made in transfer.before.why[:1]) and _seeded(function):
+    if _random(function, made) and _seeded(function):
         safety = min(safety, Safety.DISPLAY)
-    edits = (*fix.edits, *moved_again(function, transfer.register))
+    edits = (*like_another(function, made, fix.edits), *moved_again(function, transfer.register))
     return Fix(fix.title, safety, edits, lines)
+
+
+def _origin(function: FunctionFacts, transfer: Transfer) -> Reg:
+    """The call that makes what is moved, before the views and casts behind it; -1 where that cannot be said."""
+    way = None if transfer.subject is None else _way(function, transfer.subject)
+    return way[0] if way is not None else transfer.before.why[0] if transfer.before.why else -1
+
+
+def _counts_up(function: FunctionFacts, made: Reg) -> bool:
+    """True for a list of the numbers of a range: `torch.arange` makes them on the device, without an upload."""
+    create = function.code[made]
+    if not isinstance(create, p.Call) or len(create.args) != 1:
+        return False
+    data = function.code[create.args[0]]
+    if not isinstance(data, p.Collect):
+        return False
+    return any(called(function, r) == "builtins.range" for r in function.expression(create.args[0]))
 
 
 def _random(function: FunctionFacts, made: Reg) -> bool:
@@ -122,6 +141,13 @@ def _without_data(function: FunctionFacts, made: Reg, fix: Fix) -> Fix | None:
     name = Edit(*spans[0], head.removesuffix("tensor") + found.maker)
     content = Edit(*spans[1], spread(function, create.args[0], found.arguments))
     return Fix(fix.title, fix.safety, (name, content, *fix.edits), fix.lines)
+
+
+def _alone(function: FunctionFacts, made: Reg) -> bool:
+    """True for a list of one number: what is `[1]` may be an id as well as a one."""
+    create = function.code[made]
+    items = function.code[create.args[0]] if isinstance(create, p.Call) and create.args else None
+    return isinstance(items, p.Sequence) and len(items.items) == 1
 
 
 def _longer(fix: Fix) -> bool:
