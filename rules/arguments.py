@@ -13,8 +13,8 @@ from transferlint.syntax.program import Reg
 
 def added(function: FunctionFacts, reg: Reg, *arguments: str) -> Edit | None:
     """`arguments` behind those of the call `reg`: on the same line, or each on one of its own where the others have
-    one, with a trailing comma where there is one, or where the only one there is takes several lines. None where a comment stands behind the last one, or where the call
-    cannot take another argument (`sum(x for x in xs)`)."""
+    one, or where the only other takes several lines; with a trailing comma there, and where there is one. None where a
+    comment stands behind the last one, or where the call cannot take another argument (`sum(x for x in xs)`)."""
     made = function.code[reg]
     if not isinstance(made, p.Call) or not function.has_text(reg):
         return None

@@ -99,10 +99,16 @@ def _counts_up(function: FunctionFacts, made: Reg) -> bool:
     create = function.code[made]
     if not isinstance(create, p.Call) or len(create.args) != 1:
         return False
-    data = function.code[create.args[0]]
-    if not isinstance(data, p.Collect):
-        return False
-    return any(called(function, r) == "builtins.range" for r in function.expression(create.args[0]))
+    data = create.args[0]
+    listed, collected = function.code[data], function.code[data]
+    if called(function, data) == "builtins.list" and isinstance(listed, p.Call) and len(listed.args) == 1:
+        data = listed.args[0]
+    if isinstance(collected, p.Collect):
+        loop, value = function.function.regions[collected.region], function.code[collected.value]
+        if loop.test is None or not isinstance(value, p.Load) or value.slot not in loop.target_slots:
+            return False
+        data = loop.test
+    return called(function, data) == "builtins.range"
 
 
 def _random(function: FunctionFacts, made: Reg) -> bool:

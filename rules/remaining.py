@@ -14,11 +14,13 @@ from transferlint.flow.names import split
 from transferlint.flow.once import once
 from transferlint.flow.transfers import (
     BUILD,
+    DOWNLOAD,
     FORMAT,
     HOST_INDEX,
     MOVE,
     NUMBER,
     SCALAR_READ,
+    SHAPE,
     SYNCHRONIZE,
     TRUTH,
     Transfer,
@@ -38,6 +40,7 @@ _SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})
 _DEEP = 4  # helpers within helpers
 _ASKED = frozenset({SCALAR_READ, NUMBER, TRUTH})
 _READ = _ASKED | {FORMAT}
+_WAITS = _ASKED | {DOWNLOAD, SHAPE}
 
 
 def uploads_still(function: FunctionFacts, group: Iterable[Transfer]) -> bool:
@@ -175,6 +178,19 @@ def only_read(function: FunctionFacts, reg: Reg) -> bool:
             return False
         pending += loads
     return True
+
+
+def waits_as_well(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the host waits whenever a register runs: for what it reads, or for the size of what it selects."""
+    turn, before = function.loops(reg), around(function, reg)
+    return any(
+        one.kind in _WAITS
+        and one.before.is_a(TENSOR)
+        and bool(one.before.places & ON_DEVICE)
+        and function.loops(one.register) == turn
+        and function.region(one.register) in before
+        for one in function.transfers
+    )
 
 
 def waits_for_all(function: FunctionFacts, reg: Reg) -> bool:

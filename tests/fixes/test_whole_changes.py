@@ -176,11 +176,16 @@ SHOWN = {
         X,
         "t = torch.tensor(0.0, dtype=x.dtype, device=x.device)\nd = torch.tensor(words, device=x.device)\n",
     ),
+    "a number that is spelled out, and a wait anyway": (
+        "TL104",
+        X,
+        "t = torch.tensor([n], dtype=torch.long, device=x.device)\ny = (x > 1).nonzero()\n",
+    ),
     "a list that stays uploaded, behind a view": ("TL401", X, "y = torch.Tensor(words).view(-1, 4).to(x.device)\n"),
     "a list of the numbers of a range": (
         "TL401",
         X,
-        "y = torch.tensor([i for i in range(-n, n + 1)]).expand(n, 2 * n + 1).float().to(device=x.device)\n",
+        "y = torch.tensor([i for i in range(-n, n + 1)]).expand(x.shape).float().to(device=x.device)\n",
     ),
     "a number of its own that takes more text": (
         "TL401",
@@ -431,7 +436,8 @@ def test_an_argument_behind_one_of_several_lines_is_on_a_line_of_its_own() -> No
     body = "y = (\n    torch.ones(\n        (\n            x.shape[0],\n            n,\n        )\n    )\n"
     body += "    .to(self.device)\n    .float()\n)\n"
     ((_, _, made),) = offered("TL401", module(body))
-    want = "y = torch.ones(\n    (\n        x.shape[0],\n        n,\n    ),\n    device=self.device,\n    dtype=torch.float,\n)\n"
+    want = "y = torch.ones(\n    (\n        x.shape[0],\n        n,\n    ),\n"
+    want += "    device=self.device,\n    dtype=torch.float,\n)\n"
     assert textwrap.indent(want, " " * 8) in made
 
 
