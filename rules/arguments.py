@@ -13,8 +13,8 @@ from transferlint.syntax.program import Reg
 
 def added(function: FunctionFacts, reg: Reg, *arguments: str) -> Edit | None:
     """`arguments` behind those of the call `reg`: on the same line, or each on one of its own where the others have
-    one, with a trailing comma where there is one. None where a comment stands behind the last one, or where the call
-    cannot take another argument (`sum(x for x in xs)`)."""
+    one, or where the only other takes several lines; with a trailing comma there, and where there is one. None where a
+    comment stands behind the last one, or where the call cannot take another argument (`sum(x for x in xs)`)."""
     made = function.code[reg]
     if not isinstance(made, p.Call) or not function.has_text(reg):
         return None
@@ -27,13 +27,14 @@ def added(function: FunctionFacts, reg: Reg, *arguments: str) -> Edit | None:
     comma = inner.endswith(",")
     given = _argument_starts(function, made)
     indent = _own_line(text, given[-1]) if given else None
+    hangs = len(given) == 1 and "\n" in gap and "\n" in text[given[0] : len(inner)]  # one argument of several lines
     newline = "\r\n" if "\r\n" in text else "\n"
     more = ", ".join(arguments)
     if not given:
         edit = Edit(len(inner), len(inner), more)
-    elif indent is not None and _one_a_line(text, given, comma or "\n" not in gap):
+    elif indent is not None and (hangs or _one_a_line(text, given, comma or "\n" not in gap)):
         lines = f",{newline}{indent}".join(("", *arguments)).removeprefix("," if comma else "")
-        edit = Edit(len(inner), len(inner), lines + ("," if comma else ""))
+        edit = Edit(len(inner), len(inner), lines + ("," if comma or hangs else ""))
     elif comma:
         ends = gap.strip(" \t") or not gap  # `f(x, )` loses its comma, `f(x,)` keeps it
         edit = Edit(len(inner), len(inner), f" {more},") if ends else Edit(len(inner), end - 1, f" {more}")

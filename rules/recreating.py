@@ -33,11 +33,12 @@ from .bindings import api, around
 from .casting import cast_of, created_as
 from .chains import called, captured
 from .creating import MAKERS, RANDOM, added_device, binds, exact, make_there, named, names_place, quiet
-from .filling import filling, spread
+from .likening import like_another
 from .modernising import LEGACY, modernised
 from .onward import moved_again
 from .refilling import refilled
 from .rewriting import cut
+from .taking_data import alone, counts_up, longer, of_data, without_data
 from .widths import FRACTIONS, target_type
 
 _SAME_VALUES = frozenset(
@@ -65,25 +66,32 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     fix = make_cast(function, transfer) or there or behind
     if fix is None:
         return None
-    if any(_uploads(function, transfer, made) for made in transfer.before.why[:1]):
+    made = _origin(function, transfer)
+    if any(_uploads(function, transfer, one) for one in transfer.before.why[:1]):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     if fix is there:
         edits, fills = refilled(function, transfer.before.why[0], fix.edits, transfer.register)
         fix = dataclasses.replace(fix, edits=edits, safety=min(fix.safety, fills))
     lines, safety = fix.lines, fix.safety
-    if any(_of_data(function, fix, made) for made in transfer.before.why[:1]):
-        made = transfer.before.why[0]
-        if (without := _without_data(function, made, fix)) is not None:
+    if of_data(function, fix, made):
+        if (without := without_data(function, made, fix)) is not None:
             fix = without
+            safety = Safety.DISPLAY if longer(fix) and alone(function, made) else safety
         else:
             old = called(function, made).rpartition(".")[2] in LEGACY
-            lines, safety = 0, Safety.DISPLAY if old or _longer(fix) else fix.safety
+            lines, safety = 0, Safety.DISPLAY if old or counts_up(function, made) or longer(fix) else fix.safety
     if _there_already(function, transfer):
         safety = Safety.DISPLAY
-    if any(_random(function, made) for made in transfer.before.why[:1]) and _seeded(function):
+    if _random(function, made) and _seeded(function):
         safety = min(safety, Safety.DISPLAY)
-    edits = (*fix.edits, *moved_again(function, transfer.register))
+    edits = (*like_another(function, made, fix.edits), *moved_again(function, transfer.register))
     return Fix(fix.title, safety, edits, lines)
+
+
+def _origin(function: FunctionFacts, transfer: Transfer) -> Reg:
+    """The call that makes what is moved, before the views and casts behind it; -1 where that cannot be said."""
+    way = None if transfer.subject is None else _way(function, transfer.subject)
+    return way[0] if way is not None else transfer.before.why[0] if transfer.before.why else -1
 
 
 def _random(function: FunctionFacts, made: Reg) -> bool:
@@ -94,39 +102,6 @@ def _seeded(function: FunctionFacts) -> bool:
     """True where a seed of the host's generator is set in the function itself, or by the file when it is run: somebody
     wants these very numbers, and the device's generator gives others."""
     return any(called(one, at) in SEEDS for one in (function, function.file.functions[0]) for at in one.of(p.Call))
-
-
-def _of_data(function: FunctionFacts, fix: Fix, made: Reg) -> bool:
-    """True where what a fix writes takes data of the host, which are uploaded as before."""
-    create = function.code[made] if made >= 0 else None
-    if not isinstance(create, p.Call):
-        return False
-    span = function.span(create.function)
-    text = next((one.text for one in fix.edits if (one.start, one.end) == span), function.text(create.function))
-    return text.rpartition(".")[2] in ("tensor", "as_tensor")
-
-
-def _without_data(function: FunctionFacts, made: Reg, fix: Fix) -> Fix | None:
-    """The fix of `torch.tensor([0.0]).to(d)` that fills on the device: `torch.zeros(1, device=d)`; None for other data,
-    which are uploaded."""
-    create = function.code[made]
-    if not isinstance(create, p.Call) or called(function, made) != "torch.tensor" or len(create.args) != 1:
-        return None
-    head = function.text(create.function)
-    found = filling(function, create.args[0], head.removesuffix("tensor"), dict(create.keywords).get("dtype"))
-    spans = function.span(create.function), function.outer_span(create.args[0])
-    if found is None or found.maker == "full" or found.safety is Safety.DISPLAY or not head.endswith(".tensor"):
-        return None
-    if any("dtype" in edit.text or (edit.start, edit.end) in spans for edit in fix.edits):
-        return None
-    name = Edit(*spans[0], head.removesuffix("tensor") + found.maker)
-    content = Edit(*spans[1], spread(function, create.args[0], found.arguments))
-    return Fix(fix.title, fix.safety, (name, content, *fix.edits), fix.lines)
-
-
-def _longer(fix: Fix) -> bool:
-    """True where the edits leave more text than there was."""
-    return sum(len(edit.text) - (edit.end - edit.start) for edit in fix.edits) > 0
 
 
 def _there_already(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -12,14 +12,26 @@ from collections.abc import Iterable, Iterator
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.once import once
-from transferlint.flow.transfers import BUILD, HOST_INDEX, MOVE, NUMBER, SCALAR_READ, SYNCHRONIZE, TRUTH, Transfer
+from transferlint.flow.transfers import (
+    BUILD,
+    DOWNLOAD,
+    FORMAT,
+    HOST_INDEX,
+    MOVE,
+    NUMBER,
+    SCALAR_READ,
+    SHAPE,
+    SYNCHRONIZE,
+    TRUTH,
+    Transfer,
+)
 from transferlint.flow.values import ARRAY, DATA, FRESH, HOST, ON_DEVICE, PINNED, TENSOR
 from transferlint.model import Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .bindings import around
-from .chains import called, method, receiver
+from .chains import called, captured, method, receiver
 from .host_indices import index_fix
 from .making import creates, made_and_moved, sources
 from .uploading import filled, modern
@@ -27,6 +39,8 @@ from .uploading import filled, modern
 _SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})
 _DEEP = 4  # helpers within helpers
 _ASKED = frozenset({SCALAR_READ, NUMBER, TRUTH})
+_READ = _ASKED | {FORMAT}
+_WAITS = _ASKED | {DOWNLOAD, SHAPE}
 
 
 def uploads_still(function: FunctionFacts, group: Iterable[Transfer]) -> bool:
@@ -139,6 +153,44 @@ def asked_at_once(function: FunctionFacts, reg: Reg) -> bool:
     """True where the host reads what is computed from a value in the same expression: it waits there anyway."""
     whole = function.around(reg)
     return any(one.kind in _ASKED and one.before.is_a(TENSOR) and one.subject in whole for one in function.transfers)
+
+
+@once
+def _subjects(function: FunctionFacts) -> frozenset[Reg]:
+    """What the host reads: a number, a truth, a text, an element of a list that a tensor is the place of."""
+    return frozenset(one.subject for one in function.transfers if one.kind in _READ and one.subject is not None)
+
+
+def only_read(function: FunctionFacts, reg: Reg) -> bool:
+    """True where nothing is done with a value but that the host reads it, of itself or by a variable."""
+    pending, seen = [reg], set[Reg]()
+    while pending:
+        at = pending.pop()
+        if at in seen or at in _subjects(function):
+            continue
+        seen.add(at)
+        users = function.users(at)
+        stored = [one for one in map(function.code.__getitem__, users) if isinstance(one, p.Store)]
+        loads = [load for one in stored for load in function.loads(one.slot)]
+        if not users or len(stored) < len(users) or any(captured(function, one.slot) for one in stored):
+            return False
+        if not loads:
+            return False
+        pending += loads
+    return True
+
+
+def waits_as_well(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the host waits whenever a register runs: for what it reads, or for the size of what it selects."""
+    turn, before = function.loops(reg), around(function, reg)
+    return any(
+        one.kind in _WAITS
+        and one.before.is_a(TENSOR)
+        and bool(one.before.places & ON_DEVICE)
+        and function.loops(one.register) == turn
+        and function.region(one.register) in before
+        for one in function.transfers
+    )
 
 
 def waits_for_all(function: FunctionFacts, reg: Reg) -> bool:

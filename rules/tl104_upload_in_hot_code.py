@@ -33,7 +33,7 @@ fractions and what is below zero where the dtype is not written out (`dtype=x.dt
 `torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
 writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
 memory has a price, and there is none without an accelerator; and an unsafe one where the function goes on to upload
-other numbers or lists.
+other numbers or lists, or where it would be `torch.full` (no shorter) and the host waits in the function anyway.
 
 See also
 --------
@@ -58,7 +58,7 @@ from . import beside_torch
 from .batch_lists import crosses_once
 from .chains import called
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
-from .remaining import builds_still
+from .remaining import builds_still, waits_as_well
 from .round_trips import bounces, returns
 from .uploading import filled, made_before, modern, unawaited
 
@@ -108,13 +108,15 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
 
 def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
     """The fix, only shown where the function goes on to upload numbers or lists of the host, or the like of what it
-    changes stands right beside it."""
+    changes stands right beside it, or where `torch.full` is written and the host waits in the function anyway."""
     if fix is None or fix.safety is not Safety.UNSAFE:
         return fix
     known = {transfer.register for transfer in group}
     alike = [one for one in function.transfers if one.register not in known and _builds(function, one)]
     half = any(side_by_side(function, one, two) for one in alike for two in group)
-    return only_shown(fix) if half or builds_still(function, group) else fix
+    spelled = any(edit.text.endswith("full") for edit in fix.edits)  # no shorter than what was there
+    vain = spelled and any(waits_as_well(function, one.register) for one in group)
+    return only_shown(fix) if half or vain or builds_still(function, group) else fix
 
 
 def _builds(function: FunctionFacts, transfer: Transfer) -> bool:

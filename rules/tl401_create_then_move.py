@@ -37,13 +37,16 @@ for a tensor that is kept in a variable before it is moved (who reads the variab
 goes, and where another variable gets its result the edit is only shown), and for the old constructors:
 `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
 and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill_(0)` and `torch.tensor([0.0] * n)`
-become `torch.zeros(n)`, and a second move of the result to the same place goes too. Only shown where the argument of
-such a constructor may be a size as well as data, beside the like of which nothing can be made, where the host takes
-back what is moved, for a number or a list that takes more text or another line and is uploaded all the same, for what
-is made like a tensor that may be on the device already, where the function goes on to upload what it makes itself (what
-a helper makes and it moves, an index on the host), and where a statement would take several lines more, or a subscript
-another one. Only shown for random numbers where the function, or the file as it is run, sets the seed. No fix where the
-result could not be the same: pinned memory, `out=`, a generator.
+become `torch.zeros(n)`, `torch.zeros(x.shape)` with the place and the type of `x` becomes `torch.zeros_like(x)`, and a
+second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
+as well as data, beside the like of which nothing can be made, where the same stays in another function of the file,
+where the host takes back what is moved, or nobody but the host reads it, for a number or a list that takes more text or
+another line and is uploaded all the same, for a list of the numbers of a range (`torch.arange` makes them there), for a
+list of one number whose type has to be written out, for what is made like a tensor that may be on the device already,
+where the function goes on to upload what it makes itself (what a helper makes and it moves, an index on the host), and
+where a statement would take several lines more, or a subscript another one. Only shown for random numbers where the
+function, or the file as it is run, sets the seed. No fix where the result could not be the same: pinned memory, `out=`,
+a generator.
 
 See also
 --------
@@ -55,7 +58,8 @@ See also
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
@@ -66,11 +70,13 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
 from .batch_lists import crosses_once
-from .detection import brief, clusters, each, only_shown, others, together
+from .detection import Found, brief, clusters, each, only_shown, others, together
 from .making import creates, instead_of_a_tensor, made_and_moved, of_host_data, read_on_host, sources
 from .recreating import make_on_device
-from .remaining import uploads_still
+from .remaining import only_read, uploads_still
 from .round_trips import brought_back
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follows a dot, and no keyword
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -80,7 +86,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     twins = {_text(f, t) for f, t in each(facts, MOVE) if (f.index, t.register) not in known} - {""}
     crossing = [_crosses(*pair) for pair in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
-    for function, group in (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere)):
+    groups = (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere))
+    fixes = [_whole(f, group, twins, together(f, group, [make_on_device(f, t) for t in group])) for f, group in groups]
+    staying = {_form(*pair) for pair in _unchanged(groups, fixes)} - {""}
+    for (function, group), fix in zip(groups, fixes, strict=True):
         first = group[0]
         made = made_and_moved(function, first)
         assert made is not None
@@ -93,7 +102,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first, made),
             (*evidence, *others(function, group)),
             _sure(function, first),
-            _whole(function, group, twins, together(function, group, [make_on_device(function, t) for t in group])),
+            only_shown(fix) if any(_form(function, t) in staying for t in group) else fix,
         )
 
 
@@ -112,13 +121,27 @@ def _text(function: FunctionFacts, transfer: Transfer) -> str:
     return " ".join(function.text(transfer.register).split()) if any(creates(function, r) for r in inner) else ""
 
 
+def _form(function: FunctionFacts, transfer: Transfer) -> str:
+    """That text with other names for its variables: what does the same in another function of the file."""
+    return _NAME.sub("_", _text(function, transfer))
+
+
+def _unchanged(groups: Iterable[tuple[FunctionFacts, list[Transfer]]], fixes: Iterable[Fix | None]) -> Iterator[Found]:
+    """The moves that no edit is applied to."""
+    for (function, group), fix in zip(groups, fixes, strict=True):
+        if fix is None or fix.safety is Safety.DISPLAY:
+            yield from ((function, transfer) for transfer in group)
+
+
 def _whole(function: FunctionFacts, group: list[Transfer], twins: set[str], fix: Fix | None) -> Fix | None:
     """The fix, only shown where it is half of a change: the same text stands elsewhere in the file, where it is not
     found (`twins`), or the function goes on to upload what it makes itself; and where the host takes back what it
     moves: the move should go."""
     if fix is None or fix.safety is not Safety.UNSAFE:
         return fix
-    if any(one.register in brought_back(function) or _text(function, one) in twins for one in group):
+    if any(one.register in brought_back(function) or only_read(function, one.register) for one in group):
+        return only_shown(fix)
+    if any(_text(function, one) in twins for one in group):
         return only_shown(fix)
     return only_shown(fix) if uploads_still(function, group) else fix
 

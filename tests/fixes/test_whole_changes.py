@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import textwrap
 
 import libcst
 import pytest
@@ -175,6 +176,28 @@ SHOWN = {
         X,
         "t = torch.tensor(0.0, dtype=x.dtype, device=x.device)\nd = torch.tensor(words, device=x.device)\n",
     ),
+    "a number that is spelled out, and a wait anyway": (
+        "TL104",
+        X,
+        "t = torch.tensor([n], dtype=torch.long, device=x.device)\ny = (x > 1).nonzero()\n",
+    ),
+    "a list that stays uploaded, behind a view": ("TL401", X, "y = torch.Tensor(words).view(-1, 4).to(x.device)\n"),
+    "a list of the numbers of a range": (
+        "TL401",
+        X,
+        "y = torch.tensor([i for i in range(-n, n + 1)]).expand(x.shape).float().to(device=x.device)\n",
+    ),
+    "a number of its own that takes more text": (
+        "TL401",
+        "x: torch.Tensor, device",
+        "for v in words:\n    y = torch.tensor([1]).to(device)\n",
+    ),
+    "what only the host reads": (
+        "TL401",
+        "x: torch.Tensor, count: int",
+        "rows = list(range(count))\nt = (len(rows) * torch.rand([1])).long().to(x.device)\ny = rows[t]\n",
+    ),
+    "what is only logged": ("TL401", X, "y = torch.randn(3)\nprint(str(y.to(x.device)))\n"),
     "a move that the host takes back": ("TL401", X, "y = torch.randn(n).to(x.device)\nz = y.cpu()\n"),
     "a copy without gradients in the same loop": (
         "TL101",
@@ -369,6 +392,53 @@ def test_the_same_text_elsewhere_is_changed_as_well_or_nothing_is() -> None:
     assert {safety for safety, _, _ in offered("TL401", text)} == {Safety.DISPLAY}
     other = text.replace(made, "torch.randn(4).cuda()", 1)
     assert {safety for safety, _, _ in offered("TL401", other)} == {Safety.UNSAFE}
+
+
+LIKE = """\
+import torch
+
+
+def forth(x: torch.Tensor, device):
+    sign = torch.ones(x.shape[0]).float().to(device)
+    sign[x < 0] = -1.0
+    return sign * x
+
+
+def back(x: torch.Tensor, device, words):
+    table = torch.ones(x.shape)
+    table[:, :] = torch.tensor(words)
+    y = table.to(x.device) * x
+    sign = {}.float().to(device)
+    sign[y < 0] = -1.0
+    return sign * y
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "safety"),
+    [("torch.ones(y.shape[0])", [Safety.DISPLAY] * 2), ("torch.ones(3)", [Safety.UNSAFE, Safety.DISPLAY])],
+)
+def test_what_stays_in_another_function_by_other_names_stays_here_too(other: str, safety: list[Safety]) -> None:
+    assert [one for one, _, _ in offered("TL401", LIKE.format(other))] == safety
+
+
+def test_what_is_made_like_another_tensor_is_called_so() -> None:
+    body = "y = torch.where(x > 0, x, torch.zeros(x.shape).to(x.device).to(x.dtype))\n"
+    ((safety, _, made),) = offered("TL401", module(body, "x"))
+    assert safety is Safety.UNSAFE
+    assert "y = torch.where(x > 0, x, torch.zeros_like(x))\n" in made
+    if HAS_TORCH:
+        given = "torch.ones(3, dtype=torch.half)"
+        assert same(*(ran(text, given)["y"] for text in (module(body, "x"), made)))
+
+
+def test_an_argument_behind_one_of_several_lines_is_on_a_line_of_its_own() -> None:
+    body = "y = (\n    torch.ones(\n        (\n            x.shape[0],\n            n,\n        )\n    )\n"
+    body += "    .to(self.device)\n    .float()\n)\n"
+    ((_, _, made),) = offered("TL401", module(body))
+    want = "y = torch.ones(\n    (\n        x.shape[0],\n        n,\n    ),\n"
+    want += "    device=self.device,\n    dtype=torch.float,\n)\n"
+    assert textwrap.indent(want, " " * 8) in made
 
 
 def in_file(above: str) -> set[Safety]:
