@@ -29,6 +29,7 @@ from transferlint.flow.values import (
     NAME,
     NOTHING,
     OBJECT,
+    ON_DEVICE,
     OPTIMIZER,
     PARAMETER,
     PINNED,
@@ -78,6 +79,10 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
             return found
     if name in _MOVES:
         return _move(frame, reg, made, subject, base, name)
+    if name == "type_as" and len(made.args) == 1 and base.on_host and base.is_a(TENSOR):
+        places = frame.values[made.args[0]].places
+        if places and not places & ~ON_DEVICE:
+            return effects.move(frame, reg, made, subject, base, places, f".type_as({frame.last_name(made.args[0])})")
     if name in _READS:
         return effects.scalar_read(frame, reg, subject, base, name)
     if name in ("numpy", "__array__"):

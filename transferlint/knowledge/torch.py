@@ -51,6 +51,11 @@ TABLE: tuple[Api, ...] = (
     ),
     Api(_torch("from_numpy frombuffer"), Effect.ARRAY, "docs.pytorch.org torch.from_numpy: shares memory, host only"),
     Api(
+        _torch("autograd.Variable"),
+        Effect.KEEP,
+        "docs.pytorch.org torch.autograd 'Variable (deprecated)': Variable(tensor) returns a Tensor",
+    ),
+    Api(
         _torch("nonzero masked_select unique unique_consecutive argwhere bincount histc"),
         Effect.SHAPE,
         "docs.pytorch.org torch.nonzero: 'When input is on CUDA, torch.nonzero() causes host-device synchronization'",
