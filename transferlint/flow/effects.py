@@ -364,6 +364,8 @@ def scalar_read(frame: Frame, reg: Reg, subject: Reg, value: Value, name: str) -
         return (
             PYTHON.but(reads=value.reads) if name == "item" else Value(CONTAINER, HOST, item=PYTHON, reads=value.reads)
         )
+    if value.kinds & MODULE and value.kinds & (UNKNOWN | TENSOR):
+        value = value.but(kinds=value.kinds & ~MODULE)  # modules have no such method
     frame.record(reg, SCALAR_READ, subject, value, HOST, f".{name}()")
     reads = frozenset({reg})
     if name == "item":

@@ -259,6 +259,8 @@ class HeatMap:
             return Warmth(Level.PER_EPOCH, True, reason=f"`{info.name}.compute` gives the result of an epoch")
         if unasked.tabulates(self._file, function):
             return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
+        if loops.takes_a_step(function):
+            return Warmth(Level.PER_STEP, False, reason=f"`{function.name}` takes a step of training")
         asked = Asked(self._file, function, self._computes(function), self._called(index), self._private(index))
         row = prediction(asked)
         if row is not None:

@@ -44,7 +44,8 @@ class LoopKinds:
         if kind not in ("epoch", "step"):
             return False
         value = self._placed[function.index].values[region.test] if region.test is not None else None
-        return (value is not None and bool(value.kinds & LOADER)) or kind == "epoch" or self._trains(function, index)
+        loaded = value is not None and bool(value.kinds & LOADER)
+        return loaded or kind == "epoch" or self._trains(function, index) or self._evaluates(function, index)
 
     def _kind(self, function: Function, index: int) -> str:
         region = function.regions[index]
@@ -53,6 +54,8 @@ class LoopKinds:
         if kind == "step" and region.kind == "while" and self._beside_torch:
             return "epoch" if loops.sleeps(function, region) else kind
         if kind in ("epoch", "element") and self._trains(function, index):
+            return "step"
+        if kind == "element" and region.kind == "for" and self._evaluates(function, index):
             return "step"
         if kind == "element" and region.kind == "for" and self._holds_loader_loop(function, index):
             return "epoch"
@@ -65,6 +68,10 @@ class LoopKinds:
             compiled = self._placed[function.index].compiled
             known = self._training[function.index] = frozenset(map(id, loops.training(function, compiled)))
         return id(function.regions[index]) in known
+
+    def _evaluates(self, function: Function, index: int) -> bool:
+        """True for a loop that moves what it goes over to the device and calls a module."""
+        return loops.evaluates(function, function.regions[index], self._placed[function.index].values)
 
     def _holds_loader_loop(self, function: Function, index: int) -> bool:
         """True where a loop over a loader stands in the region: what is around it is as rare as an epoch."""

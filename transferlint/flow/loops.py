@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from transferlint.flow import guards
-from transferlint.flow.values import LOADER, Value
+from transferlint.flow.values import LOADER, MODULE, Value
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
 _FEW = 4
 _LOOPS = frozenset({"for", "while"})
+_ARMS = frozenset({"then", "else"})
 _REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
 _STRIDED = 3  # range(start, stop, size): batches of something
 
@@ -138,6 +141,40 @@ def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list
             steps.append(around)
     outer = {id(region) for around in steps for region in around[1:]}
     return found + [around[0] for around in steps if id(around[0]) not in outer]
+
+
+def takes_a_step(function: Function) -> bool:
+    """True where a function goes backward outside of all loops, whatever its arguments: one call of it is one step of
+    a training whose loop is its caller's. What goes backward in one arm alone may do so for a step or for a look."""
+    seen: set[str] = set()
+    for block in function.blocks:
+        around = {region.kind for region in function.ancestors(block.region) if not region.implied}
+        if not around & _LOOPS and any(_goes_backward(function, m) for m in function.code[block.start : block.end]):
+            seen |= around & _ARMS or _ARMS
+    return seen == _ARMS
+
+
+def evaluates(function: Function, region: Region, values: Sequence[Value]) -> bool:
+    """True for a loop that moves what it goes over to the device and calls a module: each turn is a batch."""
+    moves = calls = False
+    for block in function.blocks:
+        if next((one for one in function.ancestors(block.region) if one.kind in _LOOPS), None) is not region:
+            continue
+        for made in function.code[block.start : block.end]:
+            callee = function.code[made.function] if isinstance(made, p.Call) else None
+            if isinstance(callee, p.Attr) and callee.name in ("to", "cuda"):
+                moves = moves or (_of(function, callee.object, region) and not values[callee.object].kinds & MODULE)
+            elif isinstance(made, p.Call) and not _of(function, made.function, region):
+                calls = calls or bool(values[made.function].kinds & MODULE)
+    return moves and calls
+
+
+def _of(function: Function, reg: Reg, region: Region) -> bool:
+    """True for a variable that a loop binds, and for an item of one."""
+    made = function.code[reg]
+    if isinstance(made, p.Subscript):
+        return _of(function, made.object, region)
+    return isinstance(made, p.Load) and made.slot in region.target_slots
 
 
 def _goes_backward(function: Function, made: p.Instruction) -> bool:

@@ -48,7 +48,9 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
         return PYTHON
     tensors = [v for v in values if v.kinds & (TENSOR | CONTAINER | UNKNOWN | MODULE)]
     if len(values) >= 1 and values[0].kinds & MODULE and not any(v.kinds & TENSOR for v in values):
-        return Value(MODULE | UNKNOWN, values[0].places, why=values[0].why)
+        data = any(v.kinds & (UNKNOWN | CONTAINER | LOADER) and not v.on_host for v in values[1:])
+        places = GIVEN if data and not values[0].on_host else values[0].places  # wrapped, or computed with
+        return Value(MODULE | UNKNOWN, places, why=values[0].why)
     if values and values[0].kinds & LOADER:
         return values[0]  # tqdm and the like hand on what they wrap
     if "loader" in name.lower():
