@@ -54,15 +54,16 @@ from transferlint.syntax.program import Reg
 from .chains import method, receiver
 from .detection import brief, each
 from .rewriting import remove
+from .shown import moved_tensor
 
+_ITEMS = frozenset({"items", "values"})
 _WITHOUT_EFFECT = frozenset("detach clone float double half bfloat16 contiguous".split())
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors whose result nobody takes."""
     for function, transfer in each(facts, MOVE, DOWNLOAD, discarded=True):
-        users = function.users(transfer.register)
-        if len(users) != 1 or not isinstance(function.code[users[0]], p.Discard) or transfer.subject is None:
+        if transfer.subject is None or not _dropped(function, transfer.register):
             continue
         if transfer.inside is not None:
             continue  # what the wrapper returns is not all that it does
@@ -72,7 +73,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if shown or function.role.cold.startswith("test"):
             continue
         tensor = transfer.before.is_a(TENSOR)
-        if not tensor and not _of_a_batch(function, transfer.subject):
+        known = tensor or _of_a_batch(function, transfer.subject) or _used(function, transfer)
+        if not known:
             continue
         text = brief(function.text(transfer.register))
         yield function.finding(
@@ -86,6 +88,21 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         )
 
 
+def _dropped(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a statement computes and nobody takes, by itself or in a list: `[x.to(d) for x in batch]`."""
+    users = function.users(reg)
+    if len(users) != 1:
+        return False
+    made = function.code[users[0]]
+    return isinstance(made, p.Discard) or (isinstance(made, p.Collect) and _dropped(function, users[0]))
+
+
+def _used(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for what is used as a tensor elsewhere, and may be one by all else that is known."""
+    assert transfer.subject is not None
+    return bool(transfer.before.kinds & (UNKNOWN | TENSOR)) and moved_tensor(function, transfer.subject)
+
+
 def _of_a_batch(function: FunctionFacts, reg: Reg) -> bool:
     """True for one of several parts of what a loader gives, `batch["x"]` or `x` of `for x, y in loader`: what has a
     move there is a tensor (docs.pytorch.org torch.utils.data default_collate). A batch as a whole may be an object that
@@ -96,8 +113,18 @@ def _of_a_batch(function: FunctionFacts, reg: Reg) -> bool:
     if not isinstance(made, p.Load) or not _loaded(function, reg):
         return False
     stores = [one for at in function.stores(made.slot) if isinstance(one := function.code[at], p.Store)]
-    unpacked = [one for store in stores if isinstance(one := function.code[store.value], p.Unpack)]
-    return bool(stores) and len(unpacked) == len(stores) and all(_loaded(function, one.value) for one in unpacked)
+    return bool(stores) and all(_part(function, store.value) for store in stores)
+
+
+def _part(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a batch is unpacked into, and for what a loop over a batch, or over its items, has in a turn."""
+    made = function.code[reg]
+    if isinstance(made, p.Unpack):
+        return _loaded(function, made.value) or _part(function, made.value)
+    if not isinstance(made, p.Next):
+        return False
+    over = receiver(function, made.iterable) if method(function, made.iterable) in _ITEMS else made.iterable
+    return over is not None and _loaded(function, over)
 
 
 def _loaded(function: FunctionFacts, reg: Reg) -> bool:

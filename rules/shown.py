@@ -1,0 +1,61 @@
+"""Variables that a function shows to hold tensors, by what it does with them beside moving them."""
+
+from __future__ import annotations
+
+from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.values import MODULE
+from transferlint.knowledge.torch import TENSOR_ONLY
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+from .chains import called, method
+
+# What modules and batches that move themselves have as well, by themselves or as names of their parts.
+_OTHERS_TOO = frozenset(
+    "cuda cpu float half double bfloat16 requires_grad_ pin_memory numel is_cuda backward log norm softmax log_softmax"
+    " sigmoid gather scatter unfold expand exp topk".split()
+)
+# What arrays have too. They have no `.to` and no `.cuda`, which leaves tensors.
+_ARRAYS_TOO = frozenset(
+    "view reshape squeeze transpose flatten argmax argsort argmin sum any all item tolist numpy cumsum".split()
+)
+_METHODS = (TENSOR_ONLY | _ARRAYS_TOO) - _OTHERS_TOO
+_SHAPED = frozenset({"shape", "ndim"})
+
+
+def moved_tensor(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a variable, on which a move is called, that is used as a tensor elsewhere in the function while it is
+    bound once at most: computed with, sliced by several indices, or asked for what of all that moves only tensors
+    have."""
+    made = function.code[reg]
+    if not isinstance(made, p.Load) or len(function.stores(made.slot)) > 1:
+        return False
+    stored = (one.value for at in function.stores(made.slot) if isinstance(one := function.code[at], p.Store))
+    if any(method(function, value) in _METHODS for value in stored):
+        return True
+    return any(_as_tensor(function, load) for load in function.loads(made.slot) if load != reg)
+
+
+def _as_tensor(function: FunctionFacts, reg: Reg) -> bool:
+    for user in function.users(reg):
+        made = function.code[user]
+        if isinstance(made, p.Attr):
+            calls = any(isinstance(c := function.code[u], p.Call) and c.function == user for u in function.users(user))
+            if made.name in _SHAPED or (calls and made.name in _METHODS):
+                return True
+        elif isinstance(made, p.Binary) and made.operator not in ("|", "&"):
+            return True
+        elif isinstance(made, p.Subscript) and made.object == reg:
+            index = function.code[made.index]
+            if isinstance(index, p.Sequence) and index.kind == "tuple":
+                return True
+        elif isinstance(made, p.Call) and reg in made.args and _of_torch(function, user, made):
+            return True
+    return False
+
+
+def _of_torch(function: FunctionFacts, reg: Reg, made: p.Call) -> bool:
+    """True for a call of torch.nn.functional, and of one of torch's own modules: they take tensors."""
+    callee = function.values[made.function]
+    own = callee.is_a(MODULE) and callee.name.startswith("torch.nn.")
+    return own or called(function, reg).startswith("torch.nn.functional.")
