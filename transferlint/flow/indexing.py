@@ -28,11 +28,25 @@ from transferlint.flow.values import (
     join,
 )
 from transferlint.model import Direction
-from transferlint.syntax.program import Binary, Collect, Const, Load, Reg, Sequence, SetItem, Slice, Store, Subscript
+from transferlint.syntax.program import (
+    Binary,
+    Call,
+    Collect,
+    Const,
+    Load,
+    Outer,
+    Reg,
+    Sequence,
+    SetItem,
+    Slice,
+    Store,
+    Subscript,
+)
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = re.compile(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
 _LOST = FRESH | PLAIN | SCALAR
+_MAKERS = {"list": (Outer("list"), Outer("sorted")), "tuple": (Outer("tuple"),)}
 
 
 def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
@@ -43,8 +57,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         if stored is not None:
             return stored
     base, index = frame.values[made.object], frame.values[made.index]
-    if base.kinds == UNKNOWN and base.on_device and (_several(frame, made.index) or _listed(frame, made.index)):
-        base = base.but(kinds=TENSOR)  # nothing else is there that takes several indices, or a list of them
+    base = _shown_by(frame, made.index, base)
     if base.is_a(TENSOR):
         _masked(frame, reg, made.index, base, index)
         return base.but(flags=base.flags & ~(_LOST & ~FRESH if index.flags & LITERAL else _LOST))
@@ -80,11 +93,23 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
     return base.item or (Value(UNKNOWN, base.places) if base.is_a(OBJECT) and base.places & HOST else NOTHING)
 
 
-def _several(frame: Frame, at: Reg) -> bool:
-    """True for indices of several dimensions with a slice among them: `x[:, [0]]`."""
+def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
+    """What is indexed: a tensor, of what is unknown and on the device, for nothing else there takes a list of indices,
+    or indices of several dimensions with a slice, a list, a range or a tensor among them."""
+    if base.kinds != UNKNOWN or not base.on_device:
+        return base
     made = frame.code[at]
     parts = made.items if isinstance(made, Sequence) and made.kind == "tuple" else ()
-    return any(isinstance(frame.code[r], Slice) for r in parts)
+    several = any(
+        isinstance(frame.code[r], Slice) or _listed(frame, r) or _ranges(frame, r) or frame.values[r].is_a(TENSOR)
+        for r in parts
+    )
+    return base.but(kinds=TENSOR) if several or _listed(frame, at) else base
+
+
+def _ranges(frame: Frame, at: Reg) -> bool:
+    made = frame.code[at]
+    return isinstance(made, Call) and frame.code[made.function] == Outer("range")
 
 
 def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
@@ -140,11 +165,13 @@ def _listed(frame: Frame, reg: Reg) -> bool:
 
 
 def _shown(frame: Frame, reg: Reg, kind: str, seen: set[int]) -> bool:
-    """True for a display of a kind, a comprehension that makes one, sums and multiples of those, and a variable of this
-    function that only such are bound to."""
+    """True for a display of a kind, a comprehension or a call that makes one, sums and multiples of those, and a
+    variable of this function that only such are bound to."""
     made = frame.code[reg]
     if isinstance(made, Sequence | Collect):
         return made.kind == kind
+    if isinstance(made, Call):
+        return frame.code[made.function] in _MAKERS[kind]
     if isinstance(made, Binary):
         sides = (made.left, made.right)
         return made.operator in ("*", "+") and any(_shown(frame, side, kind, seen) for side in sides)
@@ -174,6 +201,7 @@ def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
 def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
     """`object[index] = value`: a masked write syncs unless what is written is a number; a host tensor is uploaded."""
     base, index, value = frame.values[made.object], frame.values[made.index], frame.values[made.value]
+    base = _shown_by(frame, made.index, base)
     if base.is_a(TENSOR) and base.on_device:
         if is_mask(frame, made.index, index) and not index.on_host and value.is_a(TENSOR):
             frame.record(
