@@ -71,7 +71,7 @@ class LoopKinds:
 
     def _evaluates(self, function: Function, index: int) -> bool:
         """True for a loop that moves what it goes over to the device and calls a module."""
-        return loops.evaluates(function, function.regions[index], self._placed[function.index].values)
+        return loops.evaluates(function, index, self._placed[function.index].values)
 
     def _holds_loader_loop(self, function: Function, index: int) -> bool:
         """True where a loop over a loader stands in the region: what is around it is as rare as an epoch."""

@@ -154,19 +154,24 @@ def takes_a_step(function: Function) -> bool:
     return seen == _ARMS
 
 
-def evaluates(function: Function, region: Region, values: Sequence[Value]) -> bool:
-    """True for a loop that moves what it goes over to the device and calls a module: each turn is a batch."""
-    moves = calls = False
-    for block in function.blocks:
-        if next((one for one in function.ancestors(block.region) if one.kind in _LOOPS), None) is not region:
+def evaluates(function: Function, index: int, values: Sequence[Value]) -> bool:
+    """True for a loop (a region) that moves what it goes over to the device and calls a module: each turn is a batch."""
+    region, moves, calls = function.regions[index], False, False
+    for reg in function.lookup.registers(index):
+        made = function.code[reg]
+        if not isinstance(made, p.Call) or not _innermost(function, reg, region):
             continue
-        for made in function.code[block.start : block.end]:
-            callee = function.code[made.function] if isinstance(made, p.Call) else None
-            if isinstance(callee, p.Attr) and callee.name in ("to", "cuda"):
-                moves = moves or (_of(function, callee.object, region) and not values[callee.object].kinds & MODULE)
-            elif isinstance(made, p.Call) and not _of(function, made.function, region):
-                calls = calls or bool(values[made.function].kinds & MODULE)
+        callee = function.code[made.function]
+        if isinstance(callee, p.Attr) and callee.name in ("to", "cuda"):
+            moves = moves or (_of(function, callee.object, region) and not values[callee.object].kinds & MODULE)
+        elif not _of(function, made.function, region):
+            calls = calls or bool(values[made.function].kinds & MODULE)
     return moves and calls
+
+
+def _innermost(function: Function, reg: Reg, loop: Region) -> bool:
+    around = function.ancestors(function.lookup.regions[reg])
+    return next((one for one in around if one.kind in _LOOPS), None) is loop
 
 
 def _of(function: Function, reg: Reg, region: Region) -> bool:
