@@ -155,7 +155,7 @@ def takes_a_step(function: Function) -> bool:
 
 
 def evaluates(function: Function, index: int, values: Sequence[Value]) -> bool:
-    """True for a loop (a region) that moves what it goes over to the device and calls a module: each turn is a batch."""
+    """True for a loop that moves what it goes over to the device and calls a module: each turn is a batch."""
     region, moves, calls = function.regions[index], False, False
     for reg in function.lookup.registers(index):
         made = function.code[reg]
