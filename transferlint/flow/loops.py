@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transferlint.flow import guards
+from transferlint.flow.once import once
 from transferlint.flow.values import LOADER, MODULE, Value
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
@@ -143,6 +144,7 @@ def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list
     return found + [around[0] for around in steps if id(around[0]) not in outer]
 
 
+@once
 def takes_a_step(function: Function) -> bool:
     """True where a function goes backward outside of all loops, whatever its arguments: one call of it is one step of
     a training whose loop is its caller's. What goes backward in one arm alone may do so for a step or for a look."""
