@@ -73,7 +73,7 @@ def _outcome(server: Server, path: str, function: str, simulate: int, kwargs: di
 class Server:
     """A process that forks, once it has imported torch and `modules`."""
 
-    def __init__(self, modules: tuple[str, ...]) -> None:
+    def __init__(self, modules: tuple[str, ...] = ()) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-u", __file__, *modules],
             stdin=subprocess.PIPE,

@@ -85,6 +85,7 @@ _FUNCTIONS: dict[str, Any] = {
     "autograd.set_detect_anomaly": "F(False)", "_assert_async": "F(z > -1)", "cuda.nvtx.range_push": "F('here')",
     "cuda.nvtx.range_pop": {"setup": "torch.cuda.nvtx.range_push('here')", "call": "F()"},
     "profiler.record_function": "F('here')", "Generator": "F('cuda')",
+    "autograd.Variable": "F(x)",
     "autograd.backward": {"setup": "t = (g * 2).sum()", "call": "F(t)"},
     "accelerator.synchronize": "torch.accelerator.synchronize()",
     "xpu.synchronize": "!needs an Intel GPU", "mps.synchronize": "!needs Apple's GPU",
