@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 
 import pytest
 from hypothesis import settings
@@ -23,12 +22,6 @@ def pytest_report_header(config: pytest.Config) -> str:
     from importlib.metadata import version
 
     return f"torch: {version('torch')}"
-
-
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which may be missing
-def pytest_xdist_auto_num_workers() -> int:
-    """Half as many again as there are processors: who runs a program waits for it."""
-    return (os.cpu_count() or 1) * 3 // 2 or 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
