@@ -182,43 +182,35 @@ def only_read(function: FunctionFacts, reg: Reg) -> bool:
 
 def waits_as_well(function: FunctionFacts, reg: Reg) -> bool:
     """True where the host waits whenever a register runs: for what it reads, or for the size of what it selects."""
-    turn, before = function.loops(reg), around(function, reg)
     return any(
-        one.kind in _WAITS
-        and one.before.is_a(TENSOR)
-        and bool(one.before.places & ON_DEVICE)
-        and function.loops(one.register) == turn
-        and function.region(one.register) in before
-        for one in function.transfers
+        one.kind in _WAITS and one.before.is_a(TENSOR) and bool(one.before.places & ON_DEVICE)
+        for one in _of_each_turn(function, reg)
     )
 
 
 def waits_for_all(function: FunctionFacts, reg: Reg) -> bool:
     """True where each turn that runs a register waits for the device by name (`torch.cuda.synchronize()`), as one that
     measures does."""
-    turn, before = function.loops(reg), around(function, reg)
-    return any(
-        one.kind == SYNCHRONIZE
-        and function.loops(one.register) == turn
-        and bool(turn)
-        and function.region(one.register) in before
-        for one in function.transfers
-    )
+    turn = function.loops(reg)
+    return bool(turn) and any(one.kind == SYNCHRONIZE for one in _of_each_turn(function, reg))
 
 
 def uploads_other_data(function: FunctionFacts, reg: Reg) -> bool:
     """True where each turn that runs a register also waits for an upload of what no loader brings: made in the turn, or
     a part of what was there before the loop. Between the two the host has nothing to do that could go on meanwhile."""
-    turn, before = function.loops(reg), around(function, reg)
-    return any(
-        one.kind == MOVE
-        and not one.non_blocking
-        and bool(turn)
-        and function.loops(one.register) == turn
-        and function.region(one.register) in before
-        and _of_no_loader(function, one, turn[0])
-        for one in function.transfers
+    turn = function.loops(reg)
+    return bool(turn) and any(
+        one.kind == MOVE and not one.non_blocking and _of_no_loader(function, one, turn[0])
+        for one in _of_each_turn(function, reg)
     )
+
+
+def _of_each_turn(function: FunctionFacts, reg: Reg) -> Iterator[Transfer]:
+    """The transfers that happen in every turn of the loops in which a register runs."""
+    turn, before = function.loops(reg), around(function, reg)
+    for one in function.transfers:
+        if function.loops(one.register) == turn and function.region(one.register) in before:
+            yield one
 
 
 def _of_no_loader(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:

@@ -184,13 +184,11 @@ def _of(files: dict[str, dict[str, Any]], path: str) -> dict[str, Any]:
     return files[path]
 
 
-def _touches(tensor: type, args: Any, kwargs: Any) -> bool:
-    """Whether an operator has a tensor on the device, or makes one there."""
+def _touches(tensor: Any, args: Any, kwargs: Any) -> bool:
+    """Whether an operator has a tensor (of torch's class `tensor`) on the device, or makes one there."""
     for value in args:
-        if isinstance(value, tensor):
-            if not value.is_cpu:  # type: ignore[attr-defined]
-                return True
-        elif isinstance(value, (list, tuple)) and any(isinstance(one, tensor) and not one.is_cpu for one in value):  # type: ignore[attr-defined]
+        parts = value if isinstance(value, (list, tuple)) else (value,)
+        if any(isinstance(one, tensor) and not one.is_cpu for one in parts):
             return True
     return bool(kwargs) and getattr(kwargs.get("device"), "type", "cpu") != "cpu"
 

@@ -40,8 +40,8 @@ class Structure:
             if isinstance(above, ast.IfExp) and node is not above.test:
                 yield above.test, node is above.body
             if isinstance(above, ast.BoolOp):
-                before = above.values[: above.values.index(node)] if node in above.values else []  # type: ignore[arg-type]
-                yield from ((one, isinstance(above.op, ast.And)) for one in before)
+                at = next((number for number, one in enumerate(above.values) if one is node), 0)
+                yield from ((one, isinstance(above.op, ast.And)) for one in above.values[:at])
             node = above
 
 
@@ -69,8 +69,8 @@ def read(text: str) -> Structure:
     return Structure(functions, statements, tree)
 
 
-def _begin(node: ast.AST) -> int:
-    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])  # type: ignore[attr-defined]
+def _begin(node: ast.stmt) -> int:
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
 
 
 def _functions(node: ast.AST, first: int) -> Iterator[tuple[ast.stmt, int]]:
