@@ -184,7 +184,7 @@ def recorded(trace: bool) -> Any:
     from runtime_check.provenance import Provenance
     from runtime_check.session import Session
 
-    collector = Collector(provenance=Provenance(lifetimes=True, reads=True) if trace else None)
+    collector = Collector(provenance=Provenance(lifetimes=True) if trace else None)
     with Session(collector, trace=trace):
         yield
 

@@ -43,7 +43,7 @@ class TimeModel(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Mark:
-    """What stands on the queue between events: a step's end, or something about a storage, at a time."""
+    """What stands on the queue between events: a step's end ("step"), or that of a storage ("gone"), at a time."""
 
     kind: str
     subject: object
@@ -117,17 +117,9 @@ class Collector:
         are those of one, so that a step that uses two is one step. Sources are compared and kept."""
         self._mark("step", source)
 
-    def read(self, serial: int) -> None:
-        """Say that the host read from the storage with this serial number, for provenance."""
-        self._mark("read", serial)
-
     def gone(self, serial: int) -> None:
         """Say that the storage with this serial number was freed, for provenance."""
         self._mark("gone", serial)
-
-    def escaped(self, serial: int) -> None:
-        """Say that the host can now read this storage without being seen, for provenance."""
-        self._mark("escaped", serial)
 
     def missing(self, process: str, why: str, events: int = -1) -> None:
         """Say that a process's events did not come back; see `records.Missing`."""
@@ -317,11 +309,9 @@ class Collector:
                 self._holds = self._window.holds(self._step)
                 self._at_boundary(mark.at)
         elif self._provenance is not None and isinstance(mark.subject, int):
-            self._link(self._provenance.told(mark.kind, mark.subject, mark.at))
+            self._provenance.gone(mark.subject)
 
     def _at_boundary(self, at: int) -> None:
-        if self._provenance is not None:
-            self._provenance.step()
         if self._step == self._window.first:
             self._began = at
         if self._step == self._window.end:

@@ -53,11 +53,11 @@ class Event:
     innermost first: the first is the nearest frame outside torch, the rest, where this site was not seen before, the
     chain to the program; `user` is the index among them of the user's own nearest line. `backward` names the autograd
     node where one ran ("" elsewhere). `value` is the id of the Python object a read returned, or of the one that was
-    sent (0: none), kept alive by whoever needs it. `launch` is how many device operations the program had started
-    before (0: not counted). `call` numbers the call that moves many tensors in one go (`Module.to`, `torch.save`) and
-    that this is part of (0: none). `inside` are torch's own frames below the nearest outside of it, innermost first, as
-    they were when the place was first seen. `framework` is the one beside torch whose data it was ("jax"), "" for
-    torch; `timed` says that `blocked` tells something: on a device that is the host itself it does not.
+    sent (0: none), kept alive by whoever needs it. `call` numbers the call that moves many tensors in one go
+    (`Module.to`, `torch.save`) and that this is part of (0: none). `inside` are torch's own frames below the nearest
+    outside of it, innermost first, as they were when the place was first seen. `framework` is the one beside torch
+    whose data it was ("jax"), "" for torch; `timed` says that `blocked` tells something: on a device that is the host
+    itself it does not.
     """
 
     direction: Direction
@@ -76,7 +76,6 @@ class Event:
     source: Memory | None = None
     target: Memory | None = None
     value: int = 0
-    launch: int = 0
     call: int = 0
     inside: tuple[Frame, ...] = ()
     framework: str = ""

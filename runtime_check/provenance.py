@@ -18,7 +18,6 @@ from transferlint.model import Direction
 VALUES = 4096  # read values that are told apart by identity; whoever gives their ids keeps so many objects alive
 SMALL = 64  # bytes from which equal content is more than coincidence; of less,
 _STEADY = 10  # so many uploads of one site, nearly all of them of the content of the one before
-_LATE = 1_000_000  # nanoseconds after the wait, from which a read is late
 _SCALAR_READ = "aten::_local_scalar_dense"
 V = TypeVar("V")
 
@@ -36,14 +35,13 @@ class Seen(NamedTuple):
 
 class _Copy(NamedTuple):
     """One end of a copy that was seen, the addresses it spans, and the site record of the copy; `number` counts them,
-    `checksum` is that of what was copied and `ended` when the host went on."""
+    `checksum` is that of what was copied."""
 
     number: int
     site: int
     memory: Memory
     span: tuple[int, int]
     checksum: int | None
-    ended: int = 0
 
 
 class _Small(NamedTuple):
@@ -59,16 +57,14 @@ class _Small(NamedTuple):
 class Provenance:
     """Links each event with earlier ones.
 
-    `lifetimes` promises that `told` hears "gone" for every host storage that is freed: then memory is the same while
-    it lives, also under another storage object (numpy's view of a tensor); without it, only where the storage object
-    is the same or the content equal. `reads` promises that it hears "read" and "escaped" for host storages, without
-    which nothing can be said of downloads that nobody reads. `limit` bounds each kind of memory it has.
+    `lifetimes` promises that `gone` is called for every host storage that is freed: then memory is the same while it
+    lives, also under another storage object (numpy's view of a tensor); without it, only where the storage object is
+    the same or the content equal. `limit` bounds each kind of memory it has.
     """
 
-    def __init__(self, limit: int = 4096, *, lifetimes: bool = False, reads: bool = False) -> None:
+    def __init__(self, limit: int = 4096, *, lifetimes: bool = False) -> None:
         self._limit = limit
         self._lifetimes = lifetimes
-        self._reads = reads
         self.reset()
 
     def reset(self) -> None:
@@ -81,12 +77,6 @@ class Provenance:
         self._content: _Bounded[tuple[int, int], int] = _Bounded(limit)  # by checksum and size: the last copy's site
         self._small: _Bounded[int, _Small] = _Bounded(limit)  # by site: its small uploads
         self._values: _Bounded[int, int] = _Bounded(min(limit, VALUES))  # by id of a value: the read it came from
-        self._last_read: _Bounded[str, tuple[int, int]] = _Bounded(limit)  # by thread: launches before, first site
-        self._unread: _Bounded[int, _Copy] = _Bounded(limit)  # by host storage: its download, till somebody reads
-
-    def step(self) -> None:
-        """A step ended: what is read in the next is not scattered over this one."""
-        self._last_read.clear()
 
     def see(self, event: Event, site: int) -> list[Seen]:
         """What an event of the site record `site` is linked with; events come in the order in which they happened."""
@@ -104,46 +94,25 @@ class Provenance:
                 found.append(Seen(LinkKind.NO_OP_MOVE, site, site))
         return found
 
-    def told(self, kind: str, serial: int, at: int) -> list[Seen]:
-        """What follows from the host storage `serial` being "read", "escaped" (readable unseen) or "gone" (freed)."""
-        if kind == "gone" and self._lifetimes:
+    def gone(self, serial: int) -> None:
+        """The host storage `serial` is freed: what comes to lie there is something else."""
+        if self._lifetimes:
             self._downloaded.forget(serial)
-        return self._touch(kind, serial, at)
-
-    def _touch(self, kind: str, serial: int, at: int) -> list[Seen]:
-        copy = self._unread.take(serial) if self._reads and serial else None
-        if copy is None or kind == "escaped":
-            return []
-        if kind == "gone":
-            return [Seen(LinkKind.UNREAD_DOWNLOAD, copy.site, copy.site, copy.memory.bytes)]
-        late = at - copy.ended >= _LATE
-        return [Seen(LinkKind.LATE_READ, copy.site, copy.site, copy.memory.bytes)] if late else []
 
     def _download(self, event: Event, site: int, found: list[Seen]) -> None:
         source, target = event.source, event.target
         if source is not None:
             self._link_upload(source, target, site, event.bytes, found)
-        if event.operation == _SCALAR_READ:
-            self._scalar_read(event, site, found)
+        if event.operation == _SCALAR_READ and source is not None and source.dtype == "bool":
+            found.append(Seen(LinkKind.HOST_DECISION, site, site, event.bytes))
         if event.value:
             self._values.put(event.value, site)
         if target is not None:
             span = extent(target)
-            copy = _Copy(self._count, site, target, span, target.checksum, event.started + event.blocked)
+            copy = _Copy(self._count, site, target, span, target.checksum)
             self._downloaded.put(*span, copy, target.serial)
             if target.checksum is not None:
                 self._content.put((target.checksum, target.bytes), site)
-            if event.sync:
-                self._await_read(copy, found)
-
-    def _await_read(self, copy: _Copy, found: list[Seen]) -> None:
-        serial = copy.memory.serial
-        if not self._reads or not serial:
-            return
-        old = self._unread.get(serial)
-        if old is not None and overlap(old.span, copy.span) and old.span == copy.span:
-            found.extend(self._touch("gone", serial, 0))
-        self._unread.put(serial, copy)
 
     def _link_upload(self, source: Memory, target: Memory | None, site: int, size: int, found: list[Seen]) -> None:
         """h2d2h: what comes back is what was uploaded there. Where both contents are known they decide; elsewhere the
@@ -158,21 +127,9 @@ class Provenance:
         elif copy.memory.version == source.version:
             found.append(Seen(LinkKind.HOST_DEVICE_HOST, copy.site, site, size))
 
-    def _scalar_read(self, event: Event, site: int, found: list[Seen]) -> None:
-        if event.source is not None and event.source.dtype == "bool":
-            found.append(Seen(LinkKind.HOST_DECISION, site, site, event.bytes))
-        if not event.launch:
-            return
-        launch, first = self._last_read.get(event.thread) or (0, 0)
-        if launch == event.launch:
-            found.append(Seen(LinkKind.SCATTERED_READS, first, site, event.bytes))
-        else:
-            self._last_read.put(event.thread, (event.launch, site))
-
     def _upload(self, event: Event, site: int, found: list[Seen]) -> None:
         source, target = event.source, event.target
         if source is not None:
-            found.extend(self._touch("read", source.serial, event.started))
             before, span = len(found), extent(source)
             self._link_download(source, span, site, found)
             self._link_repeat(source, span, site, found)
@@ -267,9 +224,3 @@ class _Bounded(Generic[K, V]):
         self._held.move_to_end(key)
         if len(self._held) > self._limit:
             self._held.popitem(last=False)
-
-    def take(self, key: K) -> V | None:
-        return self._held.pop(key, None)
-
-    def clear(self) -> None:
-        self._held.clear()

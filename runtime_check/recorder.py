@@ -47,7 +47,7 @@ class Started:
         self.simulated = False
         with_torch = framework == "torch"
         self.level, model, device = self._on_torch() if with_torch else (_without_torch(asked), None, "")
-        traced = provenance.Provenance(lifetimes=True, reads=True) if self.level != "guard" else None
+        traced = provenance.Provenance(lifetimes=True) if self.level != "guard" else None
         end = None if asked.steps[1] < 0 else asked.steps[1]
         self._collector = collect.Collector(
             model, provenance=traced, window=collect.Window(max(asked.steps[0], asked.warmup), end)

@@ -33,18 +33,15 @@ class RecordError(Exception):
 
 
 class LinkKind(enum.Enum):
-    """How two sites belong together. The last four say something of one site: both ends of the link are that site."""
+    """How two sites belong together. The last two say something of one site: both ends of the link are that site."""
 
     DEVICE_HOST_DEVICE = "d2h2d"
     HOST_DEVICE_HOST = "h2d2h"
     REPEAT = "repeat"
     EQUAL_CONTENT = "equal content"
     SCALAR_DETOUR = "scalar detour"
-    SCATTERED_READS = "scattered reads"
     HOST_DECISION = "host decision"
     NO_OP_MOVE = "no-op move"
-    UNREAD_DOWNLOAD = "unread download"
-    LATE_READ = "late read"
 
     __hash__ = object.__hash__  # there is one object of each; `Enum` would hash its name, in Python, for every event
 

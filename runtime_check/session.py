@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 class Collects(Protocol):
     """Whoever wants events (see `runtime_check.collect.Collector`). Where they have them, `step(source)`,
-    `missing(process, why)` and, of storages that were downloaded, `gone(serial)`, `read(serial)` and
-    `escaped(serial)` are called too. All are called in the thread where it happens, and must not call torch."""
+    `missing(process, why)` and, of host storages that were seen, `gone(serial)` are called too. All are called in the
+    thread where it happens, and must not call torch."""
 
     def __call__(self, event: Event) -> None:
         """Take an event."""
@@ -61,8 +61,8 @@ def start(level: str, collector: Collects, *, trace: bool | None = None) -> Sess
     stopped or the process ends.
 
     `level` is one of `records.LEVELS`. `trace` adds what provenance needs: both ends of each transfer, the Python
-    objects that reads return, moves that cross nothing, and how many operations were started; by default every level
-    but "guard" has it. Raises ValueError for another level, and ImportError where there is no torch.
+    objects that reads return, and moves that cross nothing; by default every level but "guard" has it. Raises
+    ValueError for another level, and ImportError where there is no torch.
     """
     if level not in LEVELS:
         raise ValueError(f"no level {level!r}: one of {', '.join(LEVELS)}")

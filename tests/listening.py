@@ -25,12 +25,6 @@ class Told:
     def gone(self, serial: int) -> None:
         self.notes.append(("gone", serial))
 
-    def read(self, serial: int) -> None:
-        self.notes.append(("read", serial))
-
-    def escaped(self, serial: int) -> None:
-        self.notes.append(("escaped", serial))
-
     def missing(self, process: str, why: str) -> None:
         self.notes.append(("missing", process, why))
 

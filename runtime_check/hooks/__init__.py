@@ -48,9 +48,9 @@ class Hooks:
             self._installed = undo.pop_all()
 
     def trace(self, wanted: bool) -> None:
-        """Add, or take away, what only the `trace` level needs: a dispatch mode for this thread, both ends of each
-        transfer, and the Python objects that reads return."""
-        from runtime_check.hooks import dispatch, moves, patches, scalars
+        """Add, or take away, what only the `trace` level needs: both ends of each transfer, the Python objects that
+        reads return, and moves that cross nothing."""
+        from runtime_check.hooks import moves, patches, scalars, writes
         from runtime_check.hooks.ends import Ends
 
         if wanted == (self._observer.ends is not None):
@@ -64,8 +64,8 @@ class Hooks:
             undo.callback(patches.restore)
             ends = Ends(observer.note)
             undo.callback(ends.forget)
-            undo.callback(dispatch.install(observer, ends))
-            undo.callback(scalars.install(observer, ends))
+            undo.callback(writes.install(observer))
+            undo.callback(scalars.install(observer))
             undo.callback(moves.install(observer))
             undo.callback(setattr, observer, "ends", None)
             observer.ends = ends

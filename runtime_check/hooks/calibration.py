@@ -21,7 +21,7 @@ def per_event(trace: bool) -> int:
 
     tensor = torch.empty(4)
     observer = Observer()
-    observer.listeners = (Collector(provenance=Provenance(lifetimes=True, reads=True) if trace else None),)
+    observer.listeners = (Collector(provenance=Provenance(lifetimes=True) if trace else None),)
     ends = Ends(lambda kind, serial: None) if trace else None
     mine, clock = observer.local.mine, time.perf_counter_ns
     times = []
@@ -32,11 +32,11 @@ def per_event(trace: bool) -> int:
             if event is None:
                 continue
             if ends is not None:
-                event.source = ends.of_source(tensor, True)
+                event.source = ends.of(tensor, True)
             event.started = clock()
             event.blocked = clock() - event.started
             if ends is not None:
-                event.target = ends.of_target(tensor, False, 1)
+                event.target = ends.of(tensor, False, 1)
             observer.finish(mine, event)
         times.append((clock() - started) // _EVENTS)
     if ends is not None:

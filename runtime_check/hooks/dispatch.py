@@ -1,5 +1,5 @@
-"""Dispatch modes, and what the `trace` level sees by one beside the transfers: how many device operations the program
-starts, and which of them, or of the host's, read what was downloaded.
+"""Dispatch modes: every operator of this process, where nothing cheaper sees what is wanted. A mode that does nothing
+costs a step of a millisecond half of its time again (docs/verify.md).
 
 A dispatch mode belongs to one thread, and to autograd's, which inherit it; threads that start later enter it too.
 Compiled functions keep their graphs: `ignore_compile_internals`.
@@ -20,44 +20,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from runtime_check.hooks.ends import Ends
-from runtime_check.hooks.observer import Observer
 from runtime_check.hooks.patches import replace
 
 See = Callable[[Any, Any, Any], Any]
 LONGEST_WAIT = 10.0  # seconds; as long as torch waits for the same threads (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT)
-
-
-def install(observer: Observer, ends: Ends) -> Callable[[], None]:
-    """Count and look; gives what undoes it."""
-    import torch
-
-    tensor, local, aten = torch.Tensor, observer.local, torch.ops.aten
-    copy, read, move = aten.copy_.default, aten._local_scalar_dense.default, aten._to_copy.default
-
-    def see(func: Any, args: Any, kwargs: Any) -> Any:
-        for value in args:
-            if isinstance(value, tensor):
-                if not value.is_cpu:
-                    if not getattr(func, "is_view", False) and func is not read and func is not move:
-                        observer.launches += 1
-                    break
-                ends.read(value)
-            elif isinstance(value, list):
-                ends.read_all(value)
-        else:
-            if kwargs and getattr(kwargs.get("device"), "type", "cpu") != "cpu":
-                observer.launches += 1
-        if func is not copy:
-            return func(*args, **kwargs) if kwargs else func(*args)
-        mine = local.mine
-        mine.writes = 1
-        try:
-            return func(*args, **kwargs)
-        finally:
-            mine.writes = 0
-
-    return enter(see)
 
 
 def watch(tell: Callable[[Any, Any, Any], object]) -> Callable[[], None]:

@@ -10,7 +10,7 @@ import ctypes
 import itertools
 import weakref
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from runtime_check.events import Memory
@@ -20,65 +20,27 @@ CHECKED = 4 << 20  # bytes; the content of what is larger is not summed: it woul
 
 
 class Ends:
-    """Describes tensors. `note("gone", serial)` is called when a host storage is freed, and "read" or "escaped" when
-    the host reads from one that was downloaded, or can from then on without being seen."""
+    """Describes tensors. `note("gone", serial)` is called when a host storage is freed."""
 
     def __init__(self, note: Callable[[str, int], None]) -> None:
         import torch
 
         self._note = note
-        self._unread: set[int] = set()  # addresses of storages that were downloaded and not read
         self._serials: dict[int, tuple[int, weakref.ref[Any]]] = {}  # by address of the storage's C++ object
         self._names: dict[Any, str] = {}
         self._next = itertools.count(1).__next__
-        self._tensor = torch.Tensor
         self._storage = torch._C.TensorBase.untyped_storage  # not the method, which is wrapped
         self._pointer = torch._C.TensorBase.data_ptr
         self._inference = torch.Tensor.is_inference
         self._strided = torch.strided
 
-    def of_source(self, tensor: Any, host: bool) -> Memory | None:
-        """Before the copy. `host`: it lies in host memory, and its content is summed."""
-        return self._of(tensor, host, 0)
-
-    def of_target(self, tensor: Any, content: bool, written: int) -> Memory | None:
-        """After the copy; `content`: it lies in host memory and what came is there."""
-        found = self._of(tensor, content, written)
-        if found is not None and content:
-            self._unread.add(self._storage(tensor)._cdata)
-        return found
-
-    def read(self, tensor: Any) -> None:
-        """An operator gets a host tensor."""
-        if self._unread:
-            self._was_read("read", tensor)
-
-    def read_all(self, values: Iterable[Any]) -> None:
-        """An operator gets a list, of tensors or of something else."""
-        if self._unread:
-            for value in values:
-                if isinstance(value, self._tensor) and value.is_cpu:
-                    self._was_read("read", value)
-
-    def escape(self, tensor: Any) -> None:
-        """A host tensor's memory is handed out."""
-        if self._unread:
-            self._was_read("escaped", tensor)
-
     def forget(self) -> None:
         """Let go of all storages, without telling."""
         self._serials.clear()
-        self._unread.clear()
 
-    def _was_read(self, kind: str, tensor: Any) -> None:
-        if tensor.layout is not self._strided:
-            return
-        address = self._storage(tensor)._cdata
-        if address in self._unread:
-            self._unread.discard(address)
-            self._note(kind, self._serials[address][0])
-
-    def _of(self, tensor: Any, content: bool, written: int) -> Memory | None:
+    def of(self, tensor: Any, content: bool, written: int = 0) -> Memory | None:
+        """One end of a copy; None for what has no strides. `content`: it lies in host memory, and is summed; `written`
+        is how far its version will have risen when the call has returned."""
         if tensor.layout is not self._strided:
             return None
         storage, pointer = self._storage(tensor), self._pointer(tensor)
@@ -111,7 +73,6 @@ class Ends:
         if self._serials.get(address, (0,))[0] == number:
             del self._serials[address]
             if host:  # of a device's storage nobody needs to know
-                self._unread.discard(address)
                 self._note("gone", number)
 
 

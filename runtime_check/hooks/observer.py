@@ -72,7 +72,6 @@ class Observer:
 
         self.sites = CallSites()
         self.listeners: tuple[Listener, ...] = ()
-        self.launches = 0  # device operations that the dispatch mode saw
         self.ends: Ends | None = None  # describes the memory at both ends of a transfer, while anybody traces
         self.local = _Local()
         self.scoped = 0  # scopes that are open, in whatever thread
@@ -111,8 +110,6 @@ class Observer:
         )  # by position, which is the fastest
         if place.inside:
             event.inside = place.inside
-        if self.launches:
-            event.launch = self.launches
         if mine.call:
             event.call = mine.call
         if self.working or not mine.thread:
@@ -182,8 +179,8 @@ class Observer:
             scope.step(source)
 
     def note(self, kind: str, *what: object) -> None:
-        """Tell those listeners that take such notes: "gone", "read", "escaped", "missing"; after the events that this
-        thread keeps back."""
+        """Tell those listeners that take such notes ("gone", "missing"), after the events that this thread keeps
+        back."""
         waiting = self.local.mine.waiting
         if waiting is not None:
             waiting.append((kind, *what))
@@ -251,7 +248,7 @@ class Mine:
         self.inside = False  # an operation that a hook has seen is running: what it does inside is part of it
         self.sent = 0  # the id of the Python object that a call is sending, 0 where none is known
         self.uploaded = False  # and whether a copy took it
-        self.writes = 0  # how far the running operator will raise its target's version
+        self.writes = 0  # how far the running call will raise its target's version
         self.covers: tuple[tuple[Frame, ...], int] = ((), 0)  # waits seen at a line, of which torch will warn too
         self.waiting: list[Event | tuple[Any, ...]] | None = None
         self.thread = ""  # its name, when its first event has come; "" for a thread that is not Python's

@@ -149,7 +149,7 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
             observer.cover(event)
         ends = observer.ends
         if ends is not None:
-            event.source = ends.of_source(source, upload)
+            event.source = ends.of(source, upload)
         mine.inside = True
         try:
             event.started = started = clock()
@@ -159,7 +159,7 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
             mine.inside = False
         event.pinned, event.dense, event.non_blocking = pinned, dense, non_blocking
         if ends is not None:
-            event.target = ends.of_target(target, host is target and sync, mine.writes)
+            event.target = ends.of(target, host is target and sync, mine.writes)
             if upload:
                 event.value = mine.sent
                 mine.uploaded = True
@@ -185,7 +185,7 @@ def reading(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
             observer.cover(event)
         ends = observer.ends
         if ends is not None:
-            event.source = ends.of_source(tensor, False)
+            event.source = ends.of(tensor, False)
         mine.inside = True
         try:
             event.started = started = clock()

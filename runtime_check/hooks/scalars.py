@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from runtime_check.hooks.ends import Ends
 from runtime_check.hooks.observer import Observer
 from runtime_check.hooks.patches import replace
 from runtime_check.provenance import VALUES
@@ -21,10 +20,9 @@ from transferlint.model import Direction
 _READS = ("item", "tolist", "__float__", "__int__", "__complex__", "__index__")
 _SENDS = ("tensor", "as_tensor", "asarray", "scalar_tensor", "full", "full_like")
 _METHOD_SENDS = ("new_tensor", "new_full", "fill_")
-_ESCAPES = ("numpy", "__array__", "data_ptr", "__dlpack__", "untyped_storage", "storage", "__reduce_ex__")
 
 
-def install(observer: Observer, ends: Ends) -> Callable[[], None]:
+def install(observer: Observer) -> Callable[[], None]:
     """Wrap them; gives what undoes it."""
     import torch
     from torch.utils import _device
@@ -32,10 +30,9 @@ def install(observer: Observer, ends: Ends) -> Callable[[], None]:
     _device._device_constructors()  # a set of the functions themselves, which torch keeps: it must hold the originals
     returned = Returned()
     wraps: list[tuple[Any, str, Callable[..., Any]]] = []
-    wraps += [(torch.Tensor, name, functools.partial(_reading, observer, ends, returned)) for name in _READS]
+    wraps += [(torch.Tensor, name, functools.partial(_reading, observer, returned)) for name in _READS]
     wraps += [(torch, name, functools.partial(_sending, observer, returned)) for name in _SENDS]
     wraps += [(torch.Tensor, name, functools.partial(_sending, observer, returned)) for name in _METHOD_SENDS]
-    wraps += [(torch.Tensor, name, functools.partial(_escaping, ends)) for name in _ESCAPES]
     undone = [replace(*one) for one in wraps]
 
     def undo() -> None:
@@ -83,17 +80,12 @@ class Returned:
             self._ids.pop(key, None)
 
 
-def _reading(observer: Observer, ends: Ends, returned: Returned, original: Callable[..., Any]) -> Callable[..., Any]:
+def _reading(observer: Observer, returned: Returned, original: Callable[..., Any]) -> Callable[..., Any]:
     compiling = _compiling()
 
     @functools.wraps(original)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if compiling():
-            return original(self, *args, **kwargs)
-        if self.is_cpu:
-            ends.read(self)
-            return original(self, *args, **kwargs)
-        if not observer.hold():
+        if compiling() or self.is_cpu or not observer.hold():
             return original(self, *args, **kwargs)
         value: Any = None
         try:
@@ -137,18 +129,6 @@ def _sending(observer: Observer, returned: Returned, original: Callable[..., Any
         return result
 
     return send
-
-
-def _escaping(ends: Ends, original: Callable[..., Any]) -> Callable[..., Any]:
-    compiling = _compiling()
-
-    @functools.wraps(original)
-    def escape(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not compiling() and self.is_cpu:
-            ends.escape(self)
-        return original(self, *args, **kwargs)
-
-    return escape
 
 
 def _compiling() -> Callable[[], bool]:

@@ -58,14 +58,6 @@ class Relay:
         if self.collector is not None:
             self.collector.gone(serial)
 
-    def read(self, serial: int) -> None:
-        if self.collector is not None:
-            self.collector.read(serial)
-
-    def escaped(self, serial: int) -> None:
-        if self.collector is not None:
-            self.collector.escaped(serial)
-
     @contextlib.contextmanager
     def count(self) -> Iterator[driving.Crossings]:
         self.events.clear()

@@ -137,7 +137,7 @@ def ran(name: str, folder: str) -> dict[str, Any]:
     in its records, which are written to `folder`."""
     from runtime_check import collect, merging, provenance, recording, records, session
 
-    collector = collect.Collector(None, 1 << 20, provenance=provenance.Provenance(lifetimes=True, reads=True))
+    collector = collect.Collector(None, 1 << 20, provenance=provenance.Provenance(lifetimes=True))
     header = records.Header(
         program=(name,), started="", device="", driver="", torch="", python="", level="simulate",
         time_source="measured", rank=int(os.environ.get("RANK", "0")),

@@ -77,7 +77,7 @@ def test_through_numpy_the_storage_is_another(lifetimes: bool, content: int, lin
 def test_memory_that_is_used_again_makes_no_link() -> None:
     provenance = Provenance(lifetimes=True)
     assert seen(provenance, event(D2H, DEVICE, memory(100, b"a"))) == []
-    assert provenance.told("gone", 1, 0) == []
+    provenance.gone(1)
     assert seen(provenance, event(H2D, memory(100, b"b", serial=2), FRESH)) == []
 
 
@@ -145,19 +145,6 @@ def test_a_scalar_that_goes_back() -> None:
     assert links == [("scalar detour", 0, 1, None), ("scalar detour", 0, 2, None)]
 
 
-def test_reads_between_two_launches_are_scattered() -> None:
-    provenance = Provenance()
-    reads = [event(D2H, operation=SCALAR, launch=launch) for launch in (3, 3, 3, 4, 0, 0, 5)]
-    assert seen(provenance, *reads) == [("scattered reads", 0, 1, None), ("scattered reads", 0, 2, None)]
-    provenance.step()
-    assert seen(provenance, event(D2H, operation=SCALAR, launch=5)) == []
-
-
-def test_reads_of_two_threads_are_not_scattered() -> None:
-    reads = [event(D2H, operation=SCALAR, launch=3, thread=name) for name in ("a", "b")]
-    assert seen(Provenance(), *reads) == []
-
-
 def test_a_bool_that_is_read_decides() -> None:
     flag = memory(9000, serial=70, size=1, dtype="bool")
     assert seen(Provenance(), event(D2H, flag, operation=SCALAR)) == [("host decision", 0, 0, None)]
@@ -166,29 +153,6 @@ def test_a_bool_that_is_read_decides() -> None:
 def test_a_move_that_moves_nothing() -> None:
     assert seen(Provenance(), event(NONE, sync=False, bytes=0)) == [("no-op move", 0, 0, None)]
     assert seen(Provenance(), event(NONE, sync=True, bytes=0)) == []
-
-
-def test_a_download_that_nobody_read() -> None:
-    def links(*told: tuple[str, int], reads: bool = True) -> list[str]:
-        provenance = Provenance(reads=reads)
-        assert seen(provenance, event(D2H, DEVICE, memory(100), started=10, blocked=90)) == []
-        return [link.kind.value for kind, at in told for link in provenance.told(kind, 1, at)]
-
-    assert links(("gone", 200)) == ["unread download"]
-    assert links(("read", 200), ("gone", 300)) == []
-    assert links(("read", 2_000_000), ("gone", 3_000_000)) == ["late read"]
-    assert links(("escaped", 200), ("gone", 300)) == []
-    assert links(("gone", 200), reads=False) == []
-
-
-def test_a_download_over_one_that_nobody_read() -> None:
-    down = event(D2H, DEVICE, memory(100))
-    assert seen(Provenance(reads=True), down, down) == [("unread download", 0, 0, None)]
-
-
-def test_an_empty_download_is_no_download_over_another() -> None:
-    down = event(D2H, DEVICE, memory(100, size=0))
-    assert seen(Provenance(reads=True), down, down) == []
 
 
 def test_extents_of_views() -> None:
@@ -211,21 +175,20 @@ def test_a_collector_sums_links() -> None:
 
 # -- against an oracle ------------------------------------------------------------------------------------------------
 
-Told = tuple[str, int]
-Item = Event | Told
+Item = Event | int  # a number is that of a host storage that was freed
 
 
 class Oracle:
     """The same classes, said over the whole history, address by address, without bounds."""
 
-    def __init__(self, lifetimes: bool, reads: bool) -> None:
-        self.lifetimes, self.reads = lifetimes, reads
+    def __init__(self, lifetimes: bool) -> None:
+        self.lifetimes = lifetimes
         self.past: list[Item] = []
         self.at: dict[int, int] = {}  # address: index of the download that wrote it last
 
     def take(self, item: Item) -> list[Seen]:
         number = len(self.past)
-        found = self.told(item) if isinstance(item, tuple) else self.see(item, number)
+        found = self.gone(item) if isinstance(item, int) else self.see(item, number)
         self.past.append(item)
         return found
 
@@ -233,15 +196,9 @@ class Oracle:
         """The past events, the latest first."""
         return [(n, one) for n, one in reversed(list(enumerate(self.past))) if isinstance(one, Event)]
 
-    def told(self, item: Told) -> list[Seen]:
-        kind, serial = item
-        if kind == "gone" and self.lifetimes:
+    def gone(self, serial: int) -> list[Seen]:
+        if self.lifetimes:
             self.at = {a: n for a, n in self.at.items() if self.download(n).serial != serial}
-        if kind in ("read", "gone"):
-            kinds = {"gone": LinkKind.UNREAD_DOWNLOAD, "read": LinkKind.LATE_READ}
-            number = self.unread(serial)
-            if number is not None:
-                return [Seen(kinds[kind], number, number, self.download(number).bytes)]
         return []
 
     def download(self, number: int) -> Memory:
@@ -249,18 +206,6 @@ class Oracle:
         assert isinstance(one, Event)
         assert one.target is not None
         return one.target
-
-    def unread(self, serial: int) -> int | None:
-        """The waited-for download into that storage that nothing has touched since."""
-        for number, one in reversed(list(enumerate(self.past))):
-            if isinstance(one, tuple):
-                if one[1] == serial and one[0] in ("read", "gone", "escaped"):
-                    return None
-            elif one.direction is D2H and one.target and one.target.serial == serial and one.sync:
-                return number if self.reads and serial else None
-            elif one.direction is H2D and one.source and one.source.serial == serial:
-                return None
-        return None
 
     def see(self, one: Event, number: int) -> list[Seen]:
         found: list[Seen] = []
@@ -293,37 +238,12 @@ class Oracle:
                         found.append(Seen(LinkKind.HOST_DEVICE_HOST, n, number, one.bytes, False))
                 elif up.target.version == source.version:
                     found.append(Seen(LinkKind.HOST_DEVICE_HOST, n, number, one.bytes))
-        if one.operation == SCALAR:
-            found += self.scalar(one, source, number)
-        if one.sync:
-            old = self.unread(target.serial)
-            if old is not None and spread(self.download(old)) == spread(target) != set():
-                found.append(Seen(LinkKind.UNREAD_DOWNLOAD, old, old, self.download(old).bytes))
+        if one.operation == SCALAR and source.dtype == "bool":
+            found.append(Seen(LinkKind.HOST_DECISION, number, number, one.bytes))
         self.at.update(dict.fromkeys(spread(target), number))
         return found
 
-    def scalar(self, one: Event, source: Memory, number: int) -> list[Seen]:
-        found = []
-        if source.dtype == "bool":
-            found.append(Seen(LinkKind.HOST_DECISION, number, number, one.bytes))
-        first = None
-        for n, e in reversed(list(enumerate(self.past))):
-            if isinstance(e, tuple):
-                if e[0] == "step":
-                    break
-            elif e.direction is D2H and e.operation == SCALAR and e.thread == one.thread and e.launch:
-                if e.launch != one.launch:
-                    break
-                first = n
-        if first is not None:
-            found.append(Seen(LinkKind.SCATTERED_READS, first, number, one.bytes))
-        return found
-
     def up(self, one: Event, source: Memory, number: int, detour: bool) -> list[Seen]:
-        found = []
-        late = self.unread(source.serial)
-        if late is not None:
-            found.append(Seen(LinkKind.LATE_READ, late, late, self.download(late).bytes))
         links = []
         writers = [self.at[address] for address in spread(source) if address in self.at]
         if writers:
@@ -345,7 +265,7 @@ class Oracle:
                 if equal and e.direction in (D2H, H2D):
                     links.append(Seen(LinkKind.EQUAL_CONTENT, n, number, source.bytes, False))
                     break
-        return found + links
+        return links
 
 
 def spread(view: Memory) -> set[int]:
@@ -386,7 +306,7 @@ def histories(draw: st.DrawFn) -> list[Item]:
     items: list[Item] = []
     for _ in range(draw(st.integers(1, 25))):
         if draw(st.integers(0, 4)) == 0:
-            items.append((draw(st.sampled_from(["gone", "read", "escaped", "step"])), draw(st.integers(0, 3))))
+            items.append(draw(st.integers(0, 3)))
             continue
         direction = draw(st.sampled_from([D2H, D2H, H2D, H2D, NONE]))
         source, target = (None, None) if direction is NONE else (draw(views()), draw(views()))
@@ -398,7 +318,6 @@ def histories(draw: st.DrawFn) -> list[Item]:
                 operation=draw(st.sampled_from([SCALAR, "aten::copy_"])),
                 sync=draw(st.booleans()),
                 value=draw(st.sampled_from([0, 0, 1000, 2000])),
-                launch=draw(st.integers(0, 2)),
                 thread=draw(st.sampled_from("ab")),
             )
         )
@@ -408,14 +327,11 @@ def histories(draw: st.DrawFn) -> list[Item]:
 def run(provenance: Provenance, items: list[Item]) -> list[list[Seen]]:
     steps = []
     for site, item in enumerate(items):
-        if not isinstance(item, tuple):
-            # every read comes long after what it waited for
-            steps.append(provenance.see(dataclasses.replace(item, started=site * 10**7), site))
-        elif item[0] == "step":
-            provenance.step()
+        if isinstance(item, int):
+            provenance.gone(item)
             steps.append([])
         else:
-            steps.append(provenance.told(item[0], item[1], site * 10**7))
+            steps.append(provenance.see(item, site))
     return steps
 
 
@@ -424,21 +340,21 @@ def order(links: list[Seen]) -> list[str]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(histories(), st.booleans(), st.booleans())
-def test_random_histories_give_what_the_oracle_says(items: list[Item], lifetimes: bool, reads: bool) -> None:
-    oracle = Oracle(lifetimes, reads)
+@given(histories(), st.booleans())
+def test_random_histories_give_what_the_oracle_says(items: list[Item], lifetimes: bool) -> None:
+    oracle = Oracle(lifetimes)
     expected = [order(oracle.take(item)) for item in items]
-    got = [order(links) for links in run(Provenance(lifetimes=lifetimes, reads=reads), items)]
+    got = [order(links) for links in run(Provenance(lifetimes=lifetimes), items)]
     assert got == expected
 
 
 @settings(max_examples=50, deadline=None)
 @given(histories(), st.integers(1, 3))
 def test_memory_is_bounded(items: list[Item], limit: int) -> None:
-    provenance = Provenance(limit, lifetimes=True, reads=True)
+    provenance = Provenance(limit, lifetimes=True)
     run(provenance, items * 3)
     held = [vars(provenance)[name] for name in vars(provenance) if hasattr(vars(provenance)[name], "_limit")]
-    assert len(held) == 8
+    assert len(held) == 6
     assert all(len(one._held) <= limit for one in held)
     provenance.reset()
     assert seen(provenance, event(H2D, memory(0, b"a"), FRESH)) == []
