@@ -1,6 +1,7 @@
 """What recording costs: training steps that keep the host busy, plain and recorded, alternately, in one process.
 
     python benchmarks/overhead.py [--steps 144e-6 1e-3] [--rounds 15] [--json FILE]    # two minutes of an idle core
+    python benchmarks/overhead.py --instructions    # with valgrind: a quarter of an hour, on a machine busy or not
 
 A step uploads a batch, computes on the device (the simulated one where there is no other), and reads the loss: one
 transfer each way, which is much for a step so short; `--events 1` leaves out the upload. How much it computes is
@@ -11,6 +12,10 @@ some steps before it is measured: what a site costs when it is first seen is not
 cost more than launches on a GPU, so that a step holds fewer of them: there the costs of a dispatch mode are higher than
 here. Last, where a device is simulated: a step of layers 1,024 wide on it, against the same step on the CPU.
 
+`--instructions` counts the instructions instead (valgrind's cachegrind), which nothing beside changes: those
+of `COUNTED[1]` steps less those of `COUNTED[0]`, each in a process of its own, of a step of so many layers that it
+takes a millisecond where nothing counts; and of the wide step in the same way.
+
 `AIMS` are what is aimed at for steps of a millisecond or more; beside each ratio stands whether it is held.
 """
 
@@ -19,10 +24,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
+import re
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +38,13 @@ Step = Callable[[], None]
 STRETCHES = 5  # of steps, in a round
 SHORT = 20  # operators of the longest step without a backward pass
 WIDE, DEEP, BATCH = 1024, 4, 64  # of the step that a simulated device is held against the CPU with
+WIDENESS = f"step of {DEEP} layers {WIDE:,} wide, a batch of {BATCH}, forward and backward"
+DEVICES = {"cpu": "cpu", "simulated": "cuda"}
 AIMS = {"guard": 1.05, "trace": 1.3, "simulated": 1.1}
 LONG = 1e-3  # seconds of the shortest step that the aims are for
+LAYERS = 6  # of a step of about a millisecond
+COUNTED = (50, 250)  # steps of the two processes that instructions are counted of,
+COUNTED_WIDE = (2, 8)  # and of wide ones
 
 
 def main() -> None:
@@ -41,7 +54,15 @@ def main() -> None:
     parser.add_argument("--events", type=int, choices=(1, 2), default=2, help="transfers in a step")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", default="", help="write the numbers here")
+    parser.add_argument("--instructions", action="store_true", help="count instructions, by valgrind")
+    parser.add_argument("--only", nargs=2, metavar=("WAY", "STEPS"), help=argparse.SUPPRESS)  # what is counted
     options = parser.parse_args()
+    if options.instructions:
+        plain = [way for way in WAYS if way != "torch.profiler"]  # which keeps all of its events until it ends
+        what = f"instructions of a step with 2 transfers ({shape(LAYERS)})"
+        results = [counted(what, plain, COUNTED), counted(f"instructions of a {WIDENESS}", DEVICES, COUNTED_WIDE)]
+        tell(results, options.json)
+        return
     from runtime_check import simulate
 
     simulation = None if simulate.refusal() else simulate.start()
@@ -50,19 +71,29 @@ def main() -> None:
     torch.set_num_threads(1)
     if not torch.cuda.is_available():
         sys.exit("no CUDA device, and none can be simulated: " + simulate.refusal())
+    if options.only:
+        way, count = options.only
+        with WAYS.get(way, contextlib.nullcontext)():
+            run(program(LAYERS) if way in WAYS else wide(DEVICES[way]), int(count))
+        os._exit(0)
     if simulation is None and options.steps:  # the device's clocks rise
         run(program(4), 200)
     results = [measure(seconds, options.rounds, options.events == 2) for seconds in options.steps]
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, Python {sys.version.split()[0]}")
     if simulation is not None:
         results.append(simulated(options.rounds))
-    for result in results:
-        show(result)
-    if options.json:
-        Path(options.json).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    tell(results, options.json)
     sys.stdout.flush()
     if simulation is not None:
         simulation.leave(0)
+
+
+def tell(results: list[dict[str, Any]], path: str) -> None:
+    """Print them, and write them where a path is given."""
+    for result in results:
+        show(result)
+    if path:
+        Path(path).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 def measure(seconds: float, rounds: int, upload: bool) -> dict[str, Any]:
@@ -81,15 +112,32 @@ def measure(seconds: float, rounds: int, upload: bool) -> dict[str, Any]:
     return {"what": what, **asked, "ways": compared(times, "plain", seconds >= LONG)}
 
 
+def counted(what: str, ways: Iterable[str], steps: tuple[int, int]) -> dict[str, Any]:
+    """Instructions per step of each way to run one, and their ratios to the first's."""
+    least, most = steps
+    found = {way: (instructions(way, most) - instructions(way, least)) / (most - least) for way in ways}
+    base = next(iter(found.values()))
+    rows = {way: {"instructions": one, "ratio": one / base, "aim": AIMS.get(way)} for way, one in found.items()}
+    return {"what": what, "ways": rows}
+
+
+def instructions(way: str, steps: int) -> int:
+    """What a process executes that runs so many steps so."""
+    asked = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    command = ["valgrind", *asked, sys.executable, __file__, "--only", way, str(steps)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(re.findall(r"I +refs: +([\d,]+)", done.stderr)[-1].replace(",", ""))  # its children end before it
+
+
 def simulated(rounds: int) -> dict[str, Any]:
     """A step of wide layers on the simulated device, and on the CPU, alternately; as `measure`."""
-    steps = {"cpu": wide("cpu"), "simulated": wide("cuda")}
+    steps = {name: wide(device) for name, device in DEVICES.items()}
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():
             run(step, 1)
             times[name].append(statistics.median(run(step, 1) for _ in range(STRETCHES)))
-    what = f"{DEEP} layers {WIDE:,} wide, a batch of {BATCH}, forward and backward ({rounds} rounds)"
+    what = f"{WIDENESS} ({rounds} rounds)"
     return {"what": what, "layers": DEEP, "width": WIDE, "rounds": rounds, "ways": compared(times, "cpu", True)}
 
 
@@ -230,10 +278,13 @@ def show(result: dict[str, Any]) -> None:
     """A table."""
     print(f"\n{result['what']}")
     for name, row in result["ways"].items():
-        low, high = row["spread"]
         held = (
             "" if row["aim"] is None else f"  aim {row['aim']}x: {'held' if row['ratio'] <= row['aim'] else 'missed'}"
         )
+        if "instructions" in row:
+            print(f"  {name:20} {row['instructions']:12,.0f}  {row['ratio']:6.3f}x{held}")
+            continue
+        low, high = row["spread"]
         print(f"  {name:20} {row['us']:8.1f} us  {row['ratio']:5.2f}x  ({low:.2f} to {high:.2f}){held}")
 
 

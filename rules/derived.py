@@ -18,7 +18,7 @@ WHOLE = "whole"  # only the value itself, its elements and its slices, in anothe
 
 _ABOUT = frozenset("shape device dtype ndim size dim numel is_cuda requires_grad element_size".split())
 _REDUCE = frozenset("sum mean max min argmax argmin std var median norm all any item prod accuracy_score".split())
-_FORMS = frozenset(
+FORMS = frozenset(
     "cpu detach numpy tolist clone copy contiguous long int float double half bool byte astype to type data T t squeeze"
     " unsqueeze view reshape flatten ravel transpose permute".split()
 )
@@ -29,7 +29,7 @@ TEXT = re.compile(
     r"^(batch_decode|detokenize)$"
     r"|(^|_)(ids?|tokens?|indices|index|labels?)_?(to|2)_?(str|strings?|text|words?|tokens?)(_|$)"
 )
-_INTO = frozenset("append extend add insert update appendleft".split())
+INTO = frozenset("append extend add insert update appendleft".split())
 _OPEN = ("tqdm", "reversed", "list", "tuple", "iter")  # what hands on the elements of its argument
 _MOST = 1000  # instructions that are followed for one value
 _COUNT = -1  # stands for what `enumerate` counts
@@ -146,7 +146,7 @@ def _carries(function: Function, reg: Reg, made: p.Instruction, found: set[Reg],
     if isinstance(made, p.Attr):
         if made.object not in found or made.name in _ABOUT or (through == PARTS and made.name in _REDUCE):
             return False
-        return through != WHOLE or made.name in _FORMS
+        return through != WHOLE or made.name in FORMS
     if isinstance(made, p.Call):
         name = callee_name(function, made)
         if made.function in found:
@@ -202,7 +202,7 @@ def _rebound(function: Function, made: p.Instruction, found: set[Reg]) -> Slot |
     if isinstance(made, p.SetAttr):
         return _root(function, made.object) if made.value in found else None
     callee = function.code[made.function] if isinstance(made, p.Call) else None
-    if isinstance(made, p.Call) and isinstance(callee, p.Attr) and callee.name in _INTO:
+    if isinstance(made, p.Call) and isinstance(callee, p.Attr) and callee.name in INTO:
         return _root(function, callee.object) if any(argument in found for argument in given(made)) else None
     return None
 

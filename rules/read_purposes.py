@@ -8,12 +8,10 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called, method
-from .derived import ALL, PARTS, TooLong, derived
+from .derived import ALL, FORMS, INTO, PARTS, TooLong, derived
 from .parts import REDUCES
 
 _BRANCHES = ("if", "elif", "while", "choice")
-_KEEPS = frozenset("append extend appendleft insert add update".split())
-_FORMS = frozenset("numpy detach cpu float double long int flatten ravel view reshape squeeze clone contiguous".split())
 
 
 @once
@@ -51,7 +49,7 @@ def reduced(function: FunctionFacts, reg: Reg) -> bool:
     return all(
         isinstance(one, p.Store | p.Load | p.Binary | p.Unary | p.Compare | p.Attr | p.Discard | p.Unpack | p.Sequence)
         or _reduces(function, at)
-        or method(function, at) in _FORMS
+        or method(function, at) in FORMS
         for at, one in zip(uses, made, strict=True)
     )
 
@@ -60,7 +58,7 @@ def reduced(function: FunctionFacts, reg: Reg) -> bool:
 def collected(function: FunctionFacts, reg: Reg) -> bool:
     """True where a copy is put into a list, a table or an array, part by part."""
     uses = _uses(function, reg)
-    return any(isinstance(function.code[at], p.SetItem | p.Collect) or method(function, at) in _KEEPS for at in uses)
+    return any(isinstance(function.code[at], p.SetItem | p.Collect) or method(function, at) in INTO for at in uses)
 
 
 @once

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runtime_check.operands import lines_of
-from runtime_check.parsed import FILLS, OF_DATA, Origin, ParsedFile, data_of, names_in
+from runtime_check.parsed import Origin, ParsedFile, data_of, fills, names_in, of_data
 from transferlint.model import Site
 
 __all__ = ["Expressions", "Origin"]
@@ -30,12 +30,12 @@ class Expressions:
         if file is None or node is None:
             return Origin.UNKNOWN
         maker, data = data_of(node)
-        if maker in FILLS:
+        if maker in fills():
             return Origin.FILL
         bound = [file.bound(name, node) for name in names_in(data)]
         if Origin.ENVIRONMENT in bound:
             return Origin.ENVIRONMENT
-        if maker not in OF_DATA:
+        if maker not in of_data():
             return Origin.LOADER if Origin.LOADER in bound else Origin.UNKNOWN
         plain = not any(isinstance(one, ast.Call) for part in data for one in ast.walk(part))
         return Origin.STEADY if plain and all(one is Origin.STEADY for one in bound) else Origin.MADE

@@ -7,19 +7,11 @@ import enum
 import re
 from collections.abc import Iterator, Sequence
 
+from transferlint.knowledge import catalogue
+from transferlint.knowledge.api import Effect
 from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.model import Site
 
-# What makes a tensor of data of the host's (docs.pytorch.org/docs/stable/torch.html#creation-ops, and the old
-# constructors: docs.pytorch.org/docs/stable/tensors.html).
-OF_DATA = frozenset(
-    "tensor as_tensor asarray from_numpy frombuffer new_tensor Tensor FloatTensor DoubleTensor HalfTensor LongTensor"
-    " IntTensor ShortTensor ByteTensor BoolTensor".split()
-)
-FILLS = frozenset(
-    "zeros ones full eye empty arange linspace logspace rand randn randint randperm normal zeros_like ones_like"
-    " full_like rand_like randn_like empty_like tril_indices triu_indices".split()
-)
 _GIVES = ("step", "reset")  # what an environment gives (gymnasium.farama.org/api/env)
 _SETTINGS = re.compile(r"(^|_)(args|config|cfg|opts?|options|hparams|settings)$")
 _Loop = ast.For | ast.AsyncFor | ast.While
@@ -169,13 +161,23 @@ class ParsedFile:
         return ""
 
 
+def of_data() -> frozenset[str]:
+    """Names of what makes a tensor of the data that it is given."""
+    return catalogue.makers(Effect.DATA, Effect.ARRAY, Effect.NEW)
+
+
+def fills() -> frozenset[str]:
+    """Names of what makes a tensor of numbers that it knows or draws."""
+    return catalogue.makers(Effect.FILL, Effect.LIKE)
+
+
 def data_of(node: ast.expr) -> tuple[str, list[ast.expr]]:
     """What makes the tensor that an expression moves, and what of: ("tensor", [`[w, v]`]); ("", [`x`]) for one that is
     there."""
     while isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in OF_DATA or name in FILLS:
-            return name, node.args[:1] if name in OF_DATA else []
+        if name in of_data() or name in fills():
+            return name, node.args[:1] if name in of_data() else []
         if not isinstance(node.func, ast.Attribute):
             break
         node = node.func.value

@@ -70,6 +70,16 @@ def rows() -> dict[str, Api]:
 
 
 @functools.cache
+def makers(*kinds: Effect) -> frozenset[str]:
+    """Last names of torch's functions and methods that have one of these effects: "zeros", "new_tensor"."""
+    return frozenset(
+        name.rpartition(".")[2]
+        for name, effect in effects().items()
+        if effect in kinds and name.partition(".")[0] in ("torch", "Tensor")
+    )
+
+
+@functools.cache
 def below() -> dict[str, Api]:
     """Prefix to the row that stands for all names below it."""
     return {name[:-2]: row for table in TABLES for row in table for name in row.names if name.endswith(".*")}
