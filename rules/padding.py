@@ -140,8 +140,8 @@ def _wrapper(function: FunctionFacts, transfer: Transfer) -> tuple[Function, Reg
     path, index, reg = transfer.inside
     if path == function.file.path:
         return function.file.functions[index].function, reg
-    project = function.file.project
-    return (project.programs[path].functions[index], reg) if project is not None and path in project.programs else None
+    owner = function.file.elsewhere(path)
+    return (owner.program.functions[index], reg) if owner is not None else None
 
 
 def _missing(callee: Function, reg: Reg) -> str:

@@ -51,3 +51,9 @@ class Callers:
     def functions(self, index: int) -> set[tuple[str, int]]:
         """The functions that give something for a parameter."""
         return {(key, caller) for sites in self._values.get(index, {}).values() for key, caller, _ in sites}
+
+    def known(
+        self,
+    ) -> tuple[dict[int, dict[Slot, dict[Site, Value]]], dict[int, dict[Site, dict[str, Reg] | None]]]:
+        """All that is noted: values by function and parameter, and registers by function."""
+        return self._values, self._given

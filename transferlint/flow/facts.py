@@ -270,6 +270,8 @@ class FileFacts:
         self.project = project
         self.claimants: tuple[tuple[str, Callable[[FunctionFacts], Iterable[Reg]]], ...] = ()  # codes and `Rule.claims`
         self.silent: frozenset[Site] = frozenset()  # suppressed or known, while a rule runs: groups keep them apart
+        if project is not None:
+            project.reader = path
         if project is not None and project.programs.get(path) is program:
             self.placement, placed, self.heat = project.linked(path)
         else:
@@ -292,7 +294,10 @@ class FileFacts:
 
     def elsewhere(self, path: str) -> FilePlacement | None:
         """The placement of another file of the project."""
-        return self.project.placement(path) if self.project is not None else None
+        if self.project is None:
+            return None
+        self.project.look(path)
+        return self.project.placement(path)
 
     @functools.cached_property
     def rebound(self) -> frozenset[str]:

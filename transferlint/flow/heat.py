@@ -117,6 +117,10 @@ class HeatMap:
             self.attach(target, warmth)
         self.spread()
 
+    def edges_by_kind(self) -> CallEdges:
+        """The calls of the file, as they are placed."""
+        return self._shape.edges
+
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
         function = self._file.program.functions[index]

@@ -236,7 +236,7 @@ class FilePlacement:
                 break
             self._leaning.add(index)
         self._bound[index] = frame.stored
-        for reg, name in frame.lent:
+        for reg, name in sorted(frame.lent):
             if (found := self.located(name)) is not None:
                 found[0].callers.called(found[1], (self.key, index, reg), None)
         transfers = sorted(frame.transfers.values(), key=lambda t: t.register)

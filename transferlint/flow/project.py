@@ -27,8 +27,8 @@ from transferlint.syntax.program import Program
 class Project:
     """The programs of a project by path, the index of its modules, and (for words) what says at which offsets the lines
     of a file begin. `entered` are the files whose calls count (None: all); of the others only that is placed which
-    these need. `depth` counts functions being placed. `own` has the options of files for which `options` do not
-    hold."""
+    these need. `own` has the options of files for which `options` do not hold. `looked` are the files that were looked
+    into for another's heat or findings, that of the `reader`, beyond what is asked while functions are placed."""
 
     def __init__(
         self,
@@ -46,6 +46,8 @@ class Project:
         self.options = options
         self._own = own or {}
         self.recursion = Recursion()
+        self.reader = ""
+        self.looked: dict[str, set[str]] = {}
         self._placements: dict[str, FilePlacement] = {}
         self._making: set[str] = set()
         self._names: dict[tuple[str, str], str] = {}
@@ -156,6 +158,7 @@ class Project:
 
     def describe(self, key: str, function: int, reg: int) -> str:
         """A place of another file in words: "`Trainer.step` (train.py:88)"."""
+        self.look(key)
         owner = self.programs[key].functions[function]
         node, lines = owner.nodes[reg], self.lines(key) if self.lines is not None else ()
         line = f":{bisect_right(lines, node[0])}" if lines and isinstance(node, tuple) else ""
@@ -163,12 +166,18 @@ class Project:
 
     def evidence(self, key: str, function: int, reg: int) -> tuple[Evidence, ...]:
         """The site of an expression of another file, as evidence of a call of its function."""
+        self.look(key)
         owner = self.programs[key].functions[function]
         node = owner.nodes[reg]
         if self.lines is None or not isinstance(node, tuple):
             return ()
         site = FrozenSpans("", self.lines(key)).site(key, *node)
         return (Evidence(site, f"made here, in `{owner.qualname}`"),)
+
+    def look(self, key: str) -> None:
+        """Note that what stands in a file matters for the heat or the findings of the reader."""
+        if self.reader:
+            self.looked.setdefault(self.reader, set()).add(key)
 
     def placement(self, key: str) -> FilePlacement | None:
         """The placement of a file of the project; None for files that are not in it, and while it is being set up."""

@@ -98,12 +98,16 @@ class TracedPlacement(FilePlacement):
             known: Value | None = followed[-2]
             return known
         events, traces.top = traces.top, None
-        count = traces.count + self._recursion.rests
+        count = self._steps()
         found = asked()
         traces.top = events
         if events is not None:
-            events.append((*event, found, traces.count + self._recursion.rests != count))
+            events.append((*event, found, self._steps() != count))
         return found
+
+    def _steps(self) -> int:
+        """How far the placing of the project has come: a question for which nothing is placed leaves that as it is."""
+        return self._traces.count + self._recursion.rests
 
     def place(self, index: int) -> Placed | None:
         """See `FilePlacement`."""
@@ -111,9 +115,10 @@ class TracedPlacement(FilePlacement):
         if followed is not None:
             known: Placed | None = followed[3]
             return known
+        count = self._steps()
         done = super().place(index)
         if self._traces.top is not None:
-            self._traces.top.append((PLACE, self.key, index, done))
+            self._traces.top.append((PLACE, self.key, index, done, self._steps() != count))
         return done
 
     def located(self, name: str) -> tuple[FilePlacement, int] | None:
@@ -121,6 +126,7 @@ class TracedPlacement(FilePlacement):
         found = super().located(name)
         if found is not None:
             self._traces.heads.add((found[0].key, found[1]))
+            self._whole.look(found[0].key)
         return found
 
     def outer(self, function: Function, name: str) -> Value:
@@ -177,7 +183,7 @@ class TracedPlacement(FilePlacement):
     def _gone_through(self, index: int, events: list[Event]) -> Placed:
         """The function really placed; the first `events` are known, and what it told in them is told."""
         traces, above = self._traces, self._traces.top
-        trace = Trace(self.roles[index], index in self._leaning, events)
+        trace = Trace(self.roles[index], index in self._leaning, events, ready=0 in self.placed)
         traces.following = Following(list(events), len(events), events) if events else None
         traces.top = None if events else events
         heads, traces.heads = traces.heads, set()
@@ -246,15 +252,19 @@ class TracedPlacement(FilePlacement):
                 owner = self if key == self.key else traced(key)
                 replaying.at = at
                 if kind == PLACE:
+                    count = self._steps()
                     done = owner.place(event[2])
+                    made = self._steps() != count
                     if (traces.deviates or traces.placing) and not as_seen(done, event[3]):
-                        return [*old.events[:at], (*event[:3], done)]
+                        return [*old.events[:at], (*event[:3], done, made)]
+                    if made is not event[-1]:
+                        old.events[at] = (*event[:-1], made)
                 elif kind > FLAG:
                     _tell(owner, event)
                 elif traces.deviates or traces.placing or event[-1]:
-                    count = traces.count + self._recursion.rests
+                    count = self._steps()
                     found = self._asked(owner, event)
-                    made = traces.count + self._recursion.rests != count
+                    made = self._steps() != count
                     if not _equal(found, event[-2]):
                         return [*old.events[:at], (*event[:-2], found, made)]
                     if made is not event[-1]:

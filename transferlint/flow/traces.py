@@ -18,7 +18,7 @@ from transferlint.flow.roles import Role
 from transferlint.flow.values import Value
 from transferlint.syntax.program import Parameter, Reg, Slot
 
-# Questions, with what they are about, the answer, and (but for PLACE) whether anything was placed for it; what is told.
+# Questions, with what they are about, the answer, and whether anything was placed for it; what is told.
 PLACE, OUTER, ATTRIBUTE, GLOBAL, LEARNT, FLAG = range(6)
 STORE, SET, SET_FLAG, TELL, CALLED = range(6, 11)
 Event = tuple[Any, ...]
@@ -37,7 +37,7 @@ class Reached(Exception):
 class Trace:
     """One placing of a function: what went on, in order, and what came of it. `leant` and `leans` say whether it was
     taken to work on the host before and after; `heads` are the functions (file and index) that were looked up by name:
-    how they are declared was seen."""
+    how they are declared was seen. `ready`: the module was placed before."""
 
     role: Role
     leant: bool
@@ -47,6 +47,7 @@ class Trace:
     entered: Entered = dataclasses.field(default_factory=list)
     leans: bool = False
     heads: frozenset[tuple[str, int]] = frozenset()
+    ready: bool = False
 
 
 @dataclasses.dataclass(slots=True)

@@ -126,6 +126,10 @@ class Value:
         self.reads = reads
         self.uploads = uploads
 
+    def __reduce__(self) -> tuple[type[Value], tuple[object, ...]]:
+        parts = self.kinds, self.places, self.flags, self.why, self.item, self.items, self.name
+        return Value, (*parts, self.reads, self.uploads)
+
     def but(
         self,
         kinds: int | None = None,

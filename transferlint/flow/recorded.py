@@ -1,0 +1,217 @@
+"""A project whose placing and heat are written down, file by file, so that a later run takes up what did not change."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from transferlint.flow.heat import HeatMap
+from transferlint.flow.names import Overriding
+from transferlint.flow.passing import Passed
+from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.traced_project import TracedProject
+from transferlint.flow.traces import GLOBAL, PLACE, SET_FLAG, Event, Trace
+from transferlint.flow.values import Value
+from transferlint.flow.warmth import Warmth
+from transferlint.syntax.program import Reg, Slot
+
+# What others asked of the heat of a file while heat was passed on: the question, what it is about, the answer.
+Asked = tuple[str, tuple[Any, ...], Any]
+Edges = tuple[list[tuple[int, Reg, int]], list[tuple[int, Reg, int]], list[tuple[int, Reg, str, int]],
+              list[tuple[int, Reg, str, int]]]  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """What a caller sees of a placed function: what it returns, what it only wraps, and why it is traced."""
+
+    returns: Value | None
+    passed: tuple[Passed, ...]
+    traced: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HeatRecord:
+    """The heat of a file: that of its functions in the end, what was asked of it on the way, its calls, what it hands
+    to whom."""
+
+    asked: list[Asked]
+    edges: Edges
+    handed: list[tuple[str, Warmth]]
+
+
+@dataclasses.dataclass(slots=True)
+class FileRecord:
+    """What is written down of a file: the traces of its functions, in which `Seen` stands for what was placed, what its
+    functions are given by their callers (as in `Callers`), and its heat (None: nobody asked for it)."""
+
+    traces: dict[int, list[Trace]]
+    seen: dict[int, list[Seen | None]]
+    values: dict[int, dict[Slot, dict[tuple[str, int, Reg], Value]]]
+    given: dict[int, dict[tuple[str, int, Reg], dict[str, Reg] | None]]
+    heat: HeatRecord | None
+    flagged: bool
+
+
+class NotedHeat:
+    """The heat of a file, with a note of all that is asked of it and told to it."""
+
+    def __init__(self, heat: HeatMap, key: str, project: RecordedProject) -> None:
+        self.heat = heat
+        self.asked: list[Asked] = []
+        self.outgoing, self.maybe, self.handed = heat.outgoing, heat.maybe, heat.handed
+        self._key = key
+        self._project = project
+
+    def _note(self, name: str, *about: Any) -> Any:
+        self._project.reader = self._key
+        found = getattr(self.heat, name)(*about)
+        self._project.reader = ""
+        self.asked.append((name, about, found))
+        return found
+
+    def at(self, function: int, reg: Reg) -> Warmth:
+        """See `HeatMap`, as for all below."""
+        return cast("Warmth", self._note("at", function, reg))
+
+    def receive(self, callee: int, found: Warmth, where: tuple[str, int, Reg]) -> bool:
+        """See `HeatMap`."""
+        return bool(self._note("receive", callee, found, where))
+
+    def attach(self, target: str, warmth: Warmth) -> None:
+        """See `HeatMap`."""
+        self._note("attach", target, warmth)
+
+    def cool(self, index: int, cold: str) -> None:
+        """See `HeatMap`."""
+        self._note("cool", index, cold)
+
+    def assumed(self, index: int) -> bool:
+        """See `HeatMap`."""
+        return bool(self._note("assumed", index))
+
+    def idle(self, index: int) -> bool:
+        """See `HeatMap`."""
+        return bool(self._note("idle", index))
+
+    def borrowed(self, index: int) -> bool:
+        """See `HeatMap`."""
+        return bool(self._note("borrowed", index))
+
+    def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
+        """See `HeatMap`."""
+        return cast("tuple[bool, str]", self._note("rare", caller, reg))
+
+    def spread(self) -> None:
+        """See `HeatMap`."""
+        self._note("spread")
+
+    def edges(self) -> Iterator[tuple[int, Reg, str, int]]:
+        """See `HeatMap`."""
+        return self.heat.edges()
+
+
+class RecordedProject(TracedProject):
+    """`TracedProject` that is written down: `records` has what to keep once it is put together."""
+
+    _noted: dict[str, NotedHeat]
+
+    def link(self) -> None:
+        """See `Project`."""
+        self._noted = {}
+        super().link()
+        self._linked = {key: (owner, placed, self._noted[key].heat) for key, (owner, placed, _) in self._linked.items()}
+
+    def _heat(
+        self, file: FilePlacement, placed: list[Placed], by: tuple[Overriding, Mapping[str, tuple[str, ...]]]
+    ) -> HeatMap:
+        self.reader = file.key
+        noted = self._noted[file.key] = NotedHeat(super()._heat(file, placed, by), file.key, self)
+        self.reader = ""
+        return cast("HeatMap", noted)
+
+    def dispatched(self) -> tuple[Overriding, Mapping[str, tuple[str, ...]]]:
+        """What overrides methods, and the methods by name."""
+        return self._dispatch()
+
+    def records(self) -> Iterator[tuple[str, FileRecord]]:
+        """What is written down of each file of which anything was asked. The traces are changed for that."""
+        seen: dict[int, Seen] = {}
+        alive: list[Placed] = []
+
+        def brief(placed: Placed | None) -> Seen | None:
+            if placed is None:
+                return None
+            known = seen.get(id(placed))
+            if known is None:
+                known = seen[id(placed)] = Seen(placed.returns, placed.passed, placed.role.traced)
+                alive.append(placed)
+            return known
+
+        by: dict[str, dict[int, list[Trace]]] = {}
+        for (key, index), traces in self.traces.made.items():
+            by.setdefault(key, {})[index] = traces
+        for key in sorted(self._placements):
+            owner, made = self._placements[key], by.get(key, {})
+            ends: dict[int, list[Seen | None]] = {}
+            kept: dict[int, list[Trace]] = {}
+            flagged = False
+            for index, traces in made.items():
+                ends[index] = [brief(one.placed) for one in traces]
+                kept[index] = [self._kept(owner, index, one, brief) for one in traces]
+                flagged = flagged or any(event[0] == SET_FLAG for one in traces for event in one.events)
+            values, given = owner.callers.known()
+            yield key, FileRecord(kept, ends, values, given, self._warmth(key), flagged)
+
+    @staticmethod
+    def _kept(owner: FilePlacement, index: int, trace: Trace, brief: Any) -> Trace:
+        events: list[Event] = [
+            (*event[:3], brief(event[3]), event[4]) if event[0] == PLACE else event for event in trace.events
+        ]
+        stored = trace.stored if is_read(owner, index) else {}
+        return dataclasses.replace(trace, events=events, placed=None, stored=stored, entered=[], heads=frozenset())
+
+    def _warmth(self, key: str) -> HeatRecord | None:
+        noted = self._noted.get(key)
+        if noted is None:
+            return None
+        return HeatRecord(noted.asked, edges_of(noted.heat), noted.handed)
+
+    def asked_for(self) -> tuple[dict[str, set[str]], dict[str, set[int]], dict[str, set[str]]]:
+        """By file: the names that others looked up in it ("*": all), the functions whose heads they saw, and the files
+        that asked how a function of it is placed."""
+        names: dict[str, set[str]] = {}
+        for (_, asking), place in self._found.items():
+            if place is not None and place[0] != asking:
+                names.setdefault(place[0], set()).add(place[1].partition(".")[0])
+        for one in self._placements.values():
+            for star in one.names.stars:
+                found = self._module(star, one.key)
+                if found is not None:
+                    names.setdefault(found[0], set()).add("*")
+        heads: dict[str, set[int]] = {}
+        askers: dict[str, set[str]] = {}
+        for (key, _), traces in self.traces.made.items():
+            for trace in traces:
+                for file, index in trace.heads:
+                    if file != key:
+                        heads.setdefault(file, set()).add(index)
+                for event in trace.events:
+                    if event[0] == PLACE and event[1] != key:
+                        askers.setdefault(event[1], set()).add(key)
+                    elif event[0] == GLOBAL and event[1] != key:
+                        names.setdefault(event[1], set()).add(event[2])
+        return names, heads, askers
+
+
+def is_read(owner: FilePlacement, index: int) -> bool:
+    """Whether others can read the variables of a function: of a module, a class, and what functions stand in."""
+    functions = owner.program.functions
+    return functions[index].kind in ("module", "class") or any(one.parent == index for one in functions)
+
+
+def edges_of(heat: HeatMap) -> Edges:
+    """The calls of a file: within it, what it lends there, those that leave it, those that may."""
+    edges = heat.edges_by_kind()
+    return edges.calls, edges.lent, edges.outgoing, edges.maybe
