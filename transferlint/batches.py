@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from transferlint import jobs, steps, workers
+from transferlint import jobs, steps, updates, workers
 from transferlint.context import Context
 from transferlint.kept_results import Keeper
 from transferlint.plan import Outcome, Plan, internal
@@ -79,6 +79,10 @@ def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str
     for group in groups:
         key = run.keeper.key(group) if run.keeper is not None else ""
         known = run.keeper.read(key, group) if run.keeper is not None and key else None
+        if known is None and run.keeper is not None and key:
+            known = updates.check(run, group)
+            if known is not None:
+                run.keeper.write(key, group, known)
         if known is None:
             left.append((key, group))
         else:
@@ -88,13 +92,11 @@ def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str
         reading = [job for _, group in batch for job in group]
         made, remark = jobs.prepared(reading, run.plans, run.count, run.done, run.executor)
         prepared = {job.index: one for job, one in zip(reading, made, strict=True)}
-        outcomes = check_prepared(run, [group for _, group in batch], prepared)
+        keys = {group[0].index: key for key, group in batch}
+        outcomes = check_prepared(run, [group for _, group in batch], prepared, keys)
         found.update(outcomes)
         stamps += [(one.path, one.stamp) for one in made]
         remarks += [remark]
-        for key, group in batch:
-            if run.keeper is not None and key:
-                run.keeper.write(key, group, outcomes)
     return [found[index] for index in sorted(found)], stamps, next(filter(None, remarks), "")
 
 
@@ -111,9 +113,12 @@ def _batches(groups: Iterable[tuple[str, Group]]) -> Iterator[list[tuple[str, Gr
         yield batch
 
 
-def check_prepared(run: Run, groups: Sequence[Group], prepared: Mapping[int, Prepared]) -> dict[int, Outcome]:
+def check_prepared(
+    run: Run, groups: Sequence[Group], prepared: Mapping[int, Prepared], keys: Mapping[int, str] | None = None
+) -> dict[int, Outcome]:
     """The second step for what is told of some groups, by its index. Where a group cannot be put together, its files
-    are checked each by itself. Raises Beyond where one asks for files of another."""
+    are checked each by itself. What comes of it is kept under `keys`, by the first job of each group. Raises Beyond
+    where one asks for files of another."""
     projects: dict[int, Project] = {}
     troubles: dict[int, Trouble] = {}
     workers.deep(lambda: _link(run, groups, prepared, projects, troubles))
@@ -133,6 +138,12 @@ def check_prepared(run: Run, groups: Sequence[Group], prepared: Mapping[int, Pre
         if group[0].index in troubles and first >= 0:
             said = (troubles[group[0].index], *outcomes[first].troubles)
             outcomes[first] = dataclasses.replace(outcomes[first], troubles=said)
+    for group in groups if run.keeper is not None and keys else ():
+        assert run.keeper is not None and keys is not None
+        key = keys.get(group[0].index, "")
+        if key and run.keeper.write(key, group, outcomes) and (made := projects.get(group[0].index)) is not None:
+            own = {job.index: outcomes[job.index] for job in group if job.index in outcomes}
+            updates.write(run, group, made, own)
     for project in {id(project): project for project in projects.values()}.values():
         project.let_go()
     return outcomes
@@ -156,7 +167,8 @@ def _link(
         entered = run.around.users | {job.target.path for job in group if job.wanted}
         own = {job.target.path: run.plans[job.scope].options for job in group if job.scope}
         try:
-            project = steps.linked(inside, run.index, run.plans[0], entered, own, every - paths)
+            recorded = run.keeper is not None and len(group) >= updates.FEWEST
+            project = steps.linked(inside, run.index, run.plans[0], entered, own, every - paths, recorded)
         except Beyond:
             raise
         except Exception as error:  # a defect of ours must not end the run

@@ -29,28 +29,50 @@ class Keeper:
     the files beside the checked ones whose calls count."""
 
     def __init__(self, where: str, base: str, users: frozenset[str]) -> None:
-        self._where = where
+        self.where = where
         self._base = base
         self._users = users
+        self._contents: dict[str, bytes] = {}
 
     def key(self, group: Sequence[Job]) -> str:
         """What the results of a group are kept under, "" where a file of it cannot be read."""
         try:
-            return results.digest(self._base, [self._row(job) for job in group])
+            for job in group:
+                self._contents[job.target.path] = self._content(job)
         except OSError:
             return ""
+        return self._key(group, self.contents(group))
+
+    def name(self, group: Sequence[Job]) -> str:
+        """What a group is known by, whatever is in its files."""
+        return results.digest(self._base, list(map(self._row, group)))
+
+    def contents(self, group: Sequence[Job]) -> list[bytes]:
+        """The digests of what was in the files of a group when its key was made, none for what does not count."""
+        return [self._contents[job.target.path] for job in group]
+
+    def _key(self, group: Sequence[Job], contents: Sequence[bytes]) -> str:
+        rows = [(*self._row(job), content) for job, content in zip(group, contents, strict=True)]
+        return results.digest(self._base, rows)
 
     def _row(self, job: Job) -> tuple[object, ...]:
+        return job.target, job.wanted, job.ignored, job.scope, job.target.path in self._users
+
+    @staticmethod
+    def _content(job: Job) -> bytes:
         path = job.target.path
         data = _bytes(path)
         package = not job.wanted and os.path.basename(path) == "__init__.py"
         counts = job.target.named or package or worth_analysing(data)
-        content = hashlib.sha256(data).digest() if counts else b""
-        return job.target, job.wanted, job.ignored, job.scope, path in self._users, content
+        return hashlib.sha256(data).digest() if counts else b""
+
+    def read_contents(self, group: Sequence[Job], contents: Sequence[bytes]) -> dict[int, Outcome] | None:
+        """What came of the wanted files of a group when these were the contents of its files."""
+        return self.read(self._key(group, contents), group)
 
     def read(self, key: str, group: Sequence[Job]) -> dict[int, Outcome] | None:
         """What came of the wanted files of a group, by their index; None where that is not known."""
-        kept = results.read(self._where, key)
+        kept = results.read(self.where, key)
         wanted = [job for job in group if job.wanted]
         if not isinstance(kept, tuple) or [one.path for one in kept] != [job.target.path for job in wanted]:
             return None
@@ -59,12 +81,15 @@ class Keeper:
         except OSError:
             return None
 
-    def write(self, key: str, group: Sequence[Job], outcomes: Mapping[int, Outcome]) -> None:
-        """Keep what came of a group, unless something went wrong, or a file changed since the key was made."""
+    def write(self, key: str, group: Sequence[Job], outcomes: Mapping[int, Outcome]) -> bool:
+        """Keep what came of a group, unless something went wrong, or a file changed since the key was made; whether it
+        was kept."""
         found = [outcomes[job.index] for job in group if job.wanted]
-        if found and not any(one.troubles for one in found) and self.key(group) == key:
-            records = tuple(dataclasses.replace(one, text=one.text[:1]) for one in found)
-            results.write(self._where, key, records)
+        if not found or any(one.troubles for one in found) or self.key(group) != key:
+            return False
+        records = tuple(dataclasses.replace(one, text=one.text[:1], looked=()) for one in found)
+        results.write(self.where, key, records)
+        return True
 
 
 def keeper(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> Keeper | None:

@@ -156,9 +156,11 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
     except Exception as error:
         checked = Checked((), (internal("the analysis", path, error),))
     try:
-        return finished(source, prepared.data, checked, plan, ignored, project)
+        outcome = finished(source, prepared.data, checked, plan, ignored, project)
     except Exception as error:
         return Outcome(path, troubles=(internal("the engine", path, error),))
+    looked = tuple(sorted(project.looked.get(path, ()))) if project is not None else ()
+    return dataclasses.replace(outcome, looked=looked) if looked else outcome
 
 
 class Beyond(Exception):
@@ -222,15 +224,19 @@ def linked(
     entered: Container[str],
     own: Mapping[str, AnalysisOptions] | None = None,
     beyond: Container[str] = (),
+    recorded: bool = False,
 ) -> Project:
     """The project of all programs, put together here so that processes forked from this one share it; `index` has all
     its modules, also those that were not prepared. `entered` are the files whose calls count, `own` has the options of
-    files for which those of the plan do not hold, `beyond` are files of which nothing here knows."""
+    files for which those of the plan do not hold, `beyond` are files of which nothing here knows. `recorded`: it is to be
+    written down."""
     from transferlint.flow.project import Project
+    from transferlint.flow.recorded import RecordedProject
 
     found = Programs(prepared, plan, beyond)
     inside = [path for path in found if path in entered]
-    project = Project(found, index, plan.options, found.lines, inside, own)
+    kind = RecordedProject if recorded else Project
+    project = kind(found, index, plan.options, found.lines, inside, own)
     with collector.paused():
         project.link()
     return project

@@ -26,8 +26,13 @@ def holds(where: str, data: bytes) -> bool:
 def read(where: str, path: str, data: bytes) -> Parts | None:
     """The program of these bytes under the name `path`, its suppressions, line starts, comment offsets and parentheses;
     None where they are not known."""
+    return read_content(where, path, hashlib.sha256(data).digest())
+
+
+def read_content(where: str, path: str, content: bytes) -> Parts | None:
+    """`read` by the SHA-256 of the bytes."""
     try:
-        kept: Any = entries.read(entry(where, data))
+        kept: Any = entries.read(_place(where, content))
         packed, comments, *arrays = kept
         program = portable.unpack(packed, path)
         lines, marks, parentheses = (_array(part) for part in arrays)
@@ -46,7 +51,11 @@ def write(where: str, data: bytes, parts: Parts) -> None:
 
 def entry(where: str, data: bytes) -> str:
     """The path of the entry of these bytes."""
-    name = hashlib.sha256(data).hexdigest()
+    return _place(where, hashlib.sha256(data).digest())
+
+
+def _place(where: str, content: bytes) -> str:
+    name = content.hex()
     return os.path.join(where, name[:2], name[2:])
 
 

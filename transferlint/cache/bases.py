@@ -1,0 +1,109 @@
+"""What was written down of a group of files when it was last checked from nothing: one file with a head, which is read
+at once, and a part for each file of the group, which is read when it is asked for.
+
+A group has one, under a key of all that it rests on but for the contents of its files, so that there are never more of
+these than groups.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import marshal
+import os
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+from transferlint.cache import entries
+
+_SHELF = "bases"
+_DIGEST = 16  # bytes
+_SIZE = 8
+_RECORDS = frozenset(
+    {
+        ("transferlint.flow.recorded", "FileRecord"),
+        ("transferlint.flow.recorded", "HeatRecord"),
+        ("transferlint.flow.recorded", "Seen"),
+        ("transferlint.flow.traces", "Trace"),
+        ("transferlint.flow.values", "Value"),
+        ("transferlint.flow.roles", "Role"),
+        ("transferlint.flow.passing", "Passed"),
+        ("transferlint.flow.transfers", "Transfer"),
+        ("transferlint.flow.warmth", "Warmth"),
+        ("transferlint.syntax.program", "Parameter"),
+        ("transferlint.model", "Direction"),
+        ("transferlint.model", "Level"),
+    }
+)
+
+
+class _Reader(pickle.Unpickler):
+    """Makes nothing but records of ours (docs.python.org, library/pickle, "Restricting Globals")."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Raises UnpicklingError for what is no such record."""
+        if (module, name) not in _RECORDS:
+            raise pickle.UnpicklingError(f"{module}.{name} is no record")
+        return super().find_class(module, name)
+
+
+class Base:
+    """An open base: `head` is what `write` was given."""
+
+    def __init__(self, path: str, start: int, head: Any, places: dict[str, tuple[int, int, bytes]]) -> None:
+        self.head = head
+        self._path = path
+        self._start = start
+        self._places = places
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    def part(self, name: str) -> Any:
+        """The records of that name; None where there are none, or they are not what was written."""
+        place = self._places.get(name)
+        if place is None:
+            return None
+        at, size, digest = place
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._start + at)
+                content = file.read(size)
+            if hashlib.blake2b(content, digest_size=_DIGEST).digest() != digest:
+                return None
+            return _Reader(io.BytesIO(content)).load()
+        except Exception:  # of a version whose records were others, there is no telling what
+            return None
+
+
+def read(where: str, key: str) -> Base | None:
+    """The base under a key, None where there is none, or its head is not whole."""
+    path = os.path.join(where, _SHELF, key)
+    try:
+        with open(path, "rb") as file:
+            file.seek(_DIGEST)  # that of the whole, which is not read
+            size, digest = int.from_bytes(file.read(_SIZE), "big"), file.read(_DIGEST)
+            content = file.read(size)
+        if hashlib.blake2b(content, digest_size=_DIGEST).digest() != digest:
+            return None
+        head, places = marshal.loads(content)
+        return Base(path, 2 * _DIGEST + _SIZE + size, head, places)
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+
+
+def write(where: str, key: str, head: object, parts: Iterable[tuple[str, object]]) -> None:
+    """Keep records by name, and a head of plain values."""
+    places: dict[str, tuple[int, int, bytes]] = {}
+    contents = []
+    at = 0
+    for name, records in parts:
+        content = pickle.dumps(records, protocol=5)
+        places[name] = at, len(content), hashlib.blake2b(content, digest_size=_DIGEST).digest()
+        contents.append(content)
+        at += len(content)
+    packed = marshal.dumps((head, places))
+    digest = hashlib.blake2b(packed, digest_size=_DIGEST).digest()
+    whole = b"".join((len(packed).to_bytes(_SIZE, "big"), digest, packed, *contents))
+    entries.write(where, os.path.join(where, _SHELF, key), whole)

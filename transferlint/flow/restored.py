@@ -1,0 +1,383 @@
+"""A project of which most is taken from what was written down of it, and only what is asked for is placed again."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from transferlint.flow.callers import Callers, Site
+from transferlint.flow.heat import HeatMap
+from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.names import ClassInfo, Names, Overriding, classes, find
+from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.project import Project
+from transferlint.flow.recorded import FileRecord, Seen
+from transferlint.flow.roles import Role, role_of
+from transferlint.flow.script import Script
+from transferlint.flow.targets import Targets
+from transferlint.flow.traces import (
+    ATTRIBUTE,
+    CALLED,
+    FLAG,
+    GLOBAL,
+    LEARNT,
+    OUTER,
+    PLACE,
+    SET,
+    SET_FLAG,
+    STORE,
+    TELL,
+    Event,
+    Trace,
+    Unforeseen,
+    as_seen,
+)
+from transferlint.flow.tracing import Tracing, tracing
+from transferlint.flow.values import ANYWHERE, NAME, NOTHING, Value
+from transferlint.syntax.program import Function, Parameter, Program, Reg, Slot
+
+# What overrides methods, and the methods by name.
+Dispatch = tuple[Overriding, Mapping[str, tuple[str, ...]]]
+_FLAGS = {"default_places": 0, "validates": 1}
+
+
+class RestoredProject(Project):
+    """`Project` of programs of which `record` has what was written down (None for a file of which nothing was).
+    `instead` has, by file and index, what functions were placed as now, where others see that they changed; `traces`
+    those of all functions that were placed again; `moved`, by file and function, the registers of calls that are other
+    ones now."""
+
+    def __init__(
+        self,
+        programs: Mapping[str, Program],
+        index: ModuleIndex,
+        options: AnalysisOptions,
+        lines: Callable[[str], Sequence[int]],
+        own: Mapping[str, AnalysisOptions],
+        record: Callable[[str], FileRecord | None],
+    ) -> None:
+        super().__init__(programs, index, options, lines, (), own)
+        self.record = functools.cache(record)
+        self.script: Script | None = None
+        self.instead: dict[tuple[str, int], Placed] = {}
+        self.traces: dict[tuple[str, int], list[Trace]] = {}
+        self.moved: dict[tuple[str, int], dict[Reg, Reg]] = {}
+
+    def link(self) -> None:
+        """Everything is linked that is asked for: whatever else raises Unforeseen."""
+        raise Unforeseen
+
+    def linked(self, key: str) -> tuple[FilePlacement, list[Placed], HeatMap]:
+        """See `Project`; of files whose heat was taken up (`take_up`)."""
+        if key not in self._linked:
+            raise Unforeseen
+        return self._linked[key]
+
+    def take_up(self, key: str, placed: list[Placed], heat: HeatMap) -> None:
+        """Have a file linked."""
+        owner = self.restored(key)
+        self._linked[key] = owner, placed, heat
+
+    def restored(self, key: str) -> RestoredPlacement:
+        """The placement of a file that is in the project."""
+        found = self.placement(key)
+        if not isinstance(found, RestoredPlacement):
+            raise Unforeseen
+        return found
+
+    def _begun(self, key: str) -> FilePlacement:
+        return RestoredPlacement(self.programs[key], self._own.get(key, self.options), self)
+
+    def tell(self, event: Event) -> None:
+        """What the function that is being placed tells others."""
+        if self.script is None:
+            raise Unforeseen
+        self.script.tell(event)
+
+    def site(self, site: Site) -> Site:
+        """Where a call stands now. Raises Unforeseen."""
+        moved = self.moved.get(site[:2])
+        if moved is None:
+            return site
+        if site[2] not in moved:
+            raise Unforeseen
+        return site[0], site[1], moved[site[2]]
+
+
+class RestoredPlacement(FilePlacement):
+    """`FilePlacement` whose questions are answered from what was written down."""
+
+    def __init__(self, program: Program, options: AnalysisOptions, project: RestoredProject) -> None:
+        self._whole = project
+        self._begun = False
+        self._roles: list[Role] | None = None
+        super().__init__(program, options, project)
+        self.placed = _Derived(self)
+        self.callers = RestoredCallers(self.key, project)
+        self._begun = True
+
+    def look_up(self) -> None:
+        """See `FilePlacement`; of what others see, the rest is looked up when it is asked for."""
+        self.names = Names(self.program, self.project)
+        self.classes = classes(self.names)
+
+    @functools.cached_property
+    def targets(self) -> Targets:  # type: ignore[override]
+        """See `FilePlacement`."""
+        return Targets(self.program)
+
+    @functools.cached_property
+    def tracing(self) -> Tracing:  # type: ignore[override]
+        """See `FilePlacement`."""
+        return tracing(self)
+
+    @property
+    def roles(self) -> list[Role]:  # type: ignore[override]
+        """See `FilePlacement`; what stands in a function takes that of the function, which comes before it."""
+        if self._roles is None:
+            self._roles = []
+            for function in self.program.functions:
+                self._roles.append(role_of(self, function, self.options))
+        return self._roles
+
+    @property
+    def record(self) -> FileRecord:
+        """What was written down of the file. Raises Unforeseen where nothing was."""
+        found = self._whole.record(self.key)
+        if found is None:
+            raise Unforeseen
+        return found
+
+    def old(self, index: int) -> list[Trace]:
+        """The traces of a function, of each time that it was placed before."""
+        return self.record.traces.get(index, [])
+
+    def seen_before(self, index: int, turn: int) -> Placed | None:
+        """What callers saw of a function, one of the times that it was placed."""
+        seen = self.record.seen[index][turn]
+        return _as_placed(self.program.functions[index], seen) if seen is not None else None
+
+    def follow(self, index: int, trace: Trace) -> Script:
+        """Place a function with the answers of a trace. What comes of it is in the new trace, the last of `traces`."""
+        above = self._whole.script
+        script = self._whole.script = Script(trace, self._settled, self._instead)
+        (self._leaning.add if trace.leant else self._leaning.discard)(index)
+        try:
+            placed = super()._placed(index)
+        finally:
+            self._whole.script = above
+        made = dataclasses.replace(
+            trace, role=self.roles[index], events=script.events, placed=placed, stored=self._bound[index],
+            leans=index in self._leaning,
+        )  # fmt: skip
+        self._whole.traces.setdefault((self.key, index), []).append(made)
+        return script
+
+    def derived(self, index: int) -> Placed:
+        """A function as it was placed in the end. Raises Unforeseen where it was not."""
+        known = self._whole.traces.get((self.key, index))
+        if not known:
+            traces = self.old(index)
+            if not traces:
+                raise Unforeseen
+            self.follow(index, traces[-1])
+            known = self._whole.traces[self.key, index]
+        placed = known[-1].placed
+        assert placed is not None
+        return placed
+
+    def _instead(self, key: str, index: int, known: object) -> Placed | None:
+        """What a caller sees of a function now; `known` is what it saw before."""
+        if known is None:
+            if (key, index) in self._whole.instead:
+                raise Unforeseen  # it was asked for while it was being placed
+            return None
+        owner = self._whole.restored(key)
+        now = self._whole.instead.get((key, index))
+        if isinstance(known, Placed):
+            return known
+        assert isinstance(known, Seen)
+        seen = _as_placed(owner.program.functions[index], known)
+        if now is None:
+            return seen
+        ends = owner.record.seen[index]
+        if len(ends) != 1 or not as_seen(_as_placed(seen.function, ends[0]), seen):
+            raise Unforeseen
+        return now
+
+    def _settled(self, event: Event) -> Any:
+        """The answer to what was not asked before: what a module binds once it is placed, and what nobody sets."""
+        if event[0] == FLAG and not self.record.flagged:
+            return _FLAGS[event[2]]
+        if event[0] == OUTER:
+            return self._settled_outer(self.program.functions[event[2]], event[3])
+        raise Unforeseen
+
+    def _settled_outer(self, function: Function, name: str) -> Value:
+        bound = find(self.program, function, name)
+        if bound is None:
+            if self.names.stars:
+                raise Unforeseen
+            made = self.names.free(name)
+            return Value(NAME, ANYWHERE, name=made) if made else NOTHING
+        current = self._current
+        if bound[0] != 0 or current is None or not current.ready:
+            raise Unforeseen
+        traces = self._whole.traces.get((self.key, 0)) or self.old(0)
+        if len(traces) != 1 or len(self.old(0)) != 1 or (self.key, 0) not in self._whole.traces:
+            raise Unforeseen
+        found = traces[0].stored.get(bound[1])
+        if found is not None:
+            return found
+        made = self.names.bound(*bound)
+        return Value(NAME, ANYWHERE, name=made) if made else NOTHING
+
+    _current: Trace | None = None
+
+    def again(self) -> bool:
+        """Nothing is placed again that nobody asks for."""
+        raise Unforeseen
+
+    def place_again(self, index: int) -> list[Script]:
+        """Place a function with the answers of each time that it was placed before."""
+        self._whole.traces.pop((self.key, index), None)
+        found = []
+        for trace in self.old(index):
+            self._current = trace
+            found.append(self.follow(index, trace))
+        self._current = None
+        return found
+
+    def _ask(self, event: Event) -> Any:
+        script = self._whole.script
+        if script is None:
+            raise Unforeseen
+        return script.ask(event)
+
+    @property
+    def default_places(self) -> int:
+        """See `FilePlacement`."""
+        return int(self._ask((FLAG, self.key, "default_places")))
+
+    @default_places.setter
+    def default_places(self, value: int) -> None:
+        if self._begun:
+            self._whole.tell((SET_FLAG, self.key, "default_places", value))
+
+    @property
+    def validates(self) -> bool:
+        """See `FilePlacement`."""
+        return bool(self._ask((FLAG, self.key, "validates")))
+
+    @validates.setter
+    def validates(self, value: bool) -> None:
+        if self._begun:
+            self._whole.tell((SET_FLAG, self.key, "validates", value))
+
+    def place(self, index: int) -> Placed | None:
+        """See `FilePlacement`."""
+        found: Placed | None = self._ask((PLACE, self.key, index))
+        return found
+
+    def outer(self, function: Function, name: str) -> Value:
+        """See `FilePlacement`."""
+        found: Value = self._ask((OUTER, self.key, function.index, name))
+        return found
+
+    def global_value(self, slot: Slot) -> Value | None:
+        """See `FilePlacement`."""
+        found: Value | None = self._ask((GLOBAL, self.key, self.program.functions[0].slot_names[slot]))
+        return found
+
+    def attribute(self, info: ClassInfo, name: str) -> Value | None:
+        """See `FilePlacement`."""
+        found: Value | None = self._ask((ATTRIBUTE, self.key, info.key, info.index, name))
+        return found
+
+    def learnt(self, index: int, given: Parameter, value: Value) -> Value | None:
+        """See `FilePlacement`."""
+        found: Value | None = self._ask((LEARNT, self.key, index, given, value))
+        return found
+
+    def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
+        """See `FilePlacement`."""
+        self._whole.tell((STORE, self.key, info.index, name, value))
+
+    def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
+        """See `FilePlacement`."""
+        self._whole.tell((SET, self.key, info.index, name, value))
+
+
+class _Derived(dict[int, Placed]):
+    """The functions of a file as they were placed in the end, each placed again when it is asked for."""
+
+    def __init__(self, owner: RestoredPlacement) -> None:
+        super().__init__()
+        self._owner = owner
+
+    def __getitem__(self, index: int) -> Placed:
+        return self._owner.derived(index)
+
+    def get(self, index: int, default: Any = None) -> Any:
+        """The function as it was placed; None where it was not."""
+        return self._owner.derived(index) if self._owner.old(index) else default
+
+
+class RestoredCallers(Callers):
+    """`Callers` of a file as they were in the end, with sites where they are now."""
+
+    def __init__(self, key: str, project: RestoredProject) -> None:
+        super().__init__()
+        self._key = key
+        self._project = project
+        self._read = False
+
+    def note(self, index: int, slot: Slot, clean: Value, site: Site) -> None:
+        """See `Callers`."""
+        self._project.tell((TELL, self._key, index, slot, clean, site))
+
+    def called(self, index: int, site: Site, given: dict[str, Reg] | None) -> None:
+        """See `Callers`."""
+        self._project.tell((CALLED, self._key, index, site, given))
+
+    def value(self, index: int, slot: Slot, site: Site) -> Value | None:
+        """See `Callers`."""
+        self._take_up()
+        return super().value(index, slot, site)
+
+    def calls(self, index: int) -> dict[Site, dict[str, Reg] | None]:
+        """See `Callers`."""
+        self._take_up()
+        return super().calls(index)
+
+    def _take_up(self) -> None:
+        """What all calls give, by where they stand now."""
+        if self._read:
+            return
+        self._read = True
+        project, record = self._project, self._project.record(self._key)
+        if record is None:
+            return
+        told: dict[tuple[int, Site], dict[str, Reg] | None] = {}
+        for place in project.moved:
+            for trace in project.traces.get(place, ()):
+                told.update(((e[2], e[3]), e[4]) for e in trace.events if e[0] == CALLED and e[1] == self._key)
+        for index, sites in record.given.items():
+            for site, given in sites.items():
+                now = project.site(site)
+                self._given.setdefault(index, {})[now] = told.get((index, now), given) if now[:2] in project.moved else given
+        for index, slots in record.values.items():
+            for slot, values in slots.items():
+                kept = self._values.setdefault(index, {}).setdefault(slot, {})
+                kept.update((project.site(site), value) for site, value in values.items())
+
+
+def _as_placed(function: Function, seen: Seen | None) -> Placed:
+    """A placed function, as far as callers see it. Raises Unforeseen where it was none."""
+    if seen is None:
+        raise Unforeseen
+    role = Role(traced=seen.traced)
+    return Placed(function, role, [], [], seen.returns, {}, {}, frozenset(), {}, seen.passed)

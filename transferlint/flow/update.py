@@ -1,0 +1,223 @@
+"""What of a project has to be looked at again after some of its files changed, from what was written down of it.
+
+A changed function is placed again with the answers that it had before (`script`). Where others cannot tell what comes
+of it from what came of it before, nothing else is placed again; where it gives back something else, those that call it
+are, and so on. Then the heat of these files is worked out again, and must answer all that was asked of it as it did.
+Whatever else changes raises Unforeseen: the project is put together from nothing then (verifying traces: A. Mokhov,
+N. Mitchell, S. Peyton Jones, Build Systems a la Carte, 2018).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from transferlint.flow.changes import differing, rebound, redeclared, visible
+from transferlint.flow.heat import HeatMap
+from transferlint.flow.placement import FilePlacement
+from transferlint.flow.recorded import HeatRecord, edges_of, is_read
+from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
+from transferlint.flow.script import Script
+from transferlint.flow.traces import OUTER, PLACE, Trace, Unforeseen, as_seen
+from transferlint.flow.warmth import Warmth
+from transferlint.syntax.program import Function, Program, Reg
+
+_MOST = 2000  # functions that are placed again; beyond, all are
+
+
+@dataclasses.dataclass(frozen=True)
+class Others:
+    """What others asked of each file: the names that they looked up in it ("*": all), the functions whose heads they
+    saw, the files that asked how functions of it were placed, and the files that looked into it for their heat or
+    findings."""
+
+    names: Mapping[str, frozenset[str]]
+    heads: Mapping[str, frozenset[int]]
+    askers: Mapping[str, frozenset[str]]
+    lookers: Mapping[str, frozenset[str]]
+
+
+class Update:
+    """One update of a project. `before` are the programs of the changed files as they were."""
+
+    def __init__(
+        self, project: RestoredProject, others: Others, dispatch: Dispatch, before: Mapping[str, Program]
+    ) -> None:
+        self._project = project
+        self._others = others
+        self._dispatch = dispatch
+        self._before = before
+        self._pending: dict[tuple[str, int], None] = {}
+        self._touched: set[str] = set(before)
+        self._old: dict[str, FilePlacement] = {}
+        self._count = 0
+
+    def run(self) -> set[str]:
+        """Place again and work out the heat of what has to be; the files whose findings may be others. Raises
+        Unforeseen."""
+        for key in sorted(self._before):
+            self._compare(key)
+        while self._pending:
+            at = next(iter(self._pending))
+            del self._pending[at]
+            self._count += 1
+            if self._count > _MOST:
+                raise Unforeseen
+            self._place(*at)
+        found = set(self._touched)
+        for key in self._touched:
+            found |= self._others.lookers.get(key, frozenset())
+        for key in sorted(found):
+            self._shape(key)
+        for key in sorted(found):
+            self._heat(key)
+        return found
+
+    def _compare(self, key: str) -> None:
+        """Find out which functions of a changed file have to be placed again, the module first. Raises Unforeseen where
+        others see at once that it changed."""
+        now = self._project.restored(key)
+        old = self._old[key] = RestoredPlacement(self._before[key], now.options, self._project)
+        if list(visible(old)) != list(visible(now)) or old.tracing != now.tracing:
+            raise Unforeseen
+        asked, names = self._others.names.get(key, frozenset()), rebound(old, now)
+        if names and ("*" in asked or not names.isdisjoint(asked)):
+            raise Unforeseen
+        heads = redeclared(old, now)
+        if not heads.isdisjoint(self._others.heads.get(key, frozenset())):
+            raise Unforeseen
+        every = set(range(len(now.program.functions)))
+        changed = every if heads else differing(old, now)
+        changed |= {index for index in every for one in now.old(index) if one.role != now.roles[index]}
+        for index in sorted(changed | {0}):
+            self._pending[key, index] = None
+
+    def _place(self, key: str, index: int) -> None:
+        """Place a function again; where others see a difference, those that call it are to be placed again."""
+        self._touched.add(key)
+        owner = self._project.restored(key)
+        before = owner.old(index)
+        if not before:
+            raise Unforeseen
+        scripts = owner.place_again(index)
+        after = self._project.traces[key, index]
+        function = owner.program.functions[index]
+        was = self._old[key].program.functions[index] if key in self._old else function
+        for one, other, script in zip(before, after, scripts, strict=True):
+            if one.leans != other.leans or script.before.done != script.now.done:
+                raise Unforeseen
+            self._move(key, index, script)
+            if is_read(owner, index):
+                self._stored(owner, was, function, one, other)
+        self._returned(owner, index, after)
+
+    def _returned(self, owner: RestoredPlacement, index: int, after: list[Trace]) -> None:
+        key = owner.key
+        ends = [owner.seen_before(index, turn) for turn in range(len(after))]
+        same = all(as_seen(end, one.placed) for end, one in zip(ends, after, strict=True))
+        known = self._project.instead.get((key, index))
+        if same and known is None:
+            return
+        if len(after) != 1:
+            raise Unforeseen
+        placed = after[0].placed
+        assert placed is not None
+        if known is not None and as_seen(known, placed):
+            return
+        self._project.instead[key, index] = placed
+        for other in sorted({key, *self._others.askers.get(key, ())}):
+            record = self._project.record(other)
+            for caller, traces in (record.traces if record is not None else {}).items():
+                if any(e[0] == PLACE and e[1] == key and e[2] == index for one in traces for e in one.events):
+                    self._pending[other, caller] = None
+
+    def _move(self, key: str, index: int, script: Script) -> None:
+        """Note the registers of calls that are other ones now."""
+        if key not in self._before:
+            return
+        pairs = list(zip(script.before.registers, script.now.registers, strict=True))
+        for old, new in zip(script.before.given, script.now.given, strict=True):
+            if (old is None) != (new is None) or (old is not None and new is not None and list(old) != list(new)):
+                raise Unforeseen
+        self._note(key, index, pairs)
+
+    def _note(self, key: str, index: int, pairs: Iterable[tuple[Reg, Reg]]) -> None:
+        moved = self._project.moved.setdefault((key, index), {})
+        for old, new in pairs:
+            if moved.setdefault(old, new) != new:
+                raise Unforeseen
+
+    def _stored(self, owner: RestoredPlacement, was: Function, now: Function, one: Trace, other: Trace) -> None:
+        """Raises Unforeseen where somebody reads a variable of a function that holds something else now."""
+        plain = now.kind != "class"
+        old = {was.slot_names[slot]: value.foreign() if plain else value for slot, value in one.stored.items()}
+        new = {now.slot_names[slot]: value.foreign() if plain else value for slot, value in other.stored.items()}
+        differing = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+        if not differing:
+            return
+        if now.kind != "module":
+            raise Unforeseen
+        asked = self._others.names.get(owner.key, frozenset())
+        read = {e[3] for traces in owner.record.traces.values() for t in traces for e in t.events if e[0] == OUTER}
+        if "*" in asked or not differing.isdisjoint(asked) or not differing.isdisjoint(read):
+            raise Unforeseen
+
+    def _shape(self, key: str) -> None:
+        """Begin with the heat of a file, and note where its calls stand now."""
+        owner = self._project.restored(key)
+        record = owner.record
+        if record.heat is None:
+            return
+        placed = [owner.derived(function.index) for function in owner.program.functions]
+        heat = HeatMap(owner, placed, *self._dispatch)
+        self._project.take_up(key, placed, heat)
+        for before, now in zip(record.heat.edges, edges_of(heat), strict=True):
+            if [(one[0], *one[2:]) for one in before] != [(one[0], *one[2:]) for one in now]:
+                raise Unforeseen
+            if key in self._before:
+                for old, new in zip(before, now, strict=True):
+                    self._note(key, old[0], [(old[1], new[1])])
+            elif before != now:
+                raise Unforeseen
+        if len(record.heat.handed) != len(heat.handed):
+            raise Unforeseen
+        for (target, warmth), (other, found) in zip(record.heat.handed, heat.handed, strict=True):
+            assert warmth.caller is not None
+            assert found.caller is not None
+            self._note(key, warmth.caller[1], [(warmth.caller[2], found.caller[2])])
+            if target != other or warmth.level != found.level:
+                raise Unforeseen
+
+    def _heat(self, key: str) -> None:
+        """Go through all that was asked of the heat of a file. Raises Unforeseen where an answer is another one now."""
+        record = self._project.restored(key).record
+        if record.heat is None:
+            return
+        _, _, heat = self._project.linked(key)
+        _go_through(record.heat, heat, key, self._project)
+
+
+def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredProject) -> None:
+    def moved(one: Any) -> Any:
+        if isinstance(one, Warmth):
+            return one if one.caller is None else dataclasses.replace(one, caller=project.site(one.caller))
+        if isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], int):
+            return project.site(one)
+        return one
+
+    for name, about, answer in record.asked:
+        if name in ("at", "rare"):
+            about = about[0], project.site((key, *about))[2]
+        found = getattr(heat, name)(*map(moved, about))
+        if name == "at":
+            expected, found = _without_loop(moved(answer)), _without_loop(found)
+            if expected != found:
+                raise Unforeseen
+        elif found != answer:
+            raise Unforeseen
+
+
+def _without_loop(warmth: Warmth) -> Warmth:
+    """The heat of a place without the number of the loop, which means nothing to other functions."""
+    return warmth if warmth.loop < 0 else dataclasses.replace(warmth, loop=-1)

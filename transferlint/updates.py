@@ -1,0 +1,131 @@
+"""A group of which few files changed, checked by what was written down when all of it was: only what the changes matter
+for is analysed again, and all else stands (`flow/update.py`)."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from transferlint import steps, workers
+from transferlint.cache import bases, programs
+from transferlint.plan import Outcome
+from transferlint.steps import Prepared, Programs
+from transferlint.workers import Job
+
+if TYPE_CHECKING:
+    from transferlint.batches import Run
+    from transferlint.flow.project import Project
+    from transferlint.flow.recorded import FileRecord
+    from transferlint.flow.update import Others
+    from transferlint.syntax.program import Program
+
+FEWEST = 8  # files; smaller groups are checked anew as fast
+_MOST = 40  # files that changed
+_DISPATCH = "\0dispatch"
+
+Group = Sequence[Job]
+
+
+def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outcome]) -> None:
+    """Keep what was written down of a project, which was put together from all files of the group."""
+    from transferlint.flow.recorded import RecordedProject
+
+    keeper = run.keeper
+    if keeper is None or not isinstance(project, RecordedProject):
+        return
+    names, heads, askers = project.asked_for()
+    lookers: dict[str, set[str]] = {}
+    for path, looked in (*project.looked.items(), *((one.path, one.looked) for one in outcomes.values())):
+        for other in looked:
+            lookers.setdefault(other, set()).add(path)
+    tables = [{path: sorted(found) for path, found in table.items()} for table in (names, heads, askers, lookers)]
+    overriding, methods = project.dispatched()
+    parts = [(_DISPATCH, (overriding, methods)), *project.records()]
+    head = keeper.contents(group), tables
+    bases.write(keeper.where, keeper.name(group), head, parts)
+
+
+def check(run: Run, group: Group) -> dict[int, Outcome] | None:
+    """What comes of the wanted files of a group, by their index; None where all of it has to be checked."""
+    keeper = run.keeper
+    if keeper is None or len(group) < FEWEST:
+        return None
+    base = bases.read(keeper.where, keeper.name(group))
+    if base is None:
+        return None
+    before, tables = base.head
+    now = keeper.contents(group)
+    changed = [number for number, content in enumerate(now) if content != before[number]]
+    known = keeper.read_contents(group, before)
+    if known is None or not 0 < len(changed) <= _MOST:
+        return None
+    from transferlint.flow.traces import Unforeseen
+
+    with contextlib.suppress(Unforeseen, steps.Beyond):
+        found: dict[int, Outcome] = workers.deep(lambda: _updated(run, group, base, tables, changed, before))
+        return known | found
+    return None
+
+
+def _updated(
+    run: Run, group: Group, base: bases.Base, tables: Any, changed: Sequence[int], before: Sequence[bytes]
+) -> dict[int, Outcome]:
+    """What comes of the files whose findings may be others. Raises Unforeseen and Beyond."""
+    from transferlint.flow.restored import RestoredProject
+    from transferlint.flow.traces import Unforeseen
+    from transferlint.flow.update import Update
+
+    assert run.keeper is not None
+    jobs = {job.target.path: job for job in group}
+    fresh = {group[number].target.path: _prepared(run, group[number]) for number in changed}
+    old = {group[number].target.path: _before(run, group[number], before[number]) for number in changed}
+    if any(one.program is None for one in fresh.values()):
+        raise Unforeseen
+    plan = run.plans[0]
+    every = frozenset(path for one in run.around.groups for path in one) - run.around.idle
+    others = [fresh.get(path) or Prepared(path, kept=True) for path in jobs if path in base]
+    known = Programs(others, plan, every - jobs.keys())
+    own = {path: run.plans[job.scope].options for path, job in jobs.items() if job.scope}
+
+    def record(path: str) -> FileRecord | None:
+        found: FileRecord | None = base.part(path)
+        return found
+
+    dispatch = base.part(_DISPATCH)
+    if dispatch is None:
+        raise Unforeseen
+    project = RestoredProject(known, run.index, plan.options, known.lines, own, record)
+    paths = Update(project, _others(tables), dispatch, old).run()
+    found = {}
+    for path in sorted(paths):
+        job = jobs[path]
+        if job.wanted and job.index in run.told:
+            prepared = fresh.get(path) or _prepared(run, job)
+            program = known[path]
+            prepared = dataclasses.replace(prepared, program=program)
+            found[job.index] = steps.check_prepared(prepared, run.plans[job.scope], job.ignored, project)
+    if any(one.troubles for one in found.values()):
+        raise Unforeseen
+    project.let_go()
+    return found
+
+
+def _prepared(run: Run, job: Job) -> Prepared:
+    return steps.prepare(job.target, run.plans[job.scope], job.ignored, job.wanted)
+
+
+def _before(run: Run, job: Job, content: bytes) -> Program:
+    from transferlint.flow.traces import Unforeseen
+
+    found = programs.read_content(run.plans[0].cache, job.target.path, content) if content else None
+    if found is None:
+        raise Unforeseen
+    return found[0]
+
+
+def _others(tables: Any) -> Others:
+    from transferlint.flow.update import Others
+
+    return Others(*({path: frozenset(found) for path, found in table.items()} for table in tables))
