@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from transferlint import connected
 from transferlint.cache import graphs
+from transferlint.cache.contents import Contents
 from transferlint.cache.signatures import GONE, Signature, signature
 from transferlint.discovery import Real, Target, walk
 from transferlint.flow.modules import ModuleIndex
@@ -32,7 +33,7 @@ class Context:
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
-    them that are not analysed.
+    them that are not analysed. `contents` and `modules` are what is known of the files by then.
     """
 
     root: str
@@ -44,10 +45,12 @@ class Context:
     states: dict[str, Signature] = dataclasses.field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
     idle: frozenset[str] = frozenset()
+    contents: Contents | None = None
+    modules: ModuleIndex | None = None
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
-        return ModuleIndex(self.files, self.root, self.links)
+        return self.modules or ModuleIndex(self.files, self.root, self.links)
 
 
 def around(
@@ -56,27 +59,36 @@ def around(
     nearest: Nearest,
     texts: Mapping[str, bytes] | None = None,
     cache: str = "",
+    below: Mapping[str, Sequence[Target]] | None = None,
 ) -> Context:
     """The context of `targets`, which were found under `paths`; `texts` are the bytes of targets that are not on disk,
-    `cache` is the folder in which the import graph is kept ("" for none).
+    `cache` is the folder in which the import graph is kept ("" for none), `below` has the files of folders that were
+    walked just now.
 
     The project's folder is the `project_root` of the settings, or the nearest above all paths that has one of
     `MARKERS`, or the deepest above all paths. Its files are named like the paths: absolute where one of these is, else
     relative to the current folder.
     """
-    project = walked(paths, targets, nearest)
+    project = walked(paths, targets, nearest, below)
     if project.note:
         return project
     return _reached([target.path for target in targets], project, texts or {}, cache)
 
 
-def walked(paths: Sequence[str], targets: Sequence[Target], nearest: Nearest) -> Context:
+def walked(
+    paths: Sequence[str],
+    targets: Sequence[Target],
+    nearest: Nearest,
+    below: Mapping[str, Sequence[Target]] | None = None,
+) -> Context:
     """The project of `targets` as `around` has it, before it is known which of its files matter for them."""
     root, marked = root_of(paths, nearest.top.project_root)
     limit = MAX_FILES if marked else MAX_FILES_UNMARKED
     start = root if any(os.path.isabs(path) for path in paths) else _relative(root)
     names = [target.path for target in targets]
-    found = [target.path for target in itertools.islice(walk(start, nearest), limit + 1)]
+    listed = (below or {}).get(start)
+    modules = walk(start, nearest) if listed is None else (one for one in listed if one.path.endswith(".py"))
+    found = [target.path for target in itertools.islice(modules, limit + 1)]
     if len(found) > limit:
         why = f"{start} has more than {limit:,} Python files: checked without the others"
         return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
@@ -113,6 +125,9 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
     if len(files) == len(targets) == 1:
         return dataclasses.replace(project, groups=(tuple(targets),))
     sources = Sources(files, texts)
+    project = dataclasses.replace(
+        project, modules=project.index(), contents=Contents(cache, project.root, project.states)
+    )
     reach = reach_of(project, sources, texts, cache)
     found = reach.of(targets) if len(files) != len(targets) else Reached(frozenset(), frozenset())
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
@@ -121,12 +136,22 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
     passed: frozenset[str] = frozenset()
     if len(targets) > 1:  # what matters for one file is connected with it, if by way of others that are left out
         # Nothing leads through what is not analysed; of what is only read, packages always are.
-        idle = tuple(path for path in targets if path in sources and not worth_analysing(sources[path]))
+        idle = tuple(path for path in targets if path in sources and not _worth(path, project, sources, texts))
         passed = frozenset(idle)
         packages = (path for path in project.files if os.path.basename(path) == "__init__.py")
         rest = (path for path in parts[0] if path not in passed)
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
     return dataclasses.replace(project, others=others, users=found.users & small, groups=parts, idle=passed)
+
+
+def _worth(path: str, project: Context, sources: Sources, texts: Collection[str]) -> bool:
+    """Whether a file is worth analysing by itself."""
+    if path in texts or path.endswith(SUFFIX) or project.contents is None:
+        return worth_analysing(sources[path])
+    try:
+        return project.contents.worth(path)
+    except OSError:
+        return worth_analysing(b"")
 
 
 def reach_of(project: Context, data: Sources, texts: Collection[str], cache: str) -> Reach:

@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from transferlint import gitignore
 from transferlint.cache.signatures import signature
@@ -40,11 +40,13 @@ class Trouble:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """The files of a run, in order, what could not be looked at, and (where there are no files) a remark on that."""
+    """The files of a run, in order, what could not be looked at, and (where there are no files) a remark on that;
+    `below` has what is in the folders that were walked."""
 
     targets: tuple[Target, ...]
     troubles: tuple[Trouble, ...]
     note: str = ""
+    below: Mapping[str, tuple[Target, ...]] = dataclasses.field(default_factory=dict)
 
 
 class Exclusion:
@@ -84,11 +86,15 @@ def discover(paths: Iterable[str], nearest: Nearest) -> Found:
     """The files that `paths` stand for. Nothing is read but folders, settings and ignore files; nothing is raised."""
     targets: list[Target] = []
     troubles: list[Trouble] = []
+    below: dict[str, tuple[Target, ...]] = {}
     seen: set[str] = set()
     real = Real()
     paths = list(paths)
     for path in paths:
-        for item in _under(path, nearest):
+        items = list(_under(path, nearest))
+        if os.path.isdir(path) and not nearest.of(path).force_exclude:
+            below[path] = tuple(item for item in items if isinstance(item, Target))
+        for item in items:
             if isinstance(item, Trouble):
                 troubles.append(item)
                 continue
@@ -98,7 +104,7 @@ def discover(paths: Iterable[str], nearest: Nearest) -> Found:
                 targets.append(item)
     folders = [_shown(path) for path in paths if os.path.isdir(path)]
     note = f"no Python files in {', '.join(folders)}" if folders and not (targets or troubles) else ""
-    return Found(tuple(targets), tuple(troubles), note)
+    return Found(tuple(targets), tuple(troubles), note, below)
 
 
 class Real:

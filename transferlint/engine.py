@@ -158,7 +158,7 @@ def _pass(
         if write:
             outcomes = writing.written(outcomes, barred, given_up)
         return _gathered(outcomes, scopes, plans, files.troubles, (files.note, remark), states, gone)
-    around = context.around(paths, files.targets, scopes.nearest, cache=scopes.plans[0].cache)
+    around = context.around(paths, files.targets, scopes.nearest, cache=scopes.plans[0].cache, below=files.below)
     reading = [*every, *jobs.beside(len(every), around.others, scopes)]
     plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
     progress.begin(len(reading) + len(told))
@@ -167,6 +167,8 @@ def _pass(
         numbers = frozenset(job.index for job in told)
         run = batches.Run(around, plans, settings.jobs, progress.advance, numbers, keeper, executor)
         outcomes, stamps, remark = batches.check(run, reading)
+        if around.contents is not None:
+            around.contents.keep()
     if write and any(outcome.data for outcome in outcomes):
         rests_on = _rests_on(stamps, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)

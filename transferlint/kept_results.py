@@ -9,16 +9,15 @@ and taken up again, counts.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from transferlint import line_length
 from transferlint.cache import results
+from transferlint.cache.contents import Contents
 from transferlint.context import Context
 from transferlint.plan import Outcome, Plan
-from transferlint.screen import worth_analysing
 from transferlint.workers import Job
 
 _RULES = "transferlint_rules"  # of other packs nobody knows which modules they rest on
@@ -28,8 +27,9 @@ class Keeper:
     """Results in the cache's folder `where`; `base` stands for what is the same for all groups of a run, `users` are
     the files beside the checked ones whose calls count."""
 
-    def __init__(self, where: str, base: str, users: frozenset[str]) -> None:
+    def __init__(self, where: str, base: str, users: frozenset[str], contents: Contents) -> None:
         self.where = where
+        self._digests = contents
         self._base = base
         self._users = users
         self._contents: dict[str, bytes] = {}
@@ -58,13 +58,18 @@ class Keeper:
     def _row(self, job: Job) -> tuple[object, ...]:
         return job.target, job.wanted, job.ignored, job.scope, job.target.path in self._users
 
-    @staticmethod
-    def _content(job: Job) -> bytes:
+    def _content(self, job: Job) -> bytes:
         path = job.target.path
-        data = _bytes(path)
         package = not job.wanted and os.path.basename(path) == "__init__.py"
-        counts = job.target.named or package or worth_analysing(data)
-        return hashlib.sha256(data).digest() if counts else b""
+        counts = job.target.named or package or self._digests.worth(path)
+        return self._digests.digest(path) if counts else b""
+
+    def _stands(self, group: Sequence[Job]) -> bool:
+        """Whether the files of a group are still what its key was made of."""
+        try:
+            return all(self._digests.stands(job.target.path) for job in group)
+        except OSError:
+            return False
 
     def read_contents(self, group: Sequence[Job], contents: Sequence[bytes]) -> dict[int, Outcome] | None:
         """What came of the wanted files of a group when these were the contents of its files."""
@@ -85,7 +90,7 @@ class Keeper:
         """Keep what came of a group, unless something went wrong, or a file changed since the key was made; whether it
         was kept."""
         found = [outcomes[job.index] for job in group if job.wanted]
-        if not found or any(one.troubles for one in found) or self.key(group) != key:
+        if not found or any(one.troubles for one in found) or not self._stands(group):
             return False
         records = tuple(dataclasses.replace(one, text=one.text[:1], looked=()) for one in found)
         results.write(self.where, key, records)
@@ -98,7 +103,8 @@ def keeper(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> Keepe
     if not where or not all(map(_plain, plans)):
         return None
     try:
-        return Keeper(where, _base(around, plans, jobs), around.users)
+        contents = around.contents or Contents(where, around.root, around.states)
+        return Keeper(where, _base(around, plans, jobs), around.users, contents)
     except OSError:  # something of it cannot be read: then it is not known when it changes
         return None
 

@@ -1,5 +1,5 @@
-"""What was written down of a group of files when it was last checked from nothing: one file with a head, which is read
-at once, and a part for each file of the group, which is read when it is asked for.
+"""What was written down of a group of files when it was last checked from nothing: one file with a part for each file
+of the group, which is read when it is asked for, and a head.
 
 A group has one, under a key of all that it rests on but for the contents of its files, so that there are never more of
 these than groups.
@@ -12,7 +12,7 @@ import io
 import marshal
 import os
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from transferlint.cache import entries
@@ -51,10 +51,9 @@ class _Reader(pickle.Unpickler):
 class Base:
     """An open base: `head` is what `write` was given."""
 
-    def __init__(self, path: str, start: int, head: Any, places: dict[str, tuple[int, int, bytes]]) -> None:
+    def __init__(self, path: str, head: Any, places: dict[str, tuple[int, int, bytes]]) -> None:
         self.head = head
         self._path = path
-        self._start = start
         self._places = places
 
     def __contains__(self, name: str) -> bool:
@@ -68,9 +67,9 @@ class Base:
         at, size, digest = place
         try:
             with open(self._path, "rb") as file:
-                file.seek(self._start + at)
+                file.seek(at)
                 content = file.read(size)
-            if hashlib.blake2b(content, digest_size=_DIGEST).digest() != digest:
+            if _digest(content) != digest:
                 return None
             return _Reader(io.BytesIO(content)).load()
         except Exception:  # of a version whose records were others, there is no telling what
@@ -82,28 +81,34 @@ def read(where: str, key: str) -> Base | None:
     path = os.path.join(where, _SHELF, key)
     try:
         with open(path, "rb") as file:
-            file.seek(_DIGEST)  # that of the whole, which is not read
+            end = file.seek(-_DIGEST - _SIZE, os.SEEK_END)
             size, digest = int.from_bytes(file.read(_SIZE), "big"), file.read(_DIGEST)
+            file.seek(end - size)
             content = file.read(size)
-        if hashlib.blake2b(content, digest_size=_DIGEST).digest() != digest:
+        if _digest(content) != digest:
             return None
         head, places = marshal.loads(content)
-        return Base(path, 2 * _DIGEST + _SIZE + size, head, places)
+        return Base(path, head, places)
     except (OSError, ValueError, EOFError, TypeError):
         return None
 
 
 def write(where: str, key: str, head: object, parts: Iterable[tuple[str, object]]) -> None:
-    """Keep records by name, and a head of plain values."""
+    """Keep records by name, one after the other, and a head of plain values, which comes last."""
+    entries.write_parts(where, os.path.join(where, _SHELF, key), _contents(head, parts))
+
+
+def _contents(head: object, parts: Iterable[tuple[str, object]]) -> Iterator[bytes]:
     places: dict[str, tuple[int, int, bytes]] = {}
-    contents = []
     at = 0
     for name, records in parts:
         content = pickle.dumps(records, protocol=5)
-        places[name] = at, len(content), hashlib.blake2b(content, digest_size=_DIGEST).digest()
-        contents.append(content)
+        places[name] = at, len(content), _digest(content)
         at += len(content)
+        yield content
     packed = marshal.dumps((head, places))
-    digest = hashlib.blake2b(packed, digest_size=_DIGEST).digest()
-    whole = b"".join((len(packed).to_bytes(_SIZE, "big"), digest, packed, *contents))
-    entries.write(where, os.path.join(where, _SHELF, key), whole)
+    yield packed + len(packed).to_bytes(_SIZE, "big") + _digest(packed)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest()

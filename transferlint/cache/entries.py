@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 import os
+from collections.abc import Iterable
 
 _DIGEST = 16  # bytes
 
@@ -23,6 +24,11 @@ def read(path: str) -> object:
 
 def write(where: str, path: str, content: bytes) -> None:
     """Keep a value, as `marshal` wrote it, in a file below the cache's folder `where`."""
+    write_parts(where, path, (hashlib.blake2b(content, digest_size=_DIGEST).digest(), content))
+
+
+def write_parts(where: str, path: str, parts: Iterable[bytes]) -> None:
+    """Keep bytes, as they come, in a file below the cache's folder, which is there when all are written."""
     import contextlib
     import tempfile
 
@@ -32,7 +38,8 @@ def write(where: str, path: str, content: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.blake2b(content, digest_size=_DIGEST).digest() + content)
+                file.writelines(parts)
             os.replace(temporary, path)
-        except OSError:
+        except BaseException:
             os.unlink(temporary)
+            raise

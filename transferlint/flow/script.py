@@ -22,7 +22,6 @@ from transferlint.flow.traces import (
     TELL,
     Event,
     Trace,
-    Unforeseen,
 )
 from transferlint.syntax.program import Parameter, Reg
 
@@ -150,8 +149,8 @@ class Script:
         before = [one for one in known if one.most < self.now.most]
         after = [one for one in known if one.most > self.now.most]
         if event[0] == LEARNT or not before or self._sets:
-            raise Unforeseen
+            return None
         stays = event[0] == PLACE and before[-1].answer is not None
         if stays or (after and before[-1].answer == after[0].answer):
             return dataclasses.replace(before[-1], made=False)
-        raise Unforeseen
+        return None
