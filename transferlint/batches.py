@@ -138,12 +138,13 @@ def check_prepared(
         if group[0].index in troubles and first >= 0:
             said = (troubles[group[0].index], *outcomes[first].troubles)
             outcomes[first] = dataclasses.replace(outcomes[first], troubles=said)
-    for group in groups if run.keeper is not None and keys else ():
-        assert run.keeper is not None and keys is not None
-        key = keys.get(group[0].index, "")
-        if key and run.keeper.write(key, group, outcomes) and (made := projects.get(group[0].index)) is not None:
-            own = {job.index: outcomes[job.index] for job in group if job.index in outcomes}
-            updates.write(run, group, made, own)
+    for group in groups:
+        key = keys.get(group[0].index, "") if keys else ""
+        if run.keeper is not None and key and run.keeper.write(key, group, outcomes):
+            made = projects.get(group[0].index)
+            if made is not None:
+                own = {job.index: outcomes[job.index] for job in group if job.index in outcomes}
+                updates.write(run, group, made, own)
     for project in {id(project): project for project in projects.values()}.values():
         project.let_go()
     return outcomes

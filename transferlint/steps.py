@@ -228,8 +228,8 @@ def linked(
 ) -> Project:
     """The project of all programs, put together here so that processes forked from this one share it; `index` has all
     its modules, also those that were not prepared. `entered` are the files whose calls count, `own` has the options of
-    files for which those of the plan do not hold, `beyond` are files of which nothing here knows. `recorded`: it is to be
-    written down."""
+    files for which those of the plan do not hold, `beyond` are files of which nothing here knows. `recorded`: it is
+    to be written down."""
     from transferlint.flow.project import Project
     from transferlint.flow.recorded import RecordedProject
 

@@ -132,7 +132,7 @@ class FilePlacement:
         before = {index: self.placed.pop(index).returns for index in stale}
         for index in stale:
             done = self.place(index)
-            if done is not None and _moved(before[index], done.returns):
+            if done is not None and moved(before[index], done.returns):
                 for key, caller in sorted(self.callers.functions(index)):
                     owner = self if key == self.key or self.project is None else self.project.placement(key)
                     if owner is not None and (key, caller) != (self.key, index):
@@ -377,7 +377,7 @@ def _unfilled(value: Value) -> bool:
     return value.is_a(CONTAINER) and (item is None or bool(item.kinds & UNKNOWN and not item.kinds & TENSOR))
 
 
-def _moved(before: Value | None, after: Value | None) -> bool:
+def moved(before: Value | None, after: Value | None) -> bool:
     """Whether a function's result has come to be on the host, or is no longer taken to be on the device."""
     if after is None or after.on_device:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from transferlint.flow.callers import Callers, Site
@@ -46,9 +46,9 @@ _FLAGS = {"default_places": 0, "validates": 1}
 
 class RestoredProject(Project):
     """`Project` of programs of which `record` has what was written down (None for a file of which nothing was).
-    `instead` has, by file and index, what functions were placed as now, where others see that they changed; `traces`
-    those of all functions that were placed again; `moved`, by file and function, the registers of calls that are other
-    ones now."""
+    `instead` has, by file and index, what functions were placed as now (each time), where others see that they changed;
+    `traces` those of all functions that were placed again; `moved`, of those whose code `changed`, the registers of
+    calls that are other ones now."""
 
     def __init__(
         self,
@@ -62,8 +62,9 @@ class RestoredProject(Project):
         super().__init__(programs, index, options, lines, (), own)
         self.record = functools.cache(record)
         self.script: Script | None = None
-        self.instead: dict[tuple[str, int], Placed] = {}
+        self.instead: dict[tuple[str, int], list[Placed]] = {}
         self.traces: dict[tuple[str, int], list[Trace]] = {}
+        self.changed: set[tuple[str, int]] = set()
         self.moved: dict[tuple[str, int], dict[Reg, Reg]] = {}
 
     def link(self) -> None:
@@ -99,8 +100,8 @@ class RestoredProject(Project):
 
     def site(self, site: Site) -> Site:
         """Where a call stands now. Raises Unforeseen."""
-        moved = self.moved.get(site[:2])
-        if moved is None:
+        moved = self.moved.get(site[:2], {})
+        if site[:2] not in self.changed:
             return site
         if site[2] not in moved:
             raise Unforeseen
@@ -203,10 +204,11 @@ class RestoredPlacement(FilePlacement):
         seen = _as_placed(owner.program.functions[index], known)
         if now is None:
             return seen
-        ends = owner.record.seen[index]
-        if len(ends) != 1 or not as_seen(_as_placed(seen.function, ends[0]), seen):
+        before = (owner.seen_before(index, turn) for turn in range(len(now)))
+        meant = [one for one, end in zip(now, before, strict=True) if as_seen(end, seen)]
+        if not meant or not all(as_seen(one, meant[-1]) for one in meant):
             raise Unforeseen
-        return now
+        return meant[-1]
 
     def _settled(self, event: Event) -> Any:
         """The answer to what was not asked before: what a module binds once it is placed, and what nobody sets."""
@@ -362,13 +364,15 @@ class RestoredCallers(Callers):
         if record is None:
             return
         told: dict[tuple[int, Site], dict[str, Reg] | None] = {}
-        for place in project.moved:
+        for place in project.changed:
             for trace in project.traces.get(place, ()):
                 told.update(((e[2], e[3]), e[4]) for e in trace.events if e[0] == CALLED and e[1] == self._key)
         for index, sites in record.given.items():
             for site, given in sites.items():
                 now = project.site(site)
-                self._given.setdefault(index, {})[now] = told.get((index, now), given) if now[:2] in project.moved else given
+                self._given.setdefault(index, {})[now] = (
+                    told.get((index, now), given) if now[:2] in project.changed else given
+                )
         for index, slots in record.values.items():
             for slot, values in slots.items():
                 kept = self._values.setdefault(index, {}).setdefault(slot, {})

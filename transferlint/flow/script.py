@@ -102,9 +102,7 @@ class Script:
     """The answers of one trace. `settled` gives those that are known otherwise, and raises Unforeseen where there is
     none; `instead` what a function was placed as now, None where that is not known to be another."""
 
-    def __init__(
-        self, trace: Trace, settled: Callable[[Event], Any], instead: Callable[[str, int, Any], Any]
-    ) -> None:
+    def __init__(self, trace: Trace, settled: Callable[[Event], Any], instead: Callable[[str, int, Any], Any]) -> None:
         self.events: list[Event] = []
         self.before = Effects()
         self.now = Effects()

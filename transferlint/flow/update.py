@@ -15,7 +15,7 @@ from typing import Any
 
 from transferlint.flow.changes import differing, rebound, redeclared, visible
 from transferlint.flow.heat import HeatMap
-from transferlint.flow.placement import FilePlacement
+from transferlint.flow.placement import FilePlacement, moved
 from transferlint.flow.recorded import HeatRecord, edges_of, is_read
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
@@ -90,6 +90,7 @@ class Update:
         every = set(range(len(now.program.functions)))
         changed = every if heads else differing(old, now)
         changed |= {index for index in every for one in now.old(index) if one.role != now.roles[index]}
+        self._project.changed.update((key, index) for index in changed | {0})
         for index in sorted(changed | {0}):
             self._pending[key, index] = None
 
@@ -115,16 +116,16 @@ class Update:
     def _returned(self, owner: RestoredPlacement, index: int, after: list[Trace]) -> None:
         key = owner.key
         ends = [owner.seen_before(index, turn) for turn in range(len(after))]
-        same = all(as_seen(end, one.placed) for end, one in zip(ends, after, strict=True))
-        known = self._project.instead.get((key, index))
-        if same and known is None:
+        placed = [one.placed for one in after if one.placed is not None]
+        known = self._project.instead.get((key, index), ends)
+        if all(as_seen(one, now) for one, now in zip(known, placed, strict=True)):
             return
-        if len(after) != 1:
-            raise Unforeseen
-        placed = after[0].placed
-        assert placed is not None
-        if known is not None and as_seen(known, placed):
-            return
+        for turn in range(1, len(placed)):  # whoever calls it is placed again where it has come to be on the host
+            first, second = ends[turn - 1], ends[turn]
+            if first is None or second is None:
+                raise Unforeseen
+            if moved(first.returns, second.returns) != moved(placed[turn - 1].returns, placed[turn].returns):
+                raise Unforeseen
         self._project.instead[key, index] = placed
         for other in sorted({key, *self._others.askers.get(key, ())}):
             record = self._project.record(other)
@@ -134,7 +135,9 @@ class Update:
 
     def _move(self, key: str, index: int, script: Script) -> None:
         """Note the registers of calls that are other ones now."""
-        if key not in self._before:
+        if (key, index) not in self._project.changed:
+            if list(script.before.registers) != list(script.now.registers):
+                raise Unforeseen
             return
         pairs = list(zip(script.before.registers, script.now.registers, strict=True))
         for old, new in zip(script.before.given, script.now.given, strict=True):
@@ -143,9 +146,9 @@ class Update:
         self._note(key, index, pairs)
 
     def _note(self, key: str, index: int, pairs: Iterable[tuple[Reg, Reg]]) -> None:
-        moved = self._project.moved.setdefault((key, index), {})
+        known = self._project.moved.setdefault((key, index), {})
         for old, new in pairs:
-            if moved.setdefault(old, new) != new:
+            if known.setdefault(old, new) != new or (old != new and (key, index) not in self._project.changed):
                 raise Unforeseen
 
     def _stored(self, owner: RestoredPlacement, was: Function, now: Function, one: Trace, other: Trace) -> None:
@@ -199,7 +202,9 @@ class Update:
 
 
 def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredProject) -> None:
-    def moved(one: Any) -> Any:
+    """Ask and tell what was asked and told before, at the sites where they are now."""
+
+    def now(one: Any) -> Any:
         if isinstance(one, Warmth):
             return one if one.caller is None else dataclasses.replace(one, caller=project.site(one.caller))
         if isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], int):
@@ -209,9 +214,9 @@ def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredPr
     for name, about, answer in record.asked:
         if name in ("at", "rare"):
             about = about[0], project.site((key, *about))[2]
-        found = getattr(heat, name)(*map(moved, about))
+        found = getattr(heat, name)(*map(now, about))
         if name == "at":
-            expected, found = _without_loop(moved(answer)), _without_loop(found)
+            expected, found = _without_loop(now(answer)), _without_loop(found)
             if expected != found:
                 raise Unforeseen
         elif found != answer:

@@ -1,0 +1,176 @@
+"""A group of which few files changed is found to hold what a check finds that keeps nothing, and most of it stands."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystrokes import EDITED, FILES, typed
+
+from transferlint import registry, steps, updates
+from transferlint.cache import places
+from transferlint.engine import Result, check_paths, plan_for
+from transferlint.flow.placement import FilePlacement
+from transferlint.flow.traces import Unforeseen
+from transferlint.settings import Settings
+
+PACKS = registry.load()
+
+
+class _Nobody:
+    def begin(self, total: int) -> None: ...
+
+    def advance(self, count: int) -> None: ...
+
+
+@dataclasses.dataclass
+class Project:
+    """A project in the current folder. `updated` has, for each update since `checked` was called last, how many files
+    were looked at again, or what it was given up for; `placed` the functions that were placed."""
+
+    where: str
+    updated: list[int | type]
+    placed: list[tuple[str, str]]
+
+    def checked(self) -> Result:
+        """What a run finds: as one does that keeps nothing."""
+        self.updated.clear()
+        self.placed.clear()
+        found = self.run(self.where)
+        placed = list(self.placed)
+        assert found == self.run("")
+        self.placed[:] = placed
+        return found
+
+    def run(self, where: str) -> Result:
+        settings = Settings(jobs=1)
+        plan = plan_for(settings, PACKS, write=False, cache=where)
+        found = check_paths((".",), settings, plan, _Nobody())
+        return dataclasses.replace(found, seen={})
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    work = tmp_path / "work"
+    (work / "lib").mkdir(parents=True)
+    for name, text in FILES.items():
+        (work / name).write_text(text)
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(updates, "FEWEST", 2)
+    updated: list[int | type] = []
+    placed: list[tuple[str, str]] = []
+    real, place = updates._updated, FilePlacement._placed
+
+    def noted(*given: Any) -> Any:
+        try:
+            found = real(*given)
+        except BaseException as error:
+            updated.append(type(error))
+            raise
+        updated.append(len(found))
+        return found
+
+    def counted(self: FilePlacement, index: int) -> Any:
+        placed.append((self.key, self.program.functions[index].qualname))
+        return place(self, index)
+
+    monkeypatch.setattr(updates, "_updated", noted)
+    monkeypatch.setattr(FilePlacement, "_placed", counted)
+    return Project(places.folder({places.VARIABLE: str(tmp_path / "kept")}), updated, placed)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_found_while_files_are_edited_is_what_a_check_finds_that_keeps_nothing(
+    project: Project, seed: int
+) -> None:
+    """Two files are edited in turn; between, something small is changed in any of them."""
+    drawn = random.Random(seed)
+    names = drawn.sample(EDITED, 2)
+    first, second = (typed(drawn, name, 6) for name in names)
+    project.checked()
+    for texts in zip(first, second, strict=False):
+        name, text = drawn.choice(list(zip(names, texts, strict=True)))
+        other = drawn.choice(EDITED)
+        for path, new in ((name, text), (other, small(drawn, Path(other).read_text()))):
+            Path(path).write_text(new)
+            project.checked()
+            assert {one for one in project.updated if isinstance(one, type)} <= {Unforeseen, steps.Beyond}
+
+
+def test_most_small_changes_cost_few_files(project: Project) -> None:
+    drawn = random.Random(1)
+    project.checked()
+    updates = []
+    for _ in range(12):
+        name = drawn.choice(EDITED)
+        Path(name).write_text(small(drawn, FILES[name]))
+        project.checked()
+        updates += project.updated
+        Path(name).write_text(FILES[name])
+        project.checked()
+    assert sum(isinstance(one, int) for one in updates) >= 6
+
+
+def small(drawn: random.Random, text: str) -> str:
+    """A number, a comment or a device that is another one."""
+    numbers = [found for found in re.finditer(r"\b[0-9]\b|'cuda'|\"cuda\"|\.item\(\)", text)]
+    if not numbers or drawn.random() < 0.2:
+        return "# why\n" + text
+    found = drawn.choice(numbers)
+    new = {"'": "'cpu'", '"': '"cpu"', ".": ".cpu()"}.get(found[0][0], str(drawn.randrange(10)))
+    return text[: found.start()] + new + text[found.end() :]
+
+
+def test_a_change_that_others_do_not_see_costs_its_own_file(project: Project) -> None:
+    project.checked()
+    path = Path("lib/training.py")
+    path.write_text(FILES["lib/training.py"].replace("total = 0.0", "total = 1.0"))
+    project.checked()
+    assert isinstance(project.updated[0], int)
+    assert {key for key, _ in project.placed} <= {"lib/training.py", "lib/running.py"}
+    project.checked()
+    assert project.updated == []  # nothing changed since
+    assert project.placed == []
+
+
+def test_what_calls_a_function_that_gives_something_else_is_placed_again(project: Project) -> None:
+    layers = FILES["lib/layers.py"].replace('self.last = moved(x, "cuda")', "self.last = x.cuda()")
+    Path("lib/layers.py").write_text(layers)
+    first = project.checked()
+    path = Path("lib/reading.py")
+    path.write_text(FILES["lib/reading.py"].replace("return x.to(device)", 'return x.to(device).to("cpu")'))
+    second = project.checked()
+    assert first.findings != second.findings
+    assert isinstance(project.updated[0], int)
+    assert ("lib/training.py", "Trainer.step") in project.placed
+    path.write_text(FILES["lib/reading.py"])
+    assert project.checked() == first
+
+
+def test_lines_of_another_file_that_a_finding_names_are_those_of_now(project: Project) -> None:
+    project.checked()
+    path = Path("lib/training.py")
+    path.write_text("# why\n" + FILES["lib/training.py"])
+    project.checked()
+    assert isinstance(project.updated[0], int)
+    assert project.updated[0] > 1  # what is hot by calls from there, too
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: b"", lambda data: b"\0" * len(data)])
+def test_what_was_damaged_is_written_anew(project: Project, damage: Any) -> None:
+    project.checked()
+    bases = list(Path(project.where, "bases").iterdir())
+    assert bases
+    for base in bases:
+        base.write_bytes(damage(base.read_bytes()))
+    path = Path("lib/training.py")
+    path.write_text(FILES["lib/training.py"] + "\n# why\n")
+    project.checked()
+    assert project.updated == []
+    path.write_text(FILES["lib/training.py"] + "\n# why not\n")
+    project.checked()
+    assert isinstance(project.updated[0], int)
