@@ -145,13 +145,14 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
 
 
 def _worth(path: str, project: Context, sources: Sources, texts: Collection[str]) -> bool:
-    """Whether a file is worth analysing by itself."""
-    if path in texts or path.endswith(SUFFIX) or project.contents is None:
+    """Whether a file is worth analysing by itself, by the bytes that are read for that: of a notebook, those of its
+    JSON."""
+    if path in texts or project.contents is None:
         return worth_analysing(sources[path])
     try:
         return project.contents.worth(path)
     except OSError:
-        return worth_analysing(b"")
+        return False
 
 
 def reach_of(project: Context, data: Sources, texts: Collection[str], cache: str) -> Reach:

@@ -3,7 +3,6 @@ for is analysed again, and all else stands (`flow/update.py`)."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -63,10 +62,13 @@ def check(run: Run, group: Group) -> dict[int, Outcome] | None:
         return None
     from transferlint.flow.traces import Unforeseen
 
-    with contextlib.suppress(Unforeseen, steps.Beyond):
+    try:
         found: dict[int, Outcome] = workers.deep(lambda: _updated(run, group, base, tables, changed, before))
-        return known | found
-    return None
+    except (Unforeseen, steps.Beyond):
+        return None
+    except Exception:  # a defect of ours costs time, not the run
+        return None
+    return known | found
 
 
 def _updated(

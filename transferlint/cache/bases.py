@@ -93,12 +93,12 @@ def read(where: str, key: str) -> Base | None:
         return None
 
 
-def write(where: str, key: str, head: object, parts: Iterable[tuple[str, object]]) -> None:
+def write(where: str, key: str, head: Any, parts: Iterable[tuple[str, object]]) -> None:
     """Keep records by name, one after the other, and a head of plain values, which comes last."""
     entries.write_parts(where, os.path.join(where, _SHELF, key), _contents(head, parts))
 
 
-def _contents(head: object, parts: Iterable[tuple[str, object]]) -> Iterator[bytes]:
+def _contents(head: Any, parts: Iterable[tuple[str, object]]) -> Iterator[bytes]:
     places: dict[str, tuple[int, int, bytes]] = {}
     at = 0
     for name, records in parts:

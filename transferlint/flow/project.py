@@ -288,6 +288,8 @@ class Project:
         known = self._found.get((name, asking), ())
         if known == ():
             known = self._found[name, asking] = self.index.find(name, asking)
+            if known is not None:
+                self.look(known[0])
         return known or None
 
     def let_go(self) -> None:

@@ -10,7 +10,7 @@ N. Mitchell, S. Peyton Jones, Build Systems a la Carte, 2018).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from transferlint.flow.changes import differing, rebound, redeclared, visible
@@ -175,7 +175,8 @@ class Update:
         placed = [owner.derived(function.index) for function in owner.program.functions]
         heat = HeatMap(owner, placed, *self._dispatch)
         self._project.take_up(key, placed, heat)
-        for before, now in zip(record.heat.edges, edges_of(heat), strict=True):
+        kinds: Iterable[tuple[Sequence[Any], Sequence[Any]]] = zip(record.heat.edges, edges_of(heat), strict=True)
+        for before, now in kinds:
             if [(one[0], *one[2:]) for one in before] != [(one[0], *one[2:]) for one in now]:
                 raise Unforeseen
             if key in self._before:
