@@ -45,8 +45,8 @@ class Context:
     states: dict[str, Signature] = dataclasses.field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
     idle: frozenset[str] = frozenset()
-    contents: Contents | None = None
-    modules: ModuleIndex | None = None
+    contents: Contents | None = dataclasses.field(default=None, compare=False)
+    modules: ModuleIndex | None = dataclasses.field(default=None, compare=False)
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""

@@ -135,8 +135,9 @@ def test_what_is_too_much_goes_the_oldest_first(where):
 
 
 def beside(where):
-    """What is kept of the import graph and of findings."""
-    return [str(path) for shelf in ("graphs", "results") for path in Path(where, shelf).glob("*")]
+    """What is kept of the import graph, of contents and of findings."""
+    shelves = ("graphs", "contents", "results", "bases")
+    return [str(path) for shelf in shelves for path in Path(where, shelf).glob("*")]
 
 
 def test_fixes_are_made_from_what_is_kept(where):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 def test_nothing_is_analysed_twice(project: Project) -> None:
     assert project.checked() == EVERY
     assert len(list(Path(project.where, "results").iterdir())) == 4  # three groups, and what is not analysed
+    assert project.checked() == []
+
+
+def test_a_notebook_that_says_nothing_of_tensors_but_in_its_output_costs_no_other_file_anything(
+    project: Project,
+) -> None:
+    """It is analysed, as its bytes are worth it, and so has to be in the group of what it imports."""
+    cell = {"cell_type": "code", "metadata": {}, "execution_count": None, "source": "import lib\nlib.number(3)\n"}
+    cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "torch"}]
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    Path("seen.ipynb").write_text(json.dumps(notebook))
+    assert project.checked() == sorted([*EVERY, "seen.ipynb"])
     assert project.checked() == []
 
 
