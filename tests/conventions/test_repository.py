@@ -16,6 +16,7 @@ TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".cfg", ".json", ""}
 FORBIDDEN = ("/" + "work/", "sha" + "red/", "helper" + " session")
 SUPPORT = {
     "acting.py",
+    "keystrokes.py",
     "chromium.py",
     "counting.py",
     "training.py",
