@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from transferlint.flow.changes import differing, rebound, redeclared, visible
+from transferlint.flow.changes import differing, rebound, redeclared, rewritten, visible
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.names import Overriding
@@ -22,6 +22,8 @@ _Dispatch = tuple[Overriding, Mapping[str, tuple[str, ...]]]
 class TracedProject(Project):
     """`Project` that takes over from one before what went there as it goes here; the arguments are those of `Project`.
     That one is not to be used any more."""
+
+    keeps = True
 
     def __init__(
         self,
@@ -92,8 +94,11 @@ class TracedProject(Project):
             if now is None or list(visible(old)) != list(visible(now)) or self._is_asked_for(key, rebound(old, now)):
                 return False
             heads = redeclared(old, now)
-            changed = set(range(len(now.program.functions))) if heads else differing(old, now)
-            self.traces.change(key, changed, heads)
+            code = rewritten(old, now)
+            for function in now.program.functions:
+                if function.index not in code | heads:
+                    function.share(old.program.functions[function.index])
+            self.traces.change(key, differing(old, now, code, heads), heads)
         return True
 
     def _is_asked_for(self, key: str, names: set[str]) -> bool:
