@@ -135,7 +135,9 @@ def _made(source: Source, program: Program, change: _Change) -> _Made | None:
         return None  # what it begins with may not be what it was
     owner = program.functions[old.parent]
     stand_in = Function(owner.index, owner.kind, owner.name, owner.qualname, owner.parent, node)
-    functions = lower_ast.lower_function(node, places, program.functions[: old.index], stand_in)
+    # The lambdas among its defaults come before it.
+    first_one = next(at for at, other in enumerate(program.functions) if other.node[0] >= old.node[0] and at)
+    functions = lower_ast.lower_function(node, places, program.functions[:first_one], stand_in)[old.index - first_one :]
     declares = owner.kind == "class" and (stand_in.declared or _DECLARES.search(change.old, *old.node))
     if declares or len(functions) != _count(program, old) or functions[0].node is not node:
         return None
