@@ -422,13 +422,12 @@ class HeatMap:
             return False
         values = self._placed[function.index].values
         slots = {g.slot for g in function.parameters}
-        for reg, instruction in enumerate(function.code):
-            if isinstance(instruction, p.Load) and instruction.slot in slots:
-                value = values[reg]
-                if (value.flags & FROM_PARAMETER or value.on_host) and (
-                    value.is_a(TENSOR) or (value.is_a(CONTAINER) and value.item is not None and value.item.is_a(TENSOR))
-                ):
-                    return True
+        for reg in (reg for slot in slots for reg in function.lookup.about(p.Load, slot)):
+            value = values[reg]
+            if (value.flags & FROM_PARAMETER or value.on_host) and (
+                value.is_a(TENSOR) or (value.is_a(CONTAINER) and value.item is not None and value.item.is_a(TENSOR))
+            ):
+                return True
         info = self._file.class_of(function)
         return bool(
             info is not None

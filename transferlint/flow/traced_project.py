@@ -52,6 +52,11 @@ class TracedProject(Project):
         """The placement of a file in the project before."""
         return self._known.get(key)
 
+    def turns(self, key: str) -> list[set[int]]:
+        """The functions of a file that were placed again in the project before, in each turn."""
+        known = self._known.get(key)
+        return known.turns if isinstance(known, TracedPlacement) else []
+
     def traced(self, key: str) -> TracedPlacement:
         """The placement of a file that is in the project."""
         found = self.placement(key)
