@@ -45,13 +45,14 @@ class Targets:
                         self._held.setdefault(holder, []).append((function, made.value))
 
     def given(self, names: Names, owners: Iterable[int]) -> list[tuple[Any, ...]]:
-        """All that `of` sees of the code of these functions (their indices), whoever asks."""
+        """All that `of` sees of the code of these functions (their indices) where others ask: not of what a function
+        binds for itself and those that stand in it."""
         wanted = set(owners)
         entries = ((holder, one) for holder, held in self._held.items() for one in held)
         return [
             (holder, len(self._held[holder]), owner.index, *self._seen(names, owner, reg))
             for holder, (owner, reg) in entries
-            if owner.index in wanted
+            if owner.index in wanted and (owner.kind in ("module", "class") or holder[0] != owner.index)
         ]
 
     def _seen(self, names: Names, owner: Function, reg: Reg) -> Iterator[Any]:

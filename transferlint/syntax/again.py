@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from transferlint.syntax.front_end import Parts
 
 _HEAD = "if 1:\n"  # what a definition that is indented stands in
-_DECLARES = re.compile(r"\bself\s*\.\s*\w+\s*:")
+_DECLARES = re.compile(r"(?:^|[\r\n;:])[ \t\f(]*self\s*\.\s*\w+[\s)]*:")  # `self.x: T`, and more
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
