@@ -32,6 +32,8 @@ def first(x, scale=(1 + 2), key=lambda x: x):  # transferlint: ignore[TL101] onc
 class Net(torch.nn.Module):  # noqa: TL202
     bias = torch.zeros(2)
 
+    def take(x=1): return x
+
     def __init__(self, size: int) -> None:
         self.size: int = size
         if size:
@@ -49,19 +51,17 @@ class Net(torch.nn.Module):  # noqa: TL202
 
     class Part:
         def one(self): return (self.x).item()
-\tdef two(self):
-\t\treturn 2
 
 
 def last(x):
     with torch.no_grad(), open(x) as (f):
         for (a, b) in x:
             print(a if b else (x))
-    return x.item()'''.replace("\n\tdef two(self):\n\t\treturn 2\n", "\n")
+    return x.item()'''
 PIECES = (
     "", "x", " ", "(", ")", "\n", ".item()", "  # why", "  # noqa", "  # transferlint: ignore[TL1] why", "self.y: int = 1",
     "x = (x)", "return (x, 1)", "yield", "lambda: (x)", "def f(): pass", "global z", '"""', "\\", "\f", "\t", ";", ":", "ö",
-    "else:", "if x:", "pass", "x = [z for z in (x)]", "@wraps", "del x", "    ", "#", "from x import *",
+    "else:", "if x:", ", y", "=None", "=TABLE", ": int", " -> int", "bias", "pass", "x = [z for z in (x)]", "@wraps", "del x", "    ", "#", "from x import *",
 )  # fmt: skip
 
 
@@ -129,6 +129,12 @@ def test_what_is_made_of_a_change_is_what_is_made_of_the_whole_text(seed: int) -
         ("await self.go();", "await (self.go)();  # noqa"),
         ('"ä", """', '"ää", """'),
         ("return (self.x)", "return ((self.x))"),
+        ("def last(x):", "def last(x, y):"),
+        ("def last(x):", "def last(x: (int)) -> (str):  # noqa"),
+        ("def one(self):", "def one(self, *others):"),
+        ("def take(x=1)", "def take(x=(None))"),
+        ("def take(x=1)", "def take(x=missing)"),
+        ("def inner(y):", "def inner(y, *z):"),
     ],
 )
 def test_a_change_within_a_function_is_made_from_the_text_before(before: str, after: str) -> None:
@@ -139,7 +145,10 @@ def test_a_change_within_a_function_is_made_from_the_text_before(before: str, af
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("def last(x):", "def last(x, y):"),
+        ("def last(x):", "def lost(x):"),
+        ("def last(x):", "def last(x, y=1):"),
+        ("def take(x=1)", "def take(x=bias)"),
+        ("key=lambda x: x", "key=lambda x: (x)"),
         ("bias = torch", "scale = torch"),
         ("self.size: int", "self.size: float"),
         ("z * (y)", "(lambda: y)"),

@@ -1,4 +1,4 @@
-"""What is kept of a text, made from what was kept of it before a change within the body of one function.
+"""What is kept of a text, made from what was kept of it before a change within one function.
 
 The text of that function, from its `def` to the end of the line that its last statement ends on, is parsed by itself.
 What stands before it is the same, and what comes behind it begins on a line of its own that is indented no further; so
@@ -15,13 +15,14 @@ import dataclasses
 import functools
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from transferlint.syntax import lower_ast, suppressions
 from transferlint.syntax.from_ast import statement_lines
 from transferlint.syntax.from_ast.fields import Misplaced
 from transferlint.syntax.from_ast.places import Places
+from transferlint.syntax.heads import Head, head_of
 from transferlint.syntax.portable import FrozenSpans, Shift
 from transferlint.syntax.positions import NEWLINE
 from transferlint.syntax.program import Function, Program, Region
@@ -58,12 +59,14 @@ class _Change:
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Made:
     """A function parsed by itself: its functions (itself first), its suppressions, what `portable.parenthesised` gives,
-    and the offsets of its comments, all as they stand in the whole text."""
+    and the offsets of its comments, all as they stand in the whole text; and, where its head may have changed, how to
+    put that into the function around it."""
 
     functions: list[Function]
     comments: list[Suppression]
     parentheses: array.array[int]
     marks: array.array[int]
+    put: Callable[[Function], None] | None
 
 
 def read(source: Source, before: tuple[Source, Parts]) -> Parts | None:
@@ -84,7 +87,7 @@ def read(source: Source, before: tuple[Source, Parts]) -> Parts | None:
     shift = Shift(change.end, made.functions[0].node[1], change.delta)
     starts = array.array("i", [0, *(match.end() for match in NEWLINE.finditer(source.text))])
     return (
-        Program(program.path, _functions(program, made.functions, shift, len(source.text))),
+        Program(program.path, _functions(program, made, shift, len(source.text))),
         tuple(_comments(comments, change, made.comments, _by_lines(shift, lines, starts), len(starts))),
         starts,
         _marks(marks, change, made.marks),
@@ -122,35 +125,58 @@ def _alike(one: str, other: str, backwards: bool) -> int:
 def _made(source: Source, program: Program, change: _Change) -> _Made | None:
     """The function, parsed and lowered by itself; None where there is not the one function that there was."""
     old = program.functions[change.index]
-    head = _HEAD if change.begin < old.node[0] else ""
-    text = head + change.new[change.begin : change.stop + change.delta]
+    indent = _HEAD if change.begin < old.node[0] else ""
+    text = indent + change.new[change.begin : change.stop + change.delta]
     tree = parse_ast(dataclasses.replace(source, text=text))
-    node = _definition(tree, bool(head))
+    node = _definition(tree, bool(indent))
     if node is None:
         return None
     scan = Scan(text)
     places = Places(text, scan)
-    by, first = change.begin - len(head), node.body[0]
-    if places.start((getattr(first, "decorator_list", None) or [first])[0]) + by > change.start:
-        return None  # what it begins with may not be what it was
-    owner = program.functions[old.parent]
-    stand_in = Function(owner.index, owner.kind, owner.name, owner.qualname, owner.parent, node)
-    # The lambdas among its defaults come before it.
-    first_one = next(at for at, other in enumerate(program.functions) if other.node[0] >= old.node[0] and at)
-    functions = lower_ast.lower_function(node, places, program.functions[:first_one], stand_in)[old.index - first_one :]
-    declares = owner.kind == "class" and (stand_in.declared or _DECLARES.search(change.old, *old.node))
-    if declares or len(functions) != _count(program, old) or functions[0].node is not node:
+    by = change.begin - len(indent)
+    lowered = _lowered(program, change, node, places, _begins(places, node) + by > change.start)
+    if lowered is None:
         return None
-    functions[0].decorators = old.decorators
+    functions, stand_in, head = lowered
     parentheses = lower_ast.freeze(Program(program.path, [stand_in, *functions]), places)
     lines = functools.partial(statement_lines.lines, tree, places, FrozenSpans(text, places.lines))
-    below = len(NEWLINE.findall(change.new, 0, change.begin)) - bool(head)
+    below = len(NEWLINE.findall(change.new, 0, change.begin)) - bool(indent)
     return _Made(
         [_moved(one, Shift(-1, -1, by)) for one in functions],
         [_lower_down(one, by, below) for one in suppressions.find(text, scan.comments, lines)],
         array.array("i", [at + by for at in parentheses]),
         array.array("i", [at + by for span in scan.comments for at in span]),
+        functools.partial(head.put, stand_in, Shift(-1, -1, by)) if head is not None else None,
     )
+
+
+def _begins(places: Places, node: Any) -> int:
+    """Where the first statement of a function begins, or the first of its decorators."""
+    first = node.body[0]
+    return places.start((getattr(first, "decorator_list", None) or [first])[0])
+
+
+def _lowered(
+    program: Program, change: _Change, node: Any, places: Places, headed: bool
+) -> tuple[list[Function], Function, Head | None] | None:
+    """The functions of a definition, what it was lowered into, and (where it is `headed`: its head may have changed)
+    its place in the function around it; None where that would not be what it was."""
+    old = program.functions[change.index]
+    owner = program.functions[old.parent]
+    head = head_of(owner, old) if headed else None
+    # The lambdas among its defaults come before it.
+    first = next(at for at, other in enumerate(program.functions) if other.node[0] >= old.node[0] and at)
+    if headed and (head is None or first != old.index or node.name != old.name):
+        return None
+    stand_in = Function(owner.index, owner.kind, owner.name, owner.qualname, owner.parent, node)
+    if head is not None:
+        head.fill(stand_in)
+    functions = lower_ast.lower_function(node, places, program.functions[:first], stand_in)[old.index - first :]
+    declares = owner.kind == "class" and (stand_in.declared or _DECLARES.search(change.old, *old.node))
+    if declares or len(functions) != _count(program, old) or functions[0].node is not node:
+        return None
+    functions[0].decorators = old.decorators
+    return (functions, stand_in, head) if head is None or head.fits(stand_in) else None
 
 
 def _definition(tree: ast.Module, indented: bool) -> Any:
@@ -167,13 +193,15 @@ def _count(program: Program, function: Function) -> int:
     return 1 + sum(1 for _ in behind)
 
 
-def _functions(program: Program, made: list[Function], shift: Shift, length: int) -> list[Function]:
-    first = made[0].index
+def _functions(program: Program, made: _Made, shift: Shift, length: int) -> list[Function]:
+    first = made.functions[0].index
     found = [
         one if one.node[1] < shift.end or (not shift.by and one.node[0] > shift.end) else _moved(one, shift)
         for one in program.functions
     ]
-    found[first : first + len(made)] = made
+    found[first : first + len(made.functions)] = made.functions
+    if made.put is not None:
+        made.put(found[made.functions[0].parent])
     module = found[0]
     module.node = module.regions[0].node = (0, length)
     return found

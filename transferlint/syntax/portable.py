@@ -79,6 +79,12 @@ class Offsets:
         flat = [at if at < end else at + by if at > end else to for at in self._flat]
         return Offsets(array.array("i", flat))
 
+    def replaced(self, first: int, end: int, other: Offsets) -> Offsets:
+        """The same with those of others from `first` up to `end`."""
+        flat = self._flat[:]
+        flat[2 * first : 2 * end] = other._flat[2 * first : 2 * end]
+        return Offsets(flat)
+
     def __bytes__(self) -> bytes:
         return self._flat.tobytes()
 
