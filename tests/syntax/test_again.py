@@ -59,9 +59,10 @@ def last(x):
             print(a if b else (x))
     return x.item()'''
 PIECES = (
-    "", "x", " ", "(", ")", "\n", ".item()", "  # why", "  # noqa", "  # transferlint: ignore[TL1] why", "self.y: int = 1",
-    "x = (x)", "return (x, 1)", "yield", "lambda: (x)", "def f(): pass", "global z", '"""', "\\", "\f", "\t", ";", ":", "ö",
-    "else:", "if x:", ", y", "=None", "=TABLE", ": int", " -> int", "bias", "pass", "x = [z for z in (x)]", "@wraps", "del x", "    ", "#", "from x import *",
+    "", "x", " ", "(", ")", "\n", ".item()", "  # why", "  # noqa", "  # transferlint: ignore[TL1] why", "x = (x)",
+    "self.y: int = 1", "return (x, 1)", "yield", "lambda: (x)", "def f(): pass", "global z", '"""', "\\", "\f", "\t",
+    ";", ":", "ö", "else:", "if x:", ", y", "=None", "=TABLE", ": int", " -> int", "bias", "pass", "del x", "    ", "#",
+    "x = [z for z in (x)]", "@wraps", "from x import *",
 )  # fmt: skip
 
 

@@ -51,3 +51,11 @@ class Callers:
     def functions(self, index: int) -> set[tuple[str, int]]:
         """The functions that give something for a parameter."""
         return {(key, caller) for sites in self._values.get(index, {}).values() for key, caller, _ in sites}
+
+    def callers(self, index: int) -> set[tuple[str, int]]:
+        """The functions that call it, as far as is known."""
+        return self.functions(index) | {(key, caller) for key, caller, _ in self._given.get(index, ())}
+
+    def indices(self) -> set[int]:
+        """The functions of which calls are known."""
+        return {*self._values, *self._given}

@@ -78,7 +78,7 @@ class HeatMap:
     (idents) those that override them: a call of the one may be one of the others, and is as hot. `predicted`: by
     function, the predictor for those of which nothing but their arguments says anything. `before` is the heat of the
     file in another project: what rests on how its functions are placed alone is taken from there, where they are the
-    same and so are `overriding` and `methods`.
+    same and so are `overriding` and `methods`; and all of it, if the file is not `touched` by what else changed.
 
     First what each function is by itself (its role, what it drives, what it takes); then two fixed points over the
     calls in the file: private functions that only cold code calls are cold, and what hot code calls is hot.
@@ -91,6 +91,7 @@ class HeatMap:
         overriding: Overriding | None = None,
         methods: Mapping[str, tuple[str, ...]] | None = None,
         before: HeatMap | None = None,
+        touched: bool = True,
     ) -> None:
         self._file = file
         self._placed = placed
@@ -99,10 +100,19 @@ class HeatMap:
         self._calls, self._lent, self._callees = shape.edges.calls, shape.edges.lent, shape.edges.callees
         self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
+        self._unused: dict[tuple[int, Reg, bool], bool]
+        self.predicted: dict[int, Predictor]
+        self._bases: list[Warmth]
+        if before is not None and not touched and shape is before._shape:
+            self._seldom = Seldom(file, before._seldom)
+            self._unused, self.predicted, self.handed = before._unused, before.predicted, before.handed
+            self._alone_bases = before._alone_bases
+            self._bases = list(self._alone_bases)
+            return
         self._seldom = Seldom(file)
-        self._unused: dict[tuple[int, Reg, bool], bool] = {}
-        self.predicted: dict[int, Predictor] = {}
-        self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
+        self._unused = {}
+        self.predicted = {}
+        self._bases = [self._own(f) for f in file.program.functions]
         self._cool()
         self._bases = [w if w.cold else self._alone(i, w) for i, w in enumerate(self._bases)]
         self._warm()
@@ -116,6 +126,7 @@ class HeatMap:
         for target, warmth in self.handed:
             self.attach(target, warmth)
         self.spread()
+        self._alone_bases = list(self._bases)
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""

@@ -28,7 +28,7 @@ class Project:
     """The programs of a project by path, the index of its modules, and (for words) what says at which offsets the lines
     of a file begin. `entered` are the files whose calls count (None: all); of the others only that is placed which
     these need. `depth` counts functions being placed. `own` has the options of files for which `options` do not
-    hold. `keeps` says that what is worked out of the code of functions is worth keeping: there will be another check."""
+    hold. `keeps`: what is worked out of the code of functions is worth keeping, as there will be another check."""
 
     keeps = False
 

@@ -12,6 +12,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.project import Project
 from transferlint.flow.replay import TracedPlacement
+from transferlint.flow.touched import touched
 from transferlint.flow.traces import Traces, Unforeseen
 from transferlint.syntax.program import Program
 
@@ -40,6 +41,8 @@ class TracedProject(Project):
         self._known: dict[str, FilePlacement] = {}
         self._heats: dict[str, HeatMap] = {}
         self._dispatched: _Dispatch | None = None
+        self._touched: set[str] | None = None
+        self._rebuilt = False  # a constructor is declared otherwise, which subclasses look at
         self._asked = (options, dict(own or {}), tuple(self.entered))
         if before is not None and not self._takes_over(before):
             super().__init__(programs, index, options, lines, entered, own)
@@ -79,7 +82,9 @@ class TracedProject(Project):
         return self._dispatched
 
     def _heat(self, file: FilePlacement, placed: list[Placed], by: _Dispatch) -> HeatMap:
-        return HeatMap(file, placed, *by, self._heats.get(file.key))
+        if self._touched is None:
+            self._touched = touched(self._known, self._placements, self.traces.changed, by[0])
+        return HeatMap(file, placed, *by, self._heats.get(file.key), self._rebuilt or file.key in self._touched)
 
     def _takes_over(self, before: TracedProject) -> bool:
         """Take over what was found out about files, and traces; False where too much changed for that."""
@@ -99,6 +104,7 @@ class TracedProject(Project):
             if now is None or list(visible(old)) != list(visible(now)) or self._is_asked_for(key, rebound(old, now)):
                 return False
             heads = redeclared(old, now)
+            self._rebuilt |= any(now.program.functions[index].name == "__init__" for index in heads)
             code = rewritten(old, now)
             for function in now.program.functions:
                 if function.index not in code | heads:

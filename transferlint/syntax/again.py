@@ -229,8 +229,8 @@ def _comments(
     for one in old:
         if one.start < change.begin or one.start >= change.stop:
             by = change.delta if one.start >= change.stop else 0
-            lines = [shift.of(line) for line in (one.first_line, one.last_line, one.line)]
-            found.append(Suppression(one.codes, one.reason, *lines, one.start + by, one.end + by, one.kind))
+            first, last, line = shift.of(one.first_line), shift.of(one.last_line), shift.of(one.line)
+            found.append(Suppression(one.codes, one.reason, first, last, line, one.start + by, one.end + by, one.kind))
     whole = (dataclasses.replace(one, last_line=every) if one.kind == "file" else one for one in found)
     return sorted(whole, key=lambda one: one.start)
 
@@ -247,7 +247,9 @@ def _marks(old: array.array[int], change: _Change, made: array.array[int]) -> ar
     return old[:before] + made + array.array("i", [at + change.delta for at in old[behind:]])
 
 
-def _parentheses(old: array.array[int], span: tuple[int, int], shift: Shift, made: array.array[int]) -> array.array[int]:
+def _parentheses(
+    old: array.array[int], span: tuple[int, int], shift: Shift, made: array.array[int]
+) -> array.array[int]:
     """What `portable.parenthesised` gives for the whole text, where the function had `span`."""
     found = array.array("i")
     for at in range(0, len(old), 4):
