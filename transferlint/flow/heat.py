@@ -100,33 +100,32 @@ class HeatMap:
         self._calls, self._lent, self._callees = shape.edges.calls, shape.edges.lent, shape.edges.callees
         self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
-        self._unused: dict[tuple[int, Reg, bool], bool]
-        self.predicted: dict[int, Predictor]
-        self._bases: list[Warmth]
-        if before is not None and not touched and shape is before._shape:
-            self._seldom = Seldom(file, before._seldom)
-            self._unused, self.predicted, self.handed = before._unused, before.predicted, before.handed
-            self._alone_bases = before._alone_bases
-            self._bases = list(self._alone_bases)
-            return
-        self._seldom = Seldom(file)
-        self._unused = {}
-        self.predicted = {}
-        self._bases = [self._own(f) for f in file.program.functions]
+        kept = before if before is not None and not touched and shape is before._shape else None
+        self._seldom = Seldom(file, kept._seldom if kept is not None else None)
+        self._unused: dict[tuple[int, Reg, bool], bool] = kept._unused if kept is not None else {}
+        self.predicted: dict[int, Predictor] = kept.predicted if kept is not None else {}
+        self.handed: list[tuple[str, Warmth]] = kept.handed if kept is not None else []
+        self._first: list[Warmth] = kept._first if kept is not None else self._before_others()
+        self._bases = list(self._first)
+
+    def _before_others(self) -> list[Warmth]:
+        """The heat of each function before other files tell theirs."""
+        file = self._file
+        self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
         self._cool()
         self._bases = [w if w.cold else self._alone(i, w) for i, w in enumerate(self._bases)]
         self._warm()
         self._regions.clear()
         self.handed = [
             (target, Warmth(level, True, caller=(file.key, one.function.index, reg)))
-            for one in placed
+            for one in self._placed
             for (reg, target), level in one.handed.items()
             if not roles.PROFILING.search(one.function.qualname)
         ]
         for target, warmth in self.handed:
             self.attach(target, warmth)
         self.spread()
-        self._alone_bases = list(self._bases)
+        return self._bases
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
