@@ -101,17 +101,18 @@ class HeatMap:
         self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
         kept = before if before is not None and not touched and shape is before._shape else None
-        self._seldom = Seldom(file, kept._seldom if kept is not None else None)
+        self._seldom: Seldom = Seldom(file, kept._seldom if kept is not None else None)
         self._unused: dict[tuple[int, Reg, bool], bool] = kept._unused if kept is not None else {}
         self.predicted: dict[int, Predictor] = kept.predicted if kept is not None else {}
         self.handed: list[tuple[str, Warmth]] = kept.handed if kept is not None else []
+        self._bases: list[Warmth] = []
         self._first: list[Warmth] = kept._first if kept is not None else self._before_others()
         self._bases = list(self._first)
 
     def _before_others(self) -> list[Warmth]:
         """The heat of each function before other files tell theirs."""
         file = self._file
-        self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
+        self._bases = [self._own(f) for f in file.program.functions]
         self._cool()
         self._bases = [w if w.cold else self._alone(i, w) for i, w in enumerate(self._bases)]
         self._warm()
