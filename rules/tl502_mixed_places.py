@@ -65,7 +65,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function in facts.functions:
         if function.role.skip or function.role.cold.startswith("test"):
             continue
-        for reg in range(len(function.code)):
+        for reg in function.of(p.Binary, p.Compare, p.Call):
             operands = _operands(function, reg)
             if len(operands) < 2 or not function.has_text(reg):
                 continue

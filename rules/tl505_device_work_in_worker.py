@@ -107,7 +107,8 @@ def _workers(facts: FileFacts) -> dict[int, str]:
         own = info is not None and function.function.parent == info.index
         if own and info is not None and function.function.name in _METHODS and DATA_SETS & _bases(facts, info.bases):
             found[function.index] = f"`{function.function.name}` of a data set, which a loader's workers call"
-        for reg, made in enumerate(function.code):
+        for reg in function.of(p.Call, p.SetAttr):
+            made = function.code[reg]
             if isinstance(made, p.Call) and facts.placement.names.dotted(function.function, made.function) in LOADERS:
                 found |= _given(Loader(function, reg))
             elif isinstance(made, p.SetAttr) and made.name == "collate_fn":

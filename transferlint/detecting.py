@@ -81,7 +81,8 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
     limit = line_length(facts.path, facts.text)
     tool = formatter(facts.path, facts.text)
     comments, habits = facts.spans.comments(), habits_of(facts.text)
-    statements = Statements(facts.text)
+    functions = (one.function.node for one in facts.functions if one.function.kind == "function")
+    statements = Statements(facts.text, [facts.spans.of(node) for node in functions])
 
     def written(fix: Fix) -> Fix:
         made = dataclasses.replace(fix, edits=tuple(habits.written(facts.text, edit) for edit in fix.edits))

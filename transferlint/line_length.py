@@ -71,8 +71,14 @@ def _example(text: str) -> int:
 
 
 def _lengths(lines: Iterable[str]) -> list[int]:
-    """How long the code of each line is, the longest first."""
-    return sorted((len(code) for line in lines if (code := _code(line))), reverse=True)
+    """How long the code of the few longest lines is, the longest first."""
+    found: list[int] = []
+    for line in sorted(lines, key=len, reverse=True):
+        if len(found) == _FEW and len(line) <= found[-1]:
+            break  # no code is longer than its line
+        if code := _code(line):
+            found = sorted((*found, len(code)), reverse=True)[:_FEW]
+    return found
 
 
 def _widest(text: str) -> int:

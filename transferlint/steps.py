@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from transferlint.flow.modules import ModuleIndex
     from transferlint.flow.options import AnalysisOptions
     from transferlint.flow.project import Project
+    from transferlint.syntax.front_end import Parts
     from transferlint.syntax.program import Program
     from transferlint.syntax.source import Source
     from transferlint.syntax.suppressions import Suppression
@@ -122,19 +123,28 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
     return Prepared(path, program, False, comments, source, data if plan.changes else b"", lines, marks, parentheses)
 
 
-def prepare_source(source: Source, plan: Plan, ignored: tuple[str, ...] = ()) -> Prepared:
-    """`prepare` for a text that is decoded already; nothing is read from or written to the cache."""
+def prepare_source(
+    source: Source, plan: Plan, ignored: tuple[str, ...] = (), before: Prepared | None = None
+) -> Prepared:
+    """`prepare` for a text that is decoded already; nothing is read from or written to the cache. `before` is what
+    became of another text of the file, of which this one may be a small change."""
     from transferlint.syntax import front_end
     from transferlint.syntax.source import SourceError
 
     try:
-        program, comments, lines, marks, parentheses = front_end.read(source, plan.front_end)
+        program, comments, lines, marks, parentheses = front_end.read(source, plan.front_end, _parts(before))
     except SourceError as error:
         return Prepared(source.path, outcome=unparsable(error, source.text, source.path, plan, ignored))
     except Exception as error:
         trouble = internal("the front end", source.path, error)
         return Prepared(source.path, outcome=Outcome(source.path, troubles=(trouble,)))
     return Prepared(source.path, program, False, comments, source, b"", lines, marks, parentheses)
+
+
+def _parts(before: Prepared | None) -> tuple[Source, Parts] | None:
+    if before is None or before.source is None or before.program is None:
+        return None
+    return before.source, (before.program, before.comments, before.lines, before.marks, before.parentheses)
 
 
 def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], project: Project | None) -> Outcome:

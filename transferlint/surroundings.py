@@ -33,10 +33,13 @@ def parsed(text: str) -> ast.Module | None:
 
 
 class Statements:
-    """The statements of a text, parsed once, however many changes of it are asked about."""
+    """The statements of a text, parsed once, however many changes of it are asked about: those of a function, whose
+    offsets are among `functions`, by itself."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, functions: Sequence[tuple[int, int]] = ()) -> None:
         self.text = text
+        self._functions = functions
+        self._bodies: dict[tuple[int, int], list[ast.stmt]] = {}
         self.lines = lines_of(text)
         self.starts = starts_of(self.lines)
         self._tree: ast.Module | None = None
@@ -49,9 +52,34 @@ class Statements:
     def around(self, first: int, last: int) -> tuple[int, int, str, str] | None:
         """The fewest whole statements, or the head of one, that hold these 1-based lines: their first and last line,
         and what has to stand before and behind these to make a module of them. None where the text has no tree."""
+        body = self._body(first, last)
+        if body:
+            return self._within(body, first, last)
         if not self._is_parsed:
             self._tree, self._is_parsed = parsed(self.text), True
         return None if self._tree is None or not self._tree.body else self._within(self._tree.body, first, last)
+
+    def _body(self, first: int, last: int) -> Sequence[ast.stmt]:
+        """The statements of the first function that has these lines below its header; none where there is none."""
+        for span in self._functions:
+            start, end = self.line(span[0]), self.line(span[1] - 1)
+            if start < first and last <= end:
+                if span not in self._bodies:
+                    self._bodies[span] = self._parsed_body(start, end)
+                body = self._bodies[span]
+                holds = body and starts_at(body[0]) <= first and last <= _end(body[-1]) and self._own_line(body[0])
+                return body if holds else ()
+        return ()
+
+    def _parsed_body(self, start: int, end: int) -> list[ast.stmt]:
+        head = "if 1:\n" if start > 1 and self._indent(start) else ""
+        above = "\n" * (start - 1 - len(head.splitlines()))
+        tree = parsed(above + head + "".join(self.lines[start - 1 : end]))
+        found: list[ast.stmt] = tree.body if tree is not None else []
+        if head and found and isinstance(found[0], ast.If):
+            found = found[0].body
+        one = len(found) == 1 and isinstance(found[0], ast.FunctionDef | ast.AsyncFunctionDef)
+        return getattr(found[0], "body", []) if one else []
 
     def _within(self, suite: Sequence[ast.stmt], first: int, last: int) -> tuple[int, int, str, str]:
         while True:

@@ -458,3 +458,36 @@ def test_without_a_formatter_lines_end_where_they_did(value: str, safety: Safety
     (found,) = check_bytes(str(tmp_path / "a.py"), text.encode(), [RULES["TL401"]])
     assert found.fix is not None
     assert found.fix.safety is safety
+
+
+def test_the_statements_of_a_function_are_those_of_the_whole_text() -> None:
+    """Whichever lines are asked about, what is around them is the same if functions are parsed by themselves."""
+    text = '''@deco(
+    1)
+def f(a,
+      b): return 1; c = 2
+class A:
+    @deco
+    async def g(self):
+        """doc"""
+        if self:
+            x = 1; y = 2
+        elif x:
+            pass
+        def h(): return (
+            1)
+        return h
+
+\tx = 1
+
+def last(a):
+    try:
+        return a
+    finally: pass'''.replace("\n\tx = 1\n", "\n    x = 1\n")
+    spans = [(text.index("def f"), text.index("class A") - 1), (text.index("async"), text.index("return h") + 8)]
+    spans += [(text.index("def h"), text.index("1)\n        return h") + 2), (text.index("def last"), len(text))]
+    whole, parts = Statements(text), Statements(text, spans)
+    count = len(whole.lines)
+    for first in range(1, count + 1):
+        for last in range(first, count + 1):
+            assert parts.around(first, last) == whole.around(first, last), (first, last)

@@ -85,6 +85,81 @@ def test_what_reads_a_change_before_it_is_finished_sees_it(
         assert found(kept, path, one, version) == found(projects(), path, one, version)
 
 
+HOOKS = """import torch
+import pytorch_lightning as pl
+
+
+class Base(pl.LightningModule):
+    def transfer_batch_to_device(self, batch, device, dataloader_idx):
+        return batch
+
+
+class Net(Base):
+    def training_step(self, batch, batch_idx):
+        return batch.item()
+"""
+
+
+def test_a_hook_that_moves_batches_is_seen_by_what_inherits_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of the hook is read where nothing calls it."""
+    monkeypatch.chdir(tree)
+    kept, path = projects(), tree / "lib/hooks.py"
+    path.write_text(HOOKS)
+    moving = HOOKS.replace("return batch\n", "return batch.to(device)\n")
+    results = []
+    for version, text in enumerate((HOOKS, moving, HOOKS, moving)):
+        results.append(found(kept, path, text, version))
+        assert results[-1] == found(projects(), path, text, version)
+    assert results[0] == results[2] != results[1] == results[3]
+
+
+TABLES = """import torch
+
+
+def read(x):
+    return x.item()
+
+
+def kept(x):
+    return x
+
+
+class Table:
+    own = {"a": read}
+
+    def __init__(self):
+        self.found = [read]
+        self.local = []
+
+    def first(self, x):
+        for one in x.cuda():
+            self.own["a"](one)
+
+    def last(self, x):
+        for one in x.cuda():
+            self.found[0](one)
+            NAMED["a"](one)
+
+
+NAMED = {"a": read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('own = {"a": read}', 'own = {"a": kept}'), ("[read]", "[kept]"), ('NAMED = {"a": read}', 'NAMED = {"a": kept}')],
+)
+def test_what_a_table_holds_is_seen_by_who_calls_it(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    monkeypatch.chdir(tree)
+    kept, path = projects(), tree / "lib/tables.py"
+    path.write_text(TABLES)
+    changed = TABLES.replace(before, after)
+    for version, text in enumerate((TABLES, changed, TABLES, changed + "\n")):
+        assert found(kept, path, text, version) == found(projects(), path, text, version)
+
+
 @given(st.sampled_from(EDITED), CHANGES)
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_found_is_what_a_check_finds_that_keeps_nothing(

@@ -57,3 +57,11 @@ class Callers:
     ) -> tuple[dict[int, dict[Slot, dict[Site, Value]]], dict[int, dict[Site, dict[str, Reg] | None]]]:
         """All that is noted: values by function and parameter, and registers by function."""
         return self._values, self._given
+
+    def callers(self, index: int) -> set[tuple[str, int]]:
+        """The functions that call it, as far as is known."""
+        return self.functions(index) | {(key, caller) for key, caller, _ in self._given.get(index, ())}
+
+    def indices(self) -> set[int]:
+        """The functions of which calls are known."""
+        return {*self._values, *self._given}

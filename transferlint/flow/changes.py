@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from transferlint.flow import start
 from transferlint.flow.placement import FilePlacement
-from transferlint.syntax.program import Function
+from transferlint.syntax.program import Function, Load, Outer
 
 
 def visible(file: FilePlacement) -> Iterator[Any]:
@@ -29,7 +30,7 @@ def redeclared(before: FilePlacement, now: FilePlacement) -> set[int]:
 def _declared(function: Function) -> tuple[Any, ...]:
     return (
         function.decorators, function.returns, function.is_async, function.is_generator, function.parameters,
-        function.declared,
+        function.declared, start.leaves_batches(function),
     )  # fmt: skip
 
 
@@ -45,24 +46,48 @@ def _module_names(file: FilePlacement) -> dict[str, tuple[str, str]]:
     return {name: (bound.get(slot, ""), module.annotations.get(slot, "")) for name, slot in module.slots.items()}
 
 
-def differing(before: FilePlacement, now: FilePlacement) -> set[int]:
-    """The functions of a file (of which others see the same as before) that are not what they were, or of which what is
-    looked up before anything is placed is not."""
+def rewritten(before: FilePlacement, now: FilePlacement) -> set[int]:
+    """The functions of a file (of which others see the same as before) whose code is not what it was."""
     pairs = zip(before.program.functions, now.program.functions, strict=True)
-    changed = {new.index for old, new in pairs if not _same(old, new)}
-    for function in now.program.functions:  # what stands in a function comes after it
-        if function.parent in changed and function.parent > 0:
+    return {new.index for old, new in pairs if not _same(old, new)}
+
+
+def differing(before: FilePlacement, now: FilePlacement, code: set[int], heads: set[int]) -> set[int]:
+    """The functions of a file (of which others see the same as before) that are not what they were, or of which what is
+    looked up before anything is placed is not. `code` are those whose code is not what it was, `heads` those that are
+    declared otherwise: who makes them, or reads their names, sees that without looking them up."""
+    functions = now.program.functions
+    changed = code | heads
+    every = set(range(len(functions)))
+    if any(before.names.bindings(index) != now.names.bindings(index) for index in every):
+        return every
+    if before.tracing != now.tracing or _tables(before, changed) != _tables(now, changed):
+        return every
+    for function in functions:  # what stands in a function comes after it
+        if function.parent in changed and functions[function.parent].kind not in ("module", "class"):
             changed.add(function.index)
-    every = set(range(len(now.program.functions)))
-    bindings = all(before.names.bindings(index) == now.names.bindings(index) for index in every)
-    tables = before.targets.tables() == now.targets.tables()
-    return changed if bindings and tables and changed.isdisjoint(now.targets.tables()) else every
+    changed |= {functions[index].parent for index in heads} - {-1}
+    names = {functions[index].name for index in heads if functions[functions[index].parent].kind != "class"}
+    return changed | {function.index for function in functions if any(_reads(function, name) for name in names)}
+
+
+def _tables(file: FilePlacement, owners: set[int]) -> list[tuple[Any, ...]]:
+    """What functions bind that others call without asking how they were placed."""
+    return file.targets.given(file.names, owners)
+
+
+def _reads(function: Function, name: str) -> bool:
+    """Whether a function reads a name, its own or another's."""
+    slot = function.slots.get(name)
+    return bool(function.lookup.named(Outer, name) or (slot is not None and function.lookup.about(Load, slot)))
 
 
 def _same(old: Function, new: Function) -> bool:
     """Whether two functions are the same but for where they stand."""
+    if old is new:
+        return True
     return (
-        old.code == new.code
+        (old.code is new.code or old.code == new.code)
         and old.slots == new.slots
         and old.slot_names == new.slot_names
         and old.annotations == new.annotations

@@ -331,8 +331,10 @@ class FileFacts:
 
     def let_go(self) -> None:
         """Take this apart when nobody asks any more, so that its memory is free without a search for cycles."""
+        keeps = self.project is not None and self.project.keeps
         for one in self.functions:
-            one.function.forget()
+            if not keeps:
+                one.function.forget()
             vars(one).clear()
         vars(self).clear()
 

@@ -108,7 +108,8 @@ class Flags:
         if self._found is None:
             self._found = {}
             for function in self._file.program.functions:
-                for reg, made in enumerate(function.code):
+                for reg in function.lookup.of(p.SetAttr):
+                    made = function.code[reg]
                     if isinstance(made, p.SetAttr):
                         constant = function.code[made.value]
                         to = constant.value if isinstance(constant, p.Const) else _COMPUTED
@@ -120,7 +121,8 @@ def passing_hooks(file: FilePlacement) -> frozenset[int]:
     """The functions that are registered as hooks, and remove the handle that they were registered with."""
     handles: dict[str, list[tuple[Function, Reg]]] = {}
     for function in file.program.functions:
-        for made in function.code:
+        for reg in function.lookup.of(p.SetAttr, p.Store):
+            made = function.code[reg]
             if isinstance(made, p.SetAttr | p.Store):
                 call = function.code[made.value]
                 callee = function.code[call.function] if isinstance(call, p.Call) and call.args else None

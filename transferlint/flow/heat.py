@@ -78,7 +78,7 @@ class HeatMap:
     (idents) those that override them: a call of the one may be one of the others, and is as hot. `predicted`: by
     function, the predictor for those of which nothing but their arguments says anything. `before` is the heat of the
     file in another project: what rests on how its functions are placed alone is taken from there, where they are the
-    same and so are `overriding` and `methods`.
+    same and so are `overriding` and `methods`; and all of it, if the file is not `touched` by what else changed.
 
     First what each function is by itself (its role, what it drives, what it takes); then two fixed points over the
     calls in the file: private functions that only cold code calls are cold, and what hot code calls is hot.
@@ -91,6 +91,7 @@ class HeatMap:
         overriding: Overriding | None = None,
         methods: Mapping[str, tuple[str, ...]] | None = None,
         before: HeatMap | None = None,
+        touched: bool = True,
     ) -> None:
         self._file = file
         self._placed = placed
@@ -99,23 +100,33 @@ class HeatMap:
         self._calls, self._lent, self._callees = shape.edges.calls, shape.edges.lent, shape.edges.callees
         self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
-        self._seldom = Seldom(file)
-        self._unused: dict[tuple[int, Reg, bool], bool] = {}
-        self.predicted: dict[int, Predictor] = {}
-        self._bases: list[Warmth] = [self._own(f) for f in file.program.functions]
+        kept = before if before is not None and not touched and shape is before._shape else None
+        self._seldom: Seldom = Seldom(file, kept._seldom if kept is not None else None)
+        self._unused: dict[tuple[int, Reg, bool], bool] = kept._unused if kept is not None else {}
+        self.predicted: dict[int, Predictor] = kept.predicted if kept is not None else {}
+        self.handed: list[tuple[str, Warmth]] = kept.handed if kept is not None else []
+        self._bases: list[Warmth] = []
+        self._first: list[Warmth] = kept._first if kept is not None else self._before_others()
+        self._bases = list(self._first)
+
+    def _before_others(self) -> list[Warmth]:
+        """The heat of each function before other files tell theirs."""
+        file = self._file
+        self._bases = [self._own(f) for f in file.program.functions]
         self._cool()
         self._bases = [w if w.cold else self._alone(i, w) for i, w in enumerate(self._bases)]
         self._warm()
         self._regions.clear()
         self.handed = [
             (target, Warmth(level, True, caller=(file.key, one.function.index, reg)))
-            for one in placed
+            for one in self._placed
             for (reg, target), level in one.handed.items()
             if not roles.PROFILING.search(one.function.qualname)
         ]
         for target, warmth in self.handed:
             self.attach(target, warmth)
         self.spread()
+        return self._bases
 
     def edges_by_kind(self) -> CallEdges:
         """The calls of the file, as they are placed."""
@@ -426,13 +437,12 @@ class HeatMap:
             return False
         values = self._placed[function.index].values
         slots = {g.slot for g in function.parameters}
-        for reg, instruction in enumerate(function.code):
-            if isinstance(instruction, p.Load) and instruction.slot in slots:
-                value = values[reg]
-                if (value.flags & FROM_PARAMETER or value.on_host) and (
-                    value.is_a(TENSOR) or (value.is_a(CONTAINER) and value.item is not None and value.item.is_a(TENSOR))
-                ):
-                    return True
+        for reg in (reg for slot in slots for reg in function.lookup.about(p.Load, slot)):
+            value = values[reg]
+            if (value.flags & FROM_PARAMETER or value.on_host) and (
+                value.is_a(TENSOR) or (value.is_a(CONTAINER) and value.item is not None and value.item.is_a(TENSOR))
+            ):
+                return True
         info = self._file.class_of(function)
         return bool(
             info is not None

@@ -9,7 +9,7 @@ what they return no longer changes (`recursion`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from transferlint.flow import operations, start
@@ -96,6 +96,7 @@ class FilePlacement:
         self._frames: dict[int, Frame] = {}
         self._recursion = project.recursion if project is not None else Recursion()
         self._changed: set[int] = set()
+        self._above: dict[int, tuple[tuple[FilePlacement, int], ...]] = {}
         self._told = False
 
     def look_up(self) -> None:
@@ -127,7 +128,7 @@ class FilePlacement:
         """Place those functions again whose callers, placed by now, say what the arguments are that nothing here
         tells; False where there are none."""
         self._told = True
-        stale = sorted({i for i in self.placed if i in self._outdated or self._learns(i)})
+        stale = sorted(self._stale(self.placed))
         self._outdated.clear()
         before = {index: self.placed.pop(index).returns for index in stale}
         for index in stale:
@@ -138,6 +139,10 @@ class FilePlacement:
                     if owner is not None and (key, caller) != (self.key, index):
                         owner._outdated.add(caller)
         return bool(stale)
+
+    def _stale(self, indices: Iterable[int]) -> set[int]:
+        """Those of some functions that have to be placed again."""
+        return {index for index in indices if index in self._outdated or self._learns(index)}
 
     def settle(self) -> list[Placed]:
         """Every function placed, as far as what the callers in this file say goes."""
@@ -182,8 +187,14 @@ class FilePlacement:
         each = told is not None and all(o.callers.each_hosted(at, s) for o, at, s in pairs)
         return start.on_host(value, told, each) if told is not None else None
 
-    def _overridden(self, index: int) -> Iterator[tuple[FilePlacement, int]]:
+    def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:
         """The methods of the checked source that a method overrides."""
+        known = self._above.get(index)
+        if known is None:
+            known = self._above[index] = tuple(self._methods_above(index))
+        return known
+
+    def _methods_above(self, index: int) -> Iterator[tuple[FilePlacement, int]]:
         function = self.program.functions[index]
         info = self.classes.get(function.parent)
         pending = list(info.bases) if info is not None else []

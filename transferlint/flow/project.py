@@ -28,7 +28,10 @@ class Project:
     """The programs of a project by path, the index of its modules, and (for words) what says at which offsets the lines
     of a file begin. `entered` are the files whose calls count (None: all); of the others only that is placed which
     these need. `own` has the options of files for which `options` do not hold. `looked` are the files that were looked
-    into for another's heat or findings, that of the `reader`, beyond what is asked while functions are placed."""
+    into for another's heat or findings, that of the `reader`, beyond what is asked while functions are placed. `keeps`:
+    what is worked out of the code of functions is worth keeping, as there will be another check."""
+
+    keeps = False
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from transferlint.flow.names import ClassInfo, find
@@ -45,9 +45,15 @@ class TracedPlacement(FilePlacement):
         self._traces = project.traces
         self._flags: dict[str, int] = {}
         self._begun = False
+        self._turns: list[set[int]] = []  # what was placed again, each time that was asked
         super().__init__(program, options, project)
         self.callers = TracedCallers(self.key, self._traces)
         self._begun = True
+
+    @property
+    def turns(self) -> list[set[int]]:
+        """Which functions were placed again for what callers say, in each turn."""
+        return self._turns
 
     def look_up(self) -> None:
         """See `FilePlacement`; of a program that is the same, what was found before."""
@@ -127,6 +133,24 @@ class TracedPlacement(FilePlacement):
         if found is not None:
             self._traces.heads.add((found[0].key, found[1]))
             self._whole.look(found[0].key)
+        return found
+
+    def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:
+        found = super()._overridden(index)
+        self._traces.heads.update((owner.key, above) for owner, above in found)
+        return found
+
+    def _stale(self, indices: Iterable[int]) -> set[int]:
+        """See `FilePlacement`. Until somebody can tell a placing from that of the time before, those that did not
+        change are as they were then."""
+        traces, turn = self._traces, len(self._turns)
+        before = self._whole.turns(self.key)
+        if traces.deviates or turn >= len(before):
+            found = super()._stale(indices)
+        else:
+            changed = [index for index in indices if (self.key, index) in traces.changed]
+            found = before[turn].difference(changed) | super()._stale(changed)
+        self._turns.append(found)
         return found
 
     def outer(self, function: Function, name: str) -> Value:

@@ -31,12 +31,13 @@ _WARNING = ("warn", "warning")
 
 
 class Seldom:
-    """The regions of a file's functions that run rarely, whatever is around them."""
+    """The regions of a file's functions that run rarely, whatever is around them; `before` has what was found out of
+    the same functions with the same calls."""
 
-    def __init__(self, file: FilePlacement) -> None:
+    def __init__(self, file: FilePlacement, before: Seldom | None = None) -> None:
         self._file = file
         self._flags = Flags(file)
-        self._known: dict[tuple[int, int], str] = {}
+        self._known: dict[tuple[int, int], str] = before._known if before is not None else {}
         self._raising: dict[int, frozenset[Reg]] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
         self._failures: dict[int, frozenset[int]] = {}

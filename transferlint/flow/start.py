@@ -32,8 +32,9 @@ from transferlint.flow.values import (
     from_parameter,
 )
 from transferlint.knowledge import roles
-from transferlint.syntax.program import Load, Parameter, Return, Store
+from transferlint.syntax.program import Function, Load, Parameter, Return, Store
 
+_MOVING = "transfer_batch_to_device"
 _PLACES = re.compile(r"\bstr\b|device", re.IGNORECASE)
 _BATCH = re.compile(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
 
@@ -81,13 +82,16 @@ def names_place(given: Parameter) -> bool:
 
 
 def _unmoved(frame: Frame) -> bool:
-    """True within a class that tells its trainer to leave batches where they are: a `transfer_batch_to_device` that
-    returns what it is given (lightning.ai/docs, LightningModule hooks)."""
+    """True within a class that tells its trainer to leave batches where they are (lightning.ai/docs, LightningModule
+    hooks)."""
     info = frame.file.class_of(frame.function)
-    found = frame.file.located(info.methods.get("transfer_batch_to_device", "")) if info is not None else None
-    if found is None:
-        return False
-    code = found[0].program.functions[found[1]].code
+    found = frame.file.located(info.methods.get(_MOVING, "")) if info is not None else None
+    return found is not None and leaves_batches(found[0].program.functions[found[1]])
+
+
+def leaves_batches(function: Function) -> bool:
+    """True for a `transfer_batch_to_device` that returns what it is given."""
+    code = function.code if function.name == _MOVING else ()
     returned = [code[made.value] for made in code if isinstance(made, Return) and made.value is not None]
     return (
         bool(returned)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from transferlint.syntax.program import (
     Attr,
@@ -44,9 +44,28 @@ class Targets:
                     if holder is not None:
                         self._held.setdefault(holder, []).append((function, made.value))
 
-    def tables(self) -> set[int]:
-        """The functions (their indices) that bind, for others to see, what may be functions or tables of some."""
-        return {owner.index for holder, held in self._held.items() for owner, _ in held if holder[0] != owner.index}
+    def given(self, names: Names, owners: Iterable[int]) -> list[tuple[Any, ...]]:
+        """All that `of` sees of the code of these functions (their indices) where others ask: not of what a function
+        binds for itself and those that stand in it."""
+        wanted = set(owners)
+        entries = ((holder, one) for holder, held in self._held.items() for one in held)
+        return [
+            (holder, len(self._held[holder]), owner.index, *self._seen(names, owner, reg))
+            for holder, (owner, reg) in entries
+            if owner.index in wanted and (owner.kind in ("module", "class") or holder[0] != owner.index)
+        ]
+
+    def _seen(self, names: Names, owner: Function, reg: Reg) -> Iterator[Any]:
+        """What a table that a function binds holds, in order."""
+        made = owner.code[reg]
+        yield type(made)
+        if isinstance(made, Call):
+            yield list(self.of(names, owner, made.args[0]))
+        elif isinstance(made, Mapping | Sequence):
+            for value in made.values if isinstance(made, Mapping) else made.items:
+                yield list(self._named(names, owner, value))
+        else:
+            yield from self._named(names, owner, reg)
 
     def of(self, names: Names, function: Function, callee: Reg) -> Iterator[str]:
         """The qualified names of the functions that a callee may be: `f` where `f` is defined more than once,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from transferlint.flow.changes import differing, rebound, redeclared, visible
+from transferlint.flow.changes import differing, rebound, redeclared, rewritten, visible
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.names import Overriding
@@ -12,6 +12,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.project import Project
 from transferlint.flow.replay import TracedPlacement
+from transferlint.flow.touched import touched
 from transferlint.flow.traces import Traces, Unforeseen
 from transferlint.syntax.program import Program
 
@@ -22,6 +23,8 @@ _Dispatch = tuple[Overriding, Mapping[str, tuple[str, ...]]]
 class TracedProject(Project):
     """`Project` that takes over from one before what went there as it goes here; the arguments are those of `Project`.
     That one is not to be used any more."""
+
+    keeps = True
 
     def __init__(
         self,
@@ -38,6 +41,8 @@ class TracedProject(Project):
         self._known: dict[str, FilePlacement] = {}
         self._heats: dict[str, HeatMap] = {}
         self._dispatched: _Dispatch | None = None
+        self._touched: set[str] | None = None
+        self._rebuilt = False  # a constructor is declared otherwise, which subclasses look at
         self._asked = (options, dict(own or {}), tuple(self.entered))
         if before is not None and not self._takes_over(before):
             super().__init__(programs, index, options, lines, entered, own)
@@ -49,6 +54,11 @@ class TracedProject(Project):
     def known(self, key: str) -> FilePlacement | None:
         """The placement of a file in the project before."""
         return self._known.get(key)
+
+    def turns(self, key: str) -> list[set[int]]:
+        """The functions of a file that were placed again in the project before, in each turn."""
+        known = self._known.get(key)
+        return known.turns if isinstance(known, TracedPlacement) else []
 
     def traced(self, key: str) -> TracedPlacement:
         """The placement of a file that is in the project."""
@@ -72,7 +82,9 @@ class TracedProject(Project):
         return self._dispatched
 
     def _heat(self, file: FilePlacement, placed: list[Placed], by: _Dispatch) -> HeatMap:
-        return HeatMap(file, placed, *by, self._heats.get(file.key))
+        if self._touched is None:
+            self._touched = touched(self._known, self._placements, self.traces.changed, by[0])
+        return HeatMap(file, placed, *by, self._heats.get(file.key), self._rebuilt or file.key in self._touched)
 
     def _takes_over(self, before: TracedProject) -> bool:
         """Take over what was found out about files, and traces; False where too much changed for that."""
@@ -92,8 +104,12 @@ class TracedProject(Project):
             if now is None or list(visible(old)) != list(visible(now)) or self._is_asked_for(key, rebound(old, now)):
                 return False
             heads = redeclared(old, now)
-            changed = set(range(len(now.program.functions))) if heads else differing(old, now)
-            self.traces.change(key, changed, heads)
+            self._rebuilt |= any(now.program.functions[index].name == "__init__" for index in heads)
+            code = rewritten(old, now)
+            for function in now.program.functions:
+                if function.index not in code | heads:
+                    function.share(old.program.functions[function.index])
+            self.traces.change(key, differing(old, now, code, heads), heads)
         return True
 
     def _is_asked_for(self, key: str, names: set[str]) -> bool:

@@ -70,6 +70,7 @@ class KeptProject:
         self._prepared: dict[str, Prepared] = {}
         self._open: dict[str, str] = {}
         self._options: dict[str, int] = {}
+        self._read: dict[str, Prepared] = {}  # by document, what its last text that could be parsed became
         self._projects: dict[str, TracedProject] = {}  # by document, as they were last put together
         self._current = False
 
@@ -97,7 +98,9 @@ class KeptProject:
         """Check a document; `texts` are those of all open ones, by path. Raises Superseded once `stop` says so."""
         plan = dataclasses.replace(self._scopes.plans[self._scopes.of(path)], cache="")
         ignored = self._scopes.ignored(path)
-        prepared = steps.prepare_source(source, plan, ignored)
+        prepared = steps.prepare_source(source, plan, ignored, self._read.get(path))
+        if prepared.outcome is None:
+            self._read[path] = prepared
         whole = self._scopes.nearest.top.context != "file"
         if whole:
             self._look()

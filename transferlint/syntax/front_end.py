@@ -28,8 +28,15 @@ EITHER, AST, LIBCST = "", "ast", "libcst"
 Parts = tuple[Program, tuple[Suppression, ...], "array.array[int]", "array.array[int]", "array.array[int]"]
 
 
-def read(source: Source, front_end: str = EITHER) -> Parts:
-    """What is kept of a source. Raises SourceError where the front end, or each of both, cannot read it."""
+def read(source: Source, front_end: str = EITHER, before: tuple[Source, Parts] | None = None) -> Parts:
+    """What is kept of a source; `before` is another text of the file, and what was kept of that. Raises SourceError
+    where the front end, or each of both, cannot read it."""
+    if before is not None and front_end != LIBCST:
+        from transferlint.syntax import again
+
+        found = again.read(source, before)
+        if found is not None:
+            return found
     if front_end != LIBCST:
         try:
             return by_ast(source)[0]

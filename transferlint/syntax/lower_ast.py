@@ -41,6 +41,15 @@ def _lower(tree: ast.Module, places: Places, path: str) -> Program:
     return program
 
 
+def lower_function(node: Any, places: Places, before: list[Function], owner: Function) -> list[Function]:
+    """The functions of a definition, not frozen; `before` are those that come before it in its program, and `owner`,
+    which its decorators and defaults are added to, stands for the one of them that it stands in. Raises nothing."""
+    program = Program("", [owner if one.index == owner.index else one for one in before])
+    builder = Builder(program, owner, _STATEMENTS, _EXPRESSIONS, {}, places)
+    builder.run([node])
+    return program.functions[len(before) :]
+
+
 def freeze(program: Program, places: Places) -> array.array[int]:
     """Put offsets in the place of nodes; what `portable.parenthesised` gives for the program."""
     spans = [places.raws(function.nodes) for function in program.functions]

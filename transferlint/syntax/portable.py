@@ -17,7 +17,7 @@ import marshal
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from transferlint.syntax import collector
 from transferlint.syntax import program as p
@@ -28,6 +28,23 @@ if typing.TYPE_CHECKING:
     from transferlint.syntax.spans import Spans
 
 _NO_NODE = -1
+
+
+class Shift(NamedTuple):
+    """How offsets of a text become those of another: what stood before `end` stays, what ended there ends at `to`, and
+    what stood behind stands `by` further on."""
+
+    end: int
+    to: int
+    by: int
+
+    def of(self, at: int) -> int:
+        """An offset."""
+        return at if at < self.end else at + self.by if at > self.end else self.to
+
+    def span(self, node: tuple[int, int] | None) -> tuple[int, int] | None:
+        """Those of a node."""
+        return None if node is None else (self.of(node[0]), self.of(node[1]))
 
 
 class Offsets:
@@ -55,6 +72,18 @@ class Offsets:
         if len(flat) % 2:
             raise ValueError("half of a pair")
         return cls(flat)
+
+    def moved(self, shift: Shift) -> Offsets:
+        """Those of the same nodes in another text."""
+        end, to, by = shift
+        flat = [at if at < end else at + by if at > end else to for at in self._flat]
+        return Offsets(array.array("i", flat))
+
+    def replaced(self, first: int, end: int, other: Offsets) -> Offsets:
+        """The same with those of others from `first` up to `end`."""
+        flat = self._flat[:]
+        flat[2 * first : 2 * end] = other._flat[2 * first : 2 * end]
+        return Offsets(flat)
 
     def __bytes__(self) -> bytes:
         return self._flat.tobytes()

@@ -417,6 +417,16 @@ class Function:
         """Drop what was worked out; whoever asks again has it worked out again."""
         self._lookup = None
 
+    def moved(self, node: Any, nodes: Any, regions: list[Region]) -> Function:
+        """The same function where it stands elsewhere; its code, and what was worked out of that, are shared."""
+        made = dataclasses.replace(self, node=node, nodes=nodes, regions=regions)
+        made.share(self)
+        return made
+
+    def share(self, other: Function) -> None:
+        """Take over what was worked out of the code of another function, which is the same."""
+        self.code, self._lookup = other.code, other._lookup
+
     def ancestors(self, region: int) -> Iterator[Region]:
         """The region and what encloses it, innermost first, without the body."""
         while region > 0:

@@ -221,9 +221,7 @@ def parse_ast(source: Source) -> ast.Module:
     stack that holds the longest which is allowed, and longer ones are refused as for the other parser.
     """
     text = source.text
-    links = nesting.most_links(text, FEW_LINKS)
-    if links > MAX_LINKS or nesting.most_tokens(text) > MAX_TOKENS:
-        _refuse(source.path, text, nesting.measure(text), (_LINKS, _TOKENS))
+    links = refuse_too_long(source)
     try:
         with collector.paused(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd escapes and comparisons
@@ -234,6 +232,14 @@ def parse_ast(source: Source) -> ast.Module:
         raise SourceError(source.path, None, "nests too deeply for the parser") from None
     except ValueError as error:  # characters that UTF-8 lacks
         raise SourceError(source.path, None, f"the parser failed: {_one_line(str(error))}") from None
+
+
+def refuse_too_long(source: Source) -> int:
+    """Raises SourceError for a text in which more leans to the left than `parse_ast` takes; else how much does."""
+    links = nesting.most_links(source.text, FEW_LINKS)
+    if links > MAX_LINKS or nesting.most_tokens(source.text) > MAX_TOKENS:
+        _refuse(source.path, source.text, nesting.measure(source.text), (_LINKS, _TOKENS))
+    return links
 
 
 def _refuse_too_deep(path: str, text: str) -> None:
