@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from transferlint.flow.changes import differing, rebound, redeclared, visible
+from transferlint.flow.changes import differing, rebound, redeclared, rewritten, visible
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.placement import FilePlacement, moved
 from transferlint.flow.recorded import HeatRecord, edges_of, is_read
@@ -88,7 +88,7 @@ class Update:
         if not heads.isdisjoint(self._others.heads.get(key, frozenset())):
             raise Unforeseen
         every = set(range(len(now.program.functions)))
-        changed = every if heads else differing(old, now)
+        changed = every if heads else differing(old, now, rewritten(old, now), set())
         changed |= {index for index in every for one in now.old(index) if one.role != now.roles[index]}
         self._project.changed.update((key, index) for index in changed | {0})
         for index in sorted(changed | {0}):
