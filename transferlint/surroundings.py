@@ -49,9 +49,14 @@ class Statements:
     def around(self, first: int, last: int) -> tuple[int, int, str, str] | None:
         """The fewest whole statements, or the head of one, that hold these 1-based lines: their first and last line,
         and what has to stand before and behind these to make a module of them. None where the text has no tree."""
+        tree = self.tree()
+        return None if tree is None or not tree.body else self._within(tree.body, first, last)
+
+    def tree(self) -> ast.Module | None:
+        """The tree of the text; None where it has none."""
         if not self._is_parsed:
             self._tree, self._is_parsed = parsed(self.text), True
-        return None if self._tree is None or not self._tree.body else self._within(self._tree.body, first, last)
+        return self._tree
 
     def _within(self, suite: Sequence[ast.stmt], first: int, last: int) -> tuple[int, int, str, str]:
         while True:
