@@ -8,7 +8,9 @@ The heuristics rest on 360 unsafe fixes of six random draws, judged one by one (
   name the type of a tensor with its place (18 of 21), as `.to(x)` does.
 - Nothing of the same form stays in the file: of those judged to be half of a change none was taken.
 
-What does not show it is only shown. An insertion of whole lines is for the rule that makes it to judge.
+What does not show it is only shown: of those that were still applied of the 360, which could be checked again, 168 of
+188 taken ones and 5 of 14 others pass, all five written otherwise since. Whole lines that are put in are for the rule
+that makes them to judge.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from transferlint.model import Edit, Finding, Fix, Safety
 from transferlint.surroundings import Statements, lines_of
 
 _GROWTH = 16  # characters
-_CALLS = 2
+_CALLS = 2  # that have a form
 _NAME = re.compile(r"Name\(id='[^']*'")
 _TYPED = re.compile(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
 _PLACE = re.compile(r"(?:,\s*)?device\s*=\s*[\w.]+")
