@@ -30,7 +30,9 @@ def test_a_line_stays_one_line_and_grows_hardly(body: str, safety: set[Safety]) 
 
 
 def test_what_is_only_shown_for_its_length_is_right() -> None:
-    ((safety, _, made),) = offered("TL401", module("y = torch.unsqueeze(torch.Tensor([29871]).long(), 0).to(x.device)\n"))
+    ((safety, _, made),) = offered(
+        "TL401", module("y = torch.unsqueeze(torch.Tensor([29871]).long(), 0).to(x.device)\n")
+    )
     assert "y = torch.unsqueeze(torch.full((1,), 29871, dtype=torch.long, device=x.device), 0)\n" in made
     assert safety is Safety.DISPLAY
 
