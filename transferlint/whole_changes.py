@@ -35,9 +35,9 @@ Span = tuple[int, int]
 
 
 def only_whole(statements: Statements, found: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings of a file, with each unsafe fix that is not a whole and small change only shown. What one leaves
-    makes others of the same form half of a change."""
-    kept = [_shown(one) if _unsafe(one) and not _small(statements, one.fix) else one for one in found]
+    """The findings of a file, with each unsafe fix that is not a whole and small change, or of what runs once, only
+    shown. What one leaves makes others of the same form half of a change."""
+    kept = [_shown(one) if _unsafe(one) and not _worth(statements, one) else one for one in found]
     if not any(map(_unsafe, kept)):
         return tuple(kept)
     expressions = _Expressions(statements)
@@ -59,10 +59,19 @@ def _shown(finding: Finding) -> Finding:
     return dataclasses.replace(finding, fix=dataclasses.replace(finding.fix, safety=Safety.DISPLAY))
 
 
-def _small(statements: Statements, fix: Fix | None) -> bool:
+def _worth(statements: Statements, finding: Finding) -> bool:
+    assert finding.fix is not None
+    return _repeated(finding) and _small(statements, finding.fix)
+
+
+def _repeated(finding: Finding) -> bool:
+    """False for what is known to run less than once a step, and in a constructor: objects are made once, as a rule."""
+    return (finding.heat is None or finding.heat.hot) and finding.context.rpartition(".")[2] != "__init__"
+
+
+def _small(statements: Statements, fix: Fix) -> bool:
     """True where a fix puts in a keyword argument and nothing else, or each line that it rewrites stays one line and
     becomes hardly longer."""
-    assert fix is not None
     if all(edit.start == edit.end and _KEYWORD.fullmatch(edit.text) for edit in fix.edits):
         return True
     rewriting = [edit for edit in fix.edits if not _inserts_lines(edit)]
