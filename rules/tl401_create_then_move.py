@@ -44,9 +44,10 @@ file, where the host takes back what is moved, or nobody but the host reads it, 
 text or another line and is uploaded all the same, for a list of the numbers of a range (`torch.arange` makes them
 there), for a list of one number whose type has to be written out, for what is made like a tensor that may be on the
 device already, where the function goes on to upload what it makes itself (what a helper makes and it moves, an index
-on the host), and where a statement would take another number of lines, or go, or a line grow by more than the place
-costs. Only shown for random numbers where the function, or the file as it is run, sets the seed. No fix where the
-result could not be the same: pinned memory, `out=`, a generator.
+on the host), where nothing says that it runs once a step, in a constructor, and where a statement would take another
+number of lines, or go, or a line grow by more than the place costs. Only shown for random numbers where the function,
+or the file as it is run, sets the seed. No fix where the result could not be the same: pinned memory, `out=`, a
+generator.
 
 See also
 --------

@@ -1,4 +1,4 @@
-"""An unsafe fix is applied where it is a whole and small change of the lines it stands on, and shown elsewhere."""
+"""An unsafe fix is applied where it is a whole and small change of what runs in every step, and shown elsewhere."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ def safeties(code: str, body: str) -> set[Safety]:
 )
 def test_a_line_stays_one_line_and_grows_hardly(body: str, safety: set[Safety]) -> None:
     assert safeties("TL401", body) == safety
+
+
+@pytest.mark.parametrize(("name", "safety"), [("forward", APPLIED), ("__init__", SHOWN)])
+def test_what_a_constructor_makes_is_only_shown(name: str, safety: set[Safety]) -> None:
+    text = f"import torch\n\n\nclass Mask:\n    def {name}(self, x: torch.Tensor, n):\n"
+    text += "        self.mask = torch.randn(n).to(x.device)\n\n\n"
+    text += f"for x in loader:\n    {'Mask(x.cuda(), 3)' if name == '__init__' else 'Mask().forward(x.cuda(), 3)'}\n"
+    assert {one for one, _, _ in offered("TL401", text)} == safety
+
+
+def test_what_runs_once_is_only_shown() -> None:
+    text = "import torch\n\n\ndef noise(n):\n    y = torch.randn(n).to('cuda')\n    return y\n"
+    assert {one for one, _, _ in offered("TL401", text)} == SHOWN
+    assert {one for one, _, _ in offered("TL401", f"{text}\n\nfor _ in range(1000):\n    noise(3)\n")} == APPLIED
 
 
 def test_what_is_only_shown_for_its_length_is_right() -> None:
