@@ -1,11 +1,11 @@
 """Draws unsafe fixes at random from public projects, for somebody to judge: would a maintainer take this patch?
 
-    python benchmarks/unsafe_fixes.py TREE... --seed 7 [--count 60] [--most 8] [--kept FOLDER]
+    python benchmarks/unsafe_fixes.py TREE... --seed 7 [--count 60] [--most 8] [--around 6] [--kept FOLDER]
 
 Each TREE is the extracted source of one project. All fixes that `--unsafe-fixes` adds are collected, and some drawn,
 from one project after another in random order, and at most `--most` of one, so that no large one fills the sample.
-What is drawn is printed as unified diffs. `--kept` names a folder in which the findings of each project are kept, and
-read again where they are.
+What is drawn is printed as unified diffs, with `--around` lines before and after, and why the place runs repeatedly.
+`--kept` names a folder in which the findings of each project are kept, and read again where they are.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ def drawn(
     return taken
 
 
-def diff(tree: Path, finding: dict[str, Any]) -> str:
-    """The change of one fix."""
+def diff(tree: Path, finding: dict[str, Any], around: int = 6) -> str:
+    """The change of one fix, with so many lines before and after."""
     path = tree / finding["path"]
     before = path.read_bytes().decode("utf-8-sig", "replace")
     after = before
     for edit in sorted(finding["fix"]["edits"], key=lambda edit: (edit["start"], edit["end"]), reverse=True):
         after = after[: edit["start"]] + edit["text"] + after[edit["end"] :]
     lines = (text.splitlines(keepends=True) for text in (before, after))
-    return "".join(difflib.unified_diff(*lines, finding["path"], finding["path"], n=6))
+    return "".join(difflib.unified_diff(*lines, finding["path"], finding["path"], n=around))
 
 
 def main() -> None:
@@ -76,6 +76,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--most", type=int, default=8, help="of one project")
+    parser.add_argument("--around", type=int, default=6, help="lines of context")
     parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
     trees = {Path(os.path.abspath(tree)).name: Path(os.path.abspath(tree)) for tree in given.trees}
@@ -85,7 +86,8 @@ def main() -> None:
     for number, (name, finding) in enumerate(drawn(projects, given.count, given.most, given.seed), 1):
         site = f"{finding['path']}:{finding['line']}"
         print(f"\n=== {number} {name} {finding['code']} {site}: {finding['fix']['title']}\n{finding['message']}")
-        print(diff(trees[name], finding))
+        print(f"{finding['context'] or 'the module'}: {finding['heat']['why']}")
+        print(diff(trees[name], finding, given.around))
 
 
 if __name__ == "__main__":

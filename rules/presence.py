@@ -66,7 +66,8 @@ def switched_apart(function: FunctionFacts, transfer: Transfer) -> bool:
         at
         for slot in set(loads)
         for at in function.stores(slot)
-        if isinstance(one := function.code[at], p.Store) and function.values[one.value].kinds & TENSOR
+        if isinstance(one := function.code[at], p.Store)
+        and function.values[one.value].kinds & TENSOR
         and function.values[one.value].places & ON_DEVICE
     ]
     return bool(tensors) and all(

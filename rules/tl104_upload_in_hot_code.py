@@ -33,7 +33,8 @@ fractions and what is below zero where the dtype is not written out (`dtype=x.dt
 `torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
 writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
 memory has a price, and there is none without an accelerator; and an unsafe one where the function goes on to upload
-other numbers or lists, or where it would be `torch.full` (no shorter) and the host waits in the function anyway.
+other numbers or lists, and where it would be `torch.full` of one number, which is no shorter, or the host waits in the
+function anyway.
 
 See also
 --------

@@ -115,5 +115,3 @@ def _is_data(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_is_data, value.values()))
     return value is None or isinstance(value, (torch.Tensor, bool, int, float, complex, str, bytes))
-
-

@@ -17,6 +17,7 @@ from transferlint.rule import CommentFacts, Rule
 from transferlint.silenced import Silencing
 from transferlint.stale_comments import without_stale_comments
 from transferlint.surroundings import Statements
+from transferlint.whole_changes import only_whole
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -88,9 +89,8 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
         made = dataclasses.replace(fix, edits=tuple(habits.written(facts.text, edit) for edit in fix.edits))
         return laid_out_fix(statements, without_stale_comments(facts.text, comments, made), limit, tool)
 
-    return tuple(
-        dataclasses.replace(finding, fix=written(finding.fix)) if finding.fix else finding for finding in found
-    )
+    laid_out = [dataclasses.replace(one, fix=written(one.fix)) if one.fix else one for one in found]
+    return only_whole(statements, laid_out)
 
 
 def _on_purpose(

@@ -15,23 +15,17 @@ from transferlint.surroundings import Statements
 _SHORTEST = 79  # of "PEP 8"
 _MORE = 3  # lines that one statement may not need on top of those there were
 _IMPORT = re.compile(r"(?:import|from)\b")
-_ALONE = re.compile(r"(?m)^(.*[\w)\]]\()\r?\n(.*)\r?\n(?=[ \t]*\))")
-_BRACKETS = re.compile(r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}")
-_SUBSCRIPT = re.compile(r"[\w)\]]\[[ \t]*$")
 
 
 def laid_out_fix(statements: Statements, fix: Fix, limit: int, formatter: str) -> Fix:
     """A fix of a text whose lines keep to `limit` characters, as far as that can be done. An unsafe one that does not
-    read well then is only shown: it takes more lines than it is worth, breaks a subscript or a call of one argument, or
-    has lines that the `formatter` of the project may lay out otherwise ("" for none: then there is only what the author
-    wrapped)."""
+    read well then is only shown: it takes more lines than it is worth, or has lines that the `formatter` of the project
+    may lay out otherwise ("" for none: then there is only what the author wrapped)."""
     edits = laid_out(statements, fix.edits, limit)
     shown = fix.safety is Safety.UNSAFE and (
         _lengthens(statements, fix, edits)
-        or _breaks_subscript(statements, fix, edits)
-        or _breaks_argument(statements, fix, edits)
         or (formatter == YAPF and not all(_on_one_line(statements, edit) for edit in edits))
-        or (not formatter and (_wraps(statements, fix, edits) or _unwraps(statements, edits)))
+        or (not formatter and _unwraps(statements, edits))
     )
     return dataclasses.replace(fix, edits=edits, safety=Safety.DISPLAY if shown else fix.safety)
 
@@ -52,31 +46,6 @@ def _is_line(edit: Edit) -> bool:
     return edit.start == edit.end and edit.text.endswith(("\n", "\r"))
 
 
-def _breaks_subscript(statements: Statements, fix: Fix, edits: Sequence[Edit]) -> bool:
-    """True where the layout ends a line in a subscript that was on one."""
-    old = {line.strip() for line in statements.lines}
-    lines = (line.strip() for edit in edits if edit not in fix.edits for line in edit.text.splitlines()[:-1])
-    return any(_SUBSCRIPT.search(line) and line not in old for line in lines)
-
-
-def _breaks_argument(statements: Statements, fix: Fix, edits: Sequence[Edit]) -> bool:
-    """True where the layout puts the only argument of a call that was on one line on a line of its own."""
-    old = {line.strip() for line in statements.lines}
-    return any(
-        match[1].strip() not in old and "," not in _flat(match[2])
-        for edit in edits
-        if edit not in fix.edits
-        for match in _ALONE.finditer(edit.text)
-    )
-
-
-def _flat(text: str) -> str:
-    """A text without what its brackets hold."""
-    while (less := _BRACKETS.sub("", text)) != text:
-        text = less
-    return text
-
-
 def _on_one_line(statements: Statements, edit: Edit) -> bool:
     """True for an edit of a statement that is on one line and stays there, and for whole lines."""
     first, last = statements.line(edit.start), statements.line(max(edit.start, edit.end - 1))
@@ -85,11 +54,6 @@ def _on_one_line(statements: Statements, edit: Edit) -> bool:
     around = statements.around(first, last)
     one = around is not None and around[0] == around[1]
     return one and "\n" not in edit.text.removesuffix("\n")
-
-
-def _wraps(statements: Statements, fix: Fix, edits: Sequence[Edit]) -> bool:
-    """True where lines are wrapped that were not: nobody knows whether the author would."""
-    return any(_more(statements, edit) > 0 for edit in edits if edit not in fix.edits)
 
 
 def _unwraps(statements: Statements, edits: Sequence[Edit]) -> bool:

@@ -55,9 +55,14 @@ class Statements:
         body = self._body(first, last)
         if body:
             return self._within(body, first, last)
+        tree = self.tree()
+        return None if tree is None or not tree.body else self._within(tree.body, first, last)
+
+    def tree(self) -> ast.Module | None:
+        """The tree of the text; None where it has none."""
         if not self._is_parsed:
             self._tree, self._is_parsed = parsed(self.text), True
-        return None if self._tree is None or not self._tree.body else self._within(self._tree.body, first, last)
+        return self._tree
 
     def _body(self, first: int, last: int) -> Sequence[ast.stmt]:
         """The statements of the first function that has these lines below its header; none where there is none."""

@@ -37,7 +37,7 @@ def safeties(code: str, body: str, arguments: str = "x: torch.Tensor") -> set[Sa
 def test_a_move_and_parentheses_that_are_needless_then_go(before: str, after: str) -> None:
     safety, made = only("TL401", before)
     assert made == module(after)
-    assert safety is Safety.UNSAFE
+    assert safety is (Safety.DISPLAY if before.count("\n") > 1 else Safety.UNSAFE)  # where a statement goes
 
 
 def test_a_moved_tensor_of_another_name_is_only_shown() -> None:
@@ -45,7 +45,7 @@ def test_a_moved_tensor_of_another_name_is_only_shown() -> None:
 
 
 def test_one_of_two_neighbours_is_only_shown() -> None:
-    one = "y = torch.LongTensor([n]).to(x.device)\n"
+    one = "y = torch.randn(n).to(x.device)\n"
     assert only("TL401", one)[0] is Safety.UNSAFE
     assert only("TL401", f"{one}z = torch.ByteTensor(words).to(x.device)\n")[0] is Safety.DISPLAY
 
@@ -91,7 +91,7 @@ def test_a_number_that_may_do_by_itself_is_only_shown() -> None:
     line = "y = torch.tensor(float(n), device=x.device)\n"
     assert only("TL104", line)[0] is Safety.DISPLAY
     assert only("TL104", f"if n:\n    {line}")[0] is Safety.DISPLAY
-    assert only("TL104", "y = torch.tensor([float(n)], device=x.device)\n")[0] is Safety.UNSAFE
+    assert only("TL104", "y = torch.tensor([float(n)] * 2, device=x.device)\n")[0] is Safety.UNSAFE
 
 
 def test_what_is_moved_under_a_condition_is_not_made_there() -> None:

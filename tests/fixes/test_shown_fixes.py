@@ -200,7 +200,7 @@ CASES = [
     ),
     (
         "TL401",
-        Safety.UNSAFE,
+        Safety.DISPLAY,  # a statement goes
         "y = torch.zeros(n, 2)\ny[:, 0] = 1.0\ny = y.to(x.device)\n",
         "y = torch.zeros(n, 2, device=x.device)\ny[:, 0] = 1.0\n",
         ONES,

@@ -276,9 +276,7 @@ def test_the_reason_is_told(look: LookUp, source: str, word: str) -> None:
     assert word in found.warmth("seen").amortised
 
 
-@pytest.mark.parametrize(
-    "test", ["not state", "len(state) == 0", "'step' not in state", "not self.state[p]"]
-)
+@pytest.mark.parametrize("test", ["not state", "len(state) == 0", "'step' not in state", "not self.state[p]"])
 def test_state_that_is_set_up_once(look: LookUp, test: str) -> None:
     found = look(
         f"""

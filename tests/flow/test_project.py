@@ -144,8 +144,7 @@ def test_what_only_cold_code_of_other_files_calls_is_cold() -> None:
 
 def test_the_loops_of_what_runs_rarely_count_as_ever() -> None:
     train = (
-        "from helpers import estimate\n\n\n"
-        "for step in range(1000):\n    if step % 100 == 0:\n        estimate(model)\n"
+        "from helpers import estimate\n\n\nfor step in range(1000):\n    if step % 100 == 0:\n        estimate(model)\n"
     )
     helpers = "def estimate(model):\n    for k in range(200):\n        loss = model(k)\n        loss.item()\n"
     facts = linked({"train.py": train, "helpers.py": helpers})["helpers.py"]

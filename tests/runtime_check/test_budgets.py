@@ -150,9 +150,7 @@ def test_a_baseline_takes_what_is_better_and_names_what_is_worse() -> None:
 
 
 names = st.frozensets(st.sampled_from("abcd"))
-baselines = st.builds(
-    Baseline, st.dictionaries(st.sampled_from(budgets.COUNTED), st.floats(0, 100)), names, names
-)
+baselines = st.builds(Baseline, st.dictionaries(st.sampled_from(budgets.COUNTED), st.floats(0, 100)), names, names)
 
 
 @given(baselines, st.lists(baselines, max_size=4))

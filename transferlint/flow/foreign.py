@@ -175,9 +175,7 @@ def called(frame: Frame, reg: Reg, framework: Framework) -> Value:
     return tree_of(frame, reg, framework)
 
 
-def _computed(
-    frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Value, flags: int, name: str
-) -> Value:
+def _computed(frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Value, flags: int, name: str) -> Value:
     """An operation: on the device whatever it is given, which is brought there, or on the host within `tf.device`."""
     _, why, reads, uploads, _ = combine(_arguments(frame, made))
     down, up = _brought(frame, reg, made, framework, tensor, name)
@@ -187,9 +185,7 @@ def _computed(
     return Value(TENSOR, tensor.places, tensor.flags | flags, why or tensor.why, reads=reads, uploads=uploads)
 
 
-def _brought(
-    frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Value, name: str
-) -> tuple[bool, bool]:
+def _brought(frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Value, name: str) -> tuple[bool, bool]:
     """Whether an operation brings data to the host, that was on the device, or back to the device what was read from
     it; host data that was on the host all along is what operations are given, and no round trip."""
     down = up = False

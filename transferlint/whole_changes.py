@@ -1,0 +1,173 @@
+"""What an unsafe fix has to show to be applied: that it is a whole and small change of lines that run in every step.
+
+The heuristics rest on 420 unsafe fixes of seven random draws, judged one by one (benchmarks/results/unsafe_fixes.md):
+
+- A statement keeps its lines, and none goes: of those that make a tensor on the device 182 of 211 were taken, and 9 of
+  24 of the others (draws 8 to 13).
+- A line grows by what `device=` costs, `_GROWTH` characters at most: 163 of 179 of those. Of longer ones 12 of 13 that
+  name the type of a tensor with its place, as `.to(x)` does, and 7 of 19 of the others.
+- A keyword argument alone that is put in is small however long its name: 23 of 26 (`non_blocking=True`).
+- Nothing of the same form stays in the file: a maintainer takes no half of a change.
+- It runs once a step at least, and not in a constructor: of the others 8 of 13.
+
+What does not show it is only shown. Whole lines that are put in are for the rule that makes them to judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from transferlint.fixes import apply_edits
+from transferlint.model import Edit, Finding, Fix, Safety
+from transferlint.surroundings import Statements, lines_of
+
+_GROWTH = 16  # characters
+_CALLS = 2  # in an expression that has a form of its own
+_NAME = re.compile(r"Name\(id='[^']*'")
+_TYPED = re.compile(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
+_KEYWORD = re.compile(r"\s*,?\s*\w+\s*=\s*[\w.]+,?\s*")
+
+Span = tuple[int, int]
+
+
+def only_whole(statements: Statements, found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings of a file, with each unsafe fix that is not a whole and small change, or of what runs once, only
+    shown. What one leaves makes others of the same form half of a change."""
+    kept = [_shown(one) if _unsafe(one) and not _worth(statements, one) else one for one in found]
+    if not any(map(_unsafe, kept)):
+        return tuple(kept)
+    expressions = _Expressions(statements)
+    while True:
+        applied = [one.fix for one in kept if one.fix is not None and one.fix.safety is not Safety.DISPLAY]
+        places = [(edit.start, edit.end) for fix in applied for edit in fix.edits]
+        made = [_shown(one) if _unsafe(one) and expressions.stay(one.fix, places) else one for one in kept]
+        if made == kept:
+            return tuple(kept)
+        kept = made
+
+
+def _unsafe(finding: Finding) -> bool:
+    return finding.fix is not None and finding.fix.safety is Safety.UNSAFE
+
+
+def _shown(finding: Finding) -> Finding:
+    assert finding.fix is not None
+    return dataclasses.replace(finding, fix=dataclasses.replace(finding.fix, safety=Safety.DISPLAY))
+
+
+def _worth(statements: Statements, finding: Finding) -> bool:
+    """True where an unsafe fix, by itself, shows what it has to."""
+    assert finding.fix is not None
+    return _repeated(finding) and _small(statements, finding.fix)
+
+
+def _repeated(finding: Finding) -> bool:
+    """False for what is known to run less than once a step, and in a constructor: objects are made once, as a rule."""
+    return (finding.heat is None or finding.heat.hot) and finding.context.rpartition(".")[2] != "__init__"
+
+
+def _small(statements: Statements, fix: Fix) -> bool:
+    """True where a fix puts in a keyword argument and nothing else, or each line that it rewrites stays one line and
+    becomes hardly longer."""
+    if all(edit.start == edit.end and _KEYWORD.fullmatch(edit.text) for edit in fix.edits):
+        return True
+    rewriting = [edit for edit in fix.edits if not _inserts_lines(edit)]
+    lines = {statements.line(at) for edit in rewriting for at in (edit.start, max(edit.start, edit.end - 1))}
+    if not lines:
+        return True
+    first, last = min(lines), max(lines)
+    start = statements.starts[first - 1]
+    moved = [dataclasses.replace(one, start=one.start - start, end=one.end - start) for one in rewriting]
+    new = lines_of(apply_edits("".join(statements.lines[first - 1 : last]), moved))
+    old = statements.lines[first - 1 : last]
+    if len(new) != len(old) or any(edit.text.count("\n") != _breaks(statements, edit) for edit in rewriting):
+        return False
+    return all(_grows_little(*pair) for pair in zip(old, new, strict=True))
+
+
+def _grows_little(old: str, new: str) -> bool:
+    typed = len(_TYPED.findall(new)) > len(_TYPED.findall(old))
+    return len(new) - len(old) <= _GROWTH or typed
+
+
+def _breaks(statements: Statements, edit: Edit) -> int:
+    return statements.text.count("\n", edit.start, edit.end)
+
+
+def _inserts_lines(edit: Edit) -> bool:
+    return edit.start == edit.end and edit.text.endswith(("\n", "\r"))
+
+
+class _Expressions:
+    """The expressions of a text, by what they are at their root: a call of which method, a subscript."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
+        self._spans: list[tuple[Span, ast.expr]] = []
+        for node in ast.walk(statements.tree() or ast.Module([], [])):
+            if isinstance(node, ast.expr) and node.end_lineno is not None and node.end_col_offset is not None:
+                start = self._offset(node.lineno, node.col_offset)
+                self._spans.append(((start, self._offset(node.end_lineno, node.end_col_offset)), node))
+        self._like: dict[str, list[tuple[Span, str]]] = {}
+
+    def _offset(self, line: int, column: int) -> int:
+        """The offset of a place that is given as Python's parser counts: in bytes of UTF-8."""
+        text = self._statements.lines[line - 1]
+        within = column if text.isascii() else len(text.encode()[:column].decode(errors="ignore"))
+        return self._statements.starts[line - 1] + within
+
+    def stay(self, fix: Fix | None, places: Iterable[Span]) -> bool:
+        """True where an expression of the form of one that a fix changes is changed at none of these places."""
+        assert fix is not None
+        changed = sorted(places)
+        return any(
+            form == other and not any(start <= first and last <= end for first, last in changed)
+            for node in self._changed(fix)
+            if (form := _form(node))
+            for (start, end), other in self._alike(node)
+        )
+
+    def _changed(self, fix: Fix) -> list[ast.expr]:
+        """The smallest expressions around the edits of a fix, without those that are in others of them."""
+        edits = [(edit.start, edit.end) for edit in fix.edits if not _inserts_lines(edit)]
+        around = {min(holding)[1:] for edit in edits if (holding := list(self._holding(*edit)))}
+        found = sorted(around, key=lambda one: (one[0], -one[1]))
+        outer: list[tuple[int, int, int]] = []
+        for start, end, index in found:
+            if not outer or end > outer[-1][1]:
+                outer.append((start, end, index))
+        return [self._spans[index][1] for _, _, index in outer]
+
+    def _holding(self, first: int, last: int) -> Iterator[tuple[int, int, int, int]]:
+        """The expressions with more than a place in them: how long they are, from where to where, and which."""
+        for index, ((start, end), _) in enumerate(self._spans):
+            inside = start < first and last < end if first == last else start <= first and last <= end
+            if inside and end - start > last - first:
+                yield end - start, start, end, index
+
+    def _alike(self, node: ast.expr) -> list[tuple[Span, str]]:
+        root = _root(node)
+        if root not in self._like:
+            self._like[root] = [(span, _form(one)) for span, one in self._spans if _root(one) == root]
+        return self._like[root]
+
+
+def _root(node: ast.expr) -> str:
+    """What an expression is, and of a call what it calls."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return f"{type(node).__name__} {called.attr if isinstance(called, ast.Attribute) else ''}"
+
+
+def _form(node: ast.expr) -> str:
+    """The structure of an expression, with any names for its variables; a single call of nothing but variables, as
+    `x.to(device)`, keeps them: it has no form of its own."""
+    inner = list(ast.walk(node))
+    plain = sum(isinstance(one, ast.Call) for one in inner) < _CALLS and not any(map(_constant, inner))
+    return ast.dump(node) if plain else _NAME.sub("Name(id=''", ast.dump(node))
+
+
+def _constant(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant)
