@@ -68,6 +68,12 @@ def added_up(function: FunctionFacts, reg: Reg) -> bool:
 
 
 @once
+def printed(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a copy is printed."""
+    return any(called(function, at) == "builtins.print" for at in _uses(function, reg))
+
+
+@once
 def _uses(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
     """All that is done with a value and with what is computed from it, short of numbers that are reduced from it."""
     try:

@@ -55,6 +55,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from transferlint.flow.evident import hooked
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, Transfer
 from transferlint.flow.values import ARRAY, MODULE, TENSOR
@@ -72,7 +73,7 @@ from .detection import brief, clusters, hot, others, sure, together
 from .host_results import gone_over, host_result
 from .host_uses import leaves_process
 from .leaving import made_in, offered
-from .read_purposes import added_up, collected, reduced
+from .read_purposes import added_up, collected, printed, reduced
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
@@ -126,9 +127,18 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     confidence = sure(function, transfer)
     if any(meant(function, transfer) for meant in (_asked_for, _served, _ahead, _gone_over, _measured)):
         return Confidence.POSSIBLE
+    if function.framework(transfer.register) and not (hooked(function) or _left_till_later(function, transfer)):
+        return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
         confidence = Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
     return Confidence.POSSIBLE if host_result(function, transfer) else confidence
+
+
+def _left_till_later(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a copy that the same turn only puts aside, adds up, makes numbers of or prints: the host has no other
+    use for it as yet."""
+    reg = transfer.register
+    return reduced(function, reg) or added_up(function, reg) or collected(function, reg) or printed(function, reg)
 
 
 def _asked_for(function: FunctionFacts, transfer: Transfer) -> bool:
