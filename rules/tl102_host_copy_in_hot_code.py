@@ -330,8 +330,8 @@ def predict(model, loader, device):
 """,
             unsafe=True,
         ),
-        *beside_torch.examples("TL102"),
     ),
+    more_examples=beside_torch.examples("TL102"),
     detect=detect,
     advice=(
         ("jax", "collect the arrays and copy them once, after the loop: `jax.device_get(outputs)`"),

@@ -231,8 +231,8 @@ for step in range(10):
     x = x * torch.full((), 0.5, device=device)
 """,
         ),
-        *beside_torch.examples("TL104"),
     ),
+    more_examples=beside_torch.examples("TL104"),
     detect=detect,
     advice=(
         ("jax", "make it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),

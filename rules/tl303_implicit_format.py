@@ -289,8 +289,8 @@ def train(model, loader, optimizer):
             logger.debug(f"loss {loss}")
 """,
         ),
-        *beside_torch.examples("TL303"),
     ),
+    more_examples=beside_torch.examples("TL303"),
     detect=detect,
     advice=(
         ("jax", "print it behind an interval, or collect and print after the loop"),

@@ -148,8 +148,8 @@ class Masked(torch.nn.Module):
         return (losses * mask).sum() / mask.sum().clamp(min=1)
 """,
         ),
-        *beside_torch.examples("TL304"),
     ),
+    more_examples=beside_torch.examples("TL304"),
     detect=detect,
     advice=(
         (

@@ -165,8 +165,8 @@ class Swap(torch.nn.Module):
         return images.flip(1) / 255
 """,
         ),
-        *beside_torch.examples("TL305"),
     ),
+    more_examples=beside_torch.examples("TL305"),
     detect=detect,
     advice=(("cupy", "keep the index on the device: `cp.asarray(index)` once, before the loop"),),
     doc=__doc__,

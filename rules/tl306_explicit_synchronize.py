@@ -239,8 +239,8 @@ def train(model, loader, optimizer):
     torch.cuda.synchronize()
 """,
         ),
-        *beside_torch.examples("TL306"),
     ),
+    more_examples=beside_torch.examples("TL306"),
     detect=detect,
     advice=(
         ("jax", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),

@@ -16,7 +16,7 @@ from transferlint.rule import Example, Rule
 CASES = [
     pytest.param(rule, example, id=f"{rule.code}-{number}")
     for rule in all_rules()
-    for number, example in enumerate(rule.examples, start=1)
+    for number, example in enumerate(rule.all_examples(), start=1)
 ]
 FIXED = [case for case in CASES if case.values[1].fixed]  # type: ignore[union-attr]
 SAFE = [case for case in FIXED if not case.values[1].unsafe]  # type: ignore[union-attr]

@@ -48,7 +48,7 @@ def test_a_rule_says_which_frameworks_it_serves(rule: Rule) -> None:
         return
     assert rule.advice is not None
     assert {name for name, _ in rule.advice} <= NAMES
-    assert {example.framework for example in rule.examples} <= NAMES | {""}
+    assert {example.framework for example in rule.all_examples()} <= NAMES | {""}
     for name, advice in rule.advice:
         assert advice == advice.strip() != ""
         assert not advice.endswith(".")

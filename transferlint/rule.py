@@ -79,6 +79,8 @@ class Rule:
     findings about the data of others are not made, and none there has a fix, which would be torch's. None where a rule
     does not look at frameworks, and what it says holds for all. `doubted` are those of them of whose findings in code
     that nobody had mended against fewer than three in four were right, with the share: there none is more than possible.
+
+    `more_examples` gives examples that are read where somebody asks for them: `all_examples` has both.
     """
 
     code: str
@@ -95,6 +97,11 @@ class Rule:
     claims: Callable[[FunctionFacts], Iterable[Reg]] | None = None
     advice: tuple[tuple[str, str], ...] | None = None
     doubted: tuple[tuple[str, float], ...] = ()
+    more_examples: Callable[[], tuple[Example, ...]] | None = None
+
+    def all_examples(self) -> tuple[Example, ...]:
+        """The examples, with those that are read when they are asked for."""
+        return self.examples + (self.more_examples() if self.more_examples is not None else ())
 
     def findings(self, facts: FileFacts) -> Iterator[Finding]:
         """What the rule finds in a file, with its code and name on it."""

@@ -63,7 +63,7 @@ def example_faults(rule: Rule, beside: Sequence[Rule] = ()) -> Iterator[Fault]:
     elif fixable != any(example.fixed for example in rule.examples):
         yield Fault(rule.code, "no example shows what its fix makes" if fixable else "`fixed` without a fix_safety")
     rules = (rule, *beside) if rule.judge is not None else (rule,)
-    for number, example in enumerate(rule.examples, start=1):
+    for number, example in enumerate(rule.all_examples(), start=1):
         where = f"{rule.code} example {number}"
         try:
             yield from (Fault(where, message) for message in _of_example(rule, example, rules))

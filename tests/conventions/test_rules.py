@@ -91,7 +91,7 @@ def test_no_section_of_the_docstring_is_empty(rule: Rule) -> None:
 @each
 def test_summary_and_messages_are_lines_without_a_period(rule: Rule) -> None:
     lines = [rule.summary]
-    for example in rule.examples:
+    for example in rule.all_examples():
         for finding in check_bytes("example.py", without_marks(example.bad).encode(), beside(rule)):
             lines += [finding.message, *filter(None, [finding.help]), *(link.message for link in finding.evidence)]
             lines += [finding.fix.title] if finding.fix else []
