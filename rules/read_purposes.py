@@ -68,6 +68,23 @@ def added_up(function: FunctionFacts, reg: Reg) -> bool:
 
 
 @once
+def appended(function: FunctionFacts, reg: Reg) -> bool:
+    """True where a copy is put into a list as it is, alone or with others: nothing is computed from it before. Who has
+    made an array of the host for it means to have it there."""
+    held, pending = {reg}, [reg]
+    while pending:
+        for at in function.users(pending.pop()):
+            made = function.code[at]
+            if isinstance(made, p.Collect) or method(function, at) == "append":
+                return True
+            loads = function.loads(made.slot) if isinstance(made, p.Store) and len(function.stores(made.slot)) == 1 else ()
+            more = {at, *loads} if isinstance(made, p.Store | p.Sequence) else set()
+            pending += more - held
+            held |= more
+    return False
+
+
+@once
 def printed(function: FunctionFacts, reg: Reg) -> bool:
     """True where a copy is printed."""
     return any(called(function, at) == "builtins.print" for at in _uses(function, reg))

@@ -73,7 +73,7 @@ from .detection import brief, clusters, hot, others, sure, together
 from .host_results import gone_over, host_result
 from .host_uses import leaves_process
 from .leaving import made_in, offered
-from .read_purposes import added_up, collected, printed, reduced
+from .read_purposes import added_up, appended, collected, printed, reduced
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
@@ -138,7 +138,7 @@ def _left_till_later(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a copy that the same turn only puts aside, adds up, makes numbers of or prints: the host has no other
     use for it as yet."""
     reg = transfer.register
-    return reduced(function, reg) or added_up(function, reg) or collected(function, reg) or printed(function, reg)
+    return reduced(function, reg) or added_up(function, reg) or appended(function, reg) or printed(function, reg)
 
 
 def _asked_for(function: FunctionFacts, transfer: Transfer) -> bool:

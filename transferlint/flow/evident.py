@@ -64,14 +64,16 @@ def hooked(function: FunctionFacts) -> bool:
 
 
 def _fed(function: FunctionFacts, reg: Reg, further: bool = True) -> bool:
-    """True in a turn of a loop that feeds the device, and not where another such loop stands inside it, which would
-    make the turns of this one rare; one call away too, in the same file."""
+    """True in a turn of a loop that feeds the device, one call away too, in the same file. Not where another such loop
+    stands inside it, which would make the turns of this one rare, nor where the turn waits anyway: by name, or to know
+    whether it is the last."""
     around = [at for at in function.loops(reg) if function.function.regions[at].kind in _LOOPS]
     for loop in around:
         if not feeds(function, loop):
             continue
         inner = (at for at in _within(function, loop) if at not in around)
-        return not any(feeds(function, at) for at in inner) and not _waited(function, loop, reg)
+        rare = any(feeds(function, at) for at in inner)
+        return not (rare or _waited(function, loop, reg) or _left_by_the_device(function, loop))
     caller = function.warmth(reg).caller
     if not further or caller is None or caller[0] != function.file.path or feeding(function):
         return False
@@ -106,6 +108,24 @@ def _waited(function: FunctionFacts, loop: int, reg: Reg) -> bool:
             loops_of = function.loops(one.register)
             if loops_of and loops_of[0] in around:
                 return True
+    return False
+
+
+@once
+def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles: such
+    a turn is long, and one more of them gives another result."""
+    for at, region in enumerate(function.function.regions):
+        if region.kind not in ("then", "else") or region.leaves not in ("break", "return") or region.test is None:
+            continue
+        if not function.inside(region.test, loop) or at == loop:
+            continue
+        for part in tree(function.code, region.test):
+            value = function.values[part]
+            found = framework_of(value.flags)
+            if value.reads or (found is not None and value.on_device):
+                if found is None or not found.always:
+                    return True
     return False
 
 
