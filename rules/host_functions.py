@@ -16,7 +16,7 @@ from .chains import called
 
 _ARGUMENTS = ("func", "callback")
 _SHOWS = ("jax.debug.print",)
-_COMPUTES = ("numpy.", "math.", "scipy.", "tensorflow.", "jax.", "cv2.", "operator.")
+_COMPUTES = ("numpy.", "math.", "tensorflow.", "jax.", "cv2.", "operator.")
 # Builtins that compute, and make of one value another (docs.python.org, built-in functions).
 _BUILTINS = frozenset(
     "abs all any bool divmod enumerate filter float int isinstance len list map max min pow range reversed round"

@@ -33,6 +33,7 @@ _HOOKED = "keras.callbacks."
 # Keys of random numbers go from turn to turn too, and tell nothing of what the device has to do.
 _KEYS = re.compile(r"(^|\.)(split|fold_in|PRNGKey|key|next_rng_key|clone)$")
 _TRAINS = frozenset({"train_on_batch", "apply_gradients", "apply_updates", "minimize"})
+_CLOCKS = re.compile(r"^(time\.(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.default_timer)$")
 _TAPES = "tensorflow.GradientTape"
 
 
@@ -41,7 +42,7 @@ def evident(function: FunctionFacts, reg: Reg) -> bool:
     about what Keras calls for every batch; and about a call back to the host, of which its rule knows more."""
     found = function.transfers_at(reg)
     if any(one.kind == CALLBACK for one in found):
-        return True
+        return function.index in function.file.placement.tracing.hot or _fed(function, reg)
     read = [one.before for one in found if one.direction is not Direction.H2D] or [function.values[reg]]
     if not _works(function, reg) and any(_given(value) for value in read):
         return False
@@ -65,14 +66,14 @@ def hooked(function: FunctionFacts) -> bool:
 
 def _fed(function: FunctionFacts, reg: Reg, further: bool = True) -> bool:
     """True in a turn of a loop that feeds the device, one call away too, in the same file. Not where another such loop
-    stands inside it, which would make the turns of this one rare, nor where the turn waits anyway: by name, or to know
-    whether it is the last."""
+    stands inside it or is called, which would make the turns of this one rare, nor where the turn waits anyway: by name,
+    or to know whether it is the last."""
     around = [at for at in function.loops(reg) if function.function.regions[at].kind in _LOOPS]
     for loop in around:
         if not feeds(function, loop):
             continue
         inner = (at for at in _within(function, loop) if at not in around)
-        rare = any(feeds(function, at) for at in inner)
+        rare = any(feeds(function, at) for at in inner) or _long(function, loop)
         return not (rare or _waited(function, loop, reg) or _left_by_the_device(function, loop))
     caller = function.warmth(reg).caller
     if not further or caller is None or caller[0] != function.file.path or feeding(function):
@@ -108,6 +109,40 @@ def _waited(function: FunctionFacts, loop: int, reg: Reg) -> bool:
             loops_of = function.loops(one.register)
             if loops_of and loops_of[0] in around:
                 return True
+    return False
+
+
+@once
+def _long(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop whose turns are long, in a framework that compiles: each is timed, or calls what loops over parts
+    that the device computes, an evaluation or a whole image."""
+    if any((found := framework_of(value.flags)) is not None and found.always for value in function.values):
+        return False
+    for reg in function.within(loop):
+        made = function.code[reg]
+        if isinstance(made, p.Call) and (_CLOCKS.match(_name(function, made)) or _loops_itself(function, reg)):
+            return True
+    return False
+
+
+def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
+    """True for a call of a function of the checked source that calls what is compiled, or was given to it, in a loop."""
+    place = split(function.calls.get(call, ""))
+    if place is None:
+        return False
+    file = function.file
+    owner = file.placement if place[0] == file.path else file.elsewhere(place[0])
+    placed = owner.placed.get(place[1]) if owner is not None else None
+    if placed is None or placed.role.traced:
+        return False
+    called = placed.function
+    given = {one.slot for one in called.parameters}
+    for reg in called.lookup.of(p.Call):
+        made = called.code[reg]
+        callee = called.code[made.function] if isinstance(made, p.Call) else None
+        working = reg in placed.compiled or (isinstance(callee, p.Load) and callee.slot in given)
+        if working and any(one.kind in _LOOPS for one in called.ancestors(called.lookup.regions[reg])):
+            return True
     return False
 
 
