@@ -68,26 +68,41 @@ def added_up(function: FunctionFacts, reg: Reg) -> bool:
 
 
 @once
-def appended(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a copy is put into a list as it is, alone or with others: nothing is computed from it before. Who has
-    made an array of the host for it means to have it there."""
+def put_aside(function: FunctionFacts, reg: Reg) -> bool:
+    """True where all that is seen of a copy is that it is put into a list as it is, added to a sum, made a number of or
+    printed: nothing else is computed from it. Who has made an array of the host for it means to have it there."""
     held, pending = {reg}, [reg]
     while pending:
         for at in function.users(pending.pop()):
             made = function.code[at]
-            if isinstance(made, p.Collect) or method(function, at) == "append":
+            if _last_use(function, at):
                 return True
-            loads = function.loads(made.slot) if isinstance(made, p.Store) and len(function.stores(made.slot)) == 1 else ()
-            more = {at, *loads} if isinstance(made, p.Store | p.Sequence) else set()
+            if isinstance(made, p.Store):
+                end = min((other for other in function.stores(made.slot) if other > at), default=len(function.code))
+                more = {at, *(load for load in function.loads(made.slot) if at < load < end)}
+            elif isinstance(made, p.Sequence | p.Format | p.Attr | p.Subscript) or _spells(function, at):
+                more = {at}
+            else:
+                continue
             pending += more - held
             held |= more
     return False
 
 
-@once
-def printed(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a copy is printed."""
-    return any(called(function, at) == "builtins.print" for at in _uses(function, reg))
+def _last_use(function: FunctionFacts, at: Reg) -> bool:
+    """True for what puts a copy aside: `kept.append(x)`, `total += x`, `x.mean()`, `print(x)`."""
+    made = function.code[at]
+    if isinstance(made, p.Collect) or (isinstance(made, p.Binary) and made.inplace):
+        return True
+    return method(function, at) == "append" or called(function, at) == "builtins.print" or _reduces(function, at)
+
+
+def _spells(function: FunctionFacts, at: Reg) -> bool:
+    """True for `"%f" % x`, `"{}".format(x)`, `float(x)`."""
+    made = function.code[at]
+    if isinstance(made, p.Binary):
+        return made.operator == "%"
+    return method(function, at) == "format" or called(function, at) in ("builtins.float", "builtins.int", "builtins.str")
 
 
 @once

@@ -73,7 +73,7 @@ from .detection import brief, clusters, hot, others, sure, together
 from .host_results import gone_over, host_result
 from .host_uses import leaves_process
 from .leaving import made_in, offered
-from .read_purposes import added_up, appended, collected, printed, reduced
+from .read_purposes import added_up, collected, put_aside, reduced
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
@@ -127,18 +127,11 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     confidence = sure(function, transfer)
     if any(meant(function, transfer) for meant in (_asked_for, _served, _ahead, _gone_over, _measured)):
         return Confidence.POSSIBLE
-    if function.framework(transfer.register) and not (hooked(function) or _left_till_later(function, transfer)):
+    if function.framework(transfer.register) and not (hooked(function) or put_aside(function, transfer.register)):
         return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
         confidence = Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
     return Confidence.POSSIBLE if host_result(function, transfer) else confidence
-
-
-def _left_till_later(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a copy that the same turn only puts aside, adds up, makes numbers of or prints: the host has no other
-    use for it as yet."""
-    reg = transfer.register
-    return reduced(function, reg) or added_up(function, reg) or appended(function, reg) or printed(function, reg)
 
 
 def _asked_for(function: FunctionFacts, transfer: Transfer) -> bool:
