@@ -150,5 +150,6 @@ class Norms(torch.nn.Module):
         ("tensorflow", "keep the arithmetic on the device, or read all values at once after the loop"),
         ("cupy", "keep the arithmetic on the device, or read all values at once after the loop"),
     ),
+    doubted=(("jax", 0.15), ("cupy", 0.4)),
     doc=__doc__,
 )

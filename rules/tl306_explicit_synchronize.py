@@ -247,5 +247,6 @@ def train(model, loader, optimizer):
         ("tensorflow", "drop it: what reads the result waits for it"),
         ("cupy", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
     ),
+    doubted=(("jax", 0.0), ("cupy", 0.0)),
     doc=__doc__,
 )

@@ -29,7 +29,8 @@ def test_bad_fires_once_on_every_marked_line(rule: Rule, example: Example) -> No
     wanted = marks(example.bad)
     assert wanted, "nothing is marked with `# expect:`"
     assert set(wanted.values()) == {1}
-    assert reported(check_bytes("example.py", without_marks(example.bad).encode(), beside(rule))) == wanted
+    least = rule.least(example.framework)
+    assert reported(check_bytes("example.py", without_marks(example.bad).encode(), beside(rule), least)) == wanted
 
 
 @each

@@ -103,6 +103,10 @@ class Rule:
         """The examples, with those that are read when they are asked for."""
         return self.examples + (self.more_examples() if self.more_examples is not None else ())
 
+    def least(self, framework: str) -> Confidence:
+        """The least confidence at which what it has to say of a framework is reported at all, where it is known."""
+        return Confidence.POSSIBLE if framework in dict(self.doubted) else Confidence.LIKELY
+
     def findings(self, facts: FileFacts) -> Iterator[Finding]:
         """What the rule finds in a file, with its code and name on it."""
         for found in self.detect(facts):
@@ -117,5 +121,6 @@ class Rule:
         help = dict(self.advice).get(found.framework)
         if help is None:
             return None
-        confidence = Confidence.POSSIBLE if found.framework in dict(self.doubted) else found.confidence
+        doubted = found.framework in dict(self.doubted)
+        confidence = Confidence.POSSIBLE if doubted else found.confidence
         return dataclasses.replace(found, help=help, fix=None, confidence=confidence)
