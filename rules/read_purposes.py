@@ -11,6 +11,7 @@ from .chains import called, method
 from .derived import ALL, FORMS, INTO, PARTS, TooLong, derived
 from .parts import REDUCES
 
+_CONVERSIONS = ("builtins.float", "builtins.int", "builtins.str")
 _BRANCHES = ("if", "elif", "while", "choice")
 
 
@@ -102,7 +103,7 @@ def _spells(function: FunctionFacts, at: Reg) -> bool:
     made = function.code[at]
     if isinstance(made, p.Binary):
         return made.operator == "%"
-    return method(function, at) == "format" or called(function, at) in ("builtins.float", "builtins.int", "builtins.str")
+    return method(function, at) == "format" or called(function, at) in _CONVERSIONS
 
 
 @once

@@ -334,6 +334,6 @@ def predict(model, loader, device):
         ),
         ("cupy", "collect the arrays and copy them once, after the loop: `cp.asnumpy(cp.stack(outputs))`"),
     ),
-    doubted=(("jax", 0.25), ("cupy", 0.5)),
+    doubted=(("jax", 0.26), ("cupy", 0.16)),
     doc=__doc__,
 )

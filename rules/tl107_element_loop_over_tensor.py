@@ -257,6 +257,6 @@ class Names(torch.nn.Module):
         ("cupy", "compute on the whole array, or copy it once before the loop: `x.get()`"),
     ),
     claims=claims,
-    doubted=(("jax", 0.2),),
+    doubted=(("jax", 0.25),),
     doc=__doc__,
 )

@@ -150,6 +150,6 @@ class Norms(torch.nn.Module):
         ("tensorflow", "keep the arithmetic on the device, or read all values at once after the loop"),
         ("cupy", "keep the arithmetic on the device, or read all values at once after the loop"),
     ),
-    doubted=(("jax", 0.15), ("cupy", 0.4)),
+    doubted=(("jax", 0.0), ("cupy", 0.2)),
     doc=__doc__,
 )

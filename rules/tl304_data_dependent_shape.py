@@ -161,6 +161,6 @@ class Masked(torch.nn.Module):
             "use the three-argument `cp.where`, or weights: a shape that depends on data has to be read first",
         ),
     ),
-    doubted=(("cupy", 0.4),),
+    doubted=(("cupy", 0.33),),
     doc=__doc__,
 )

@@ -78,7 +78,8 @@ class Rule:
     `advice` are the frameworks beside torch that the rule serves, each with the help that its findings give there:
     findings about the data of others are not made, and none there has a fix, which would be torch's. None where a rule
     does not look at frameworks, and what it says holds for all. `doubted` are those of them of whose findings in code
-    that nobody had mended against fewer than three in four were right, with the share: there none is more than possible.
+    that nobody had mended against fewer than three in four were right, with the share: there none is more than
+    possible (benchmarks/results/frameworks.md).
 
     `more_examples` gives examples that are read where somebody asks for them: `all_examples` has both.
     """

@@ -31,7 +31,9 @@ def beside_torch(rule: Rule) -> list[dict[str, str]]:
             continue
         example = next((one for one in rule.all_examples() if one.framework == framework.name), None)
         bad, good = (without_marks(example.bad), example.good) if example is not None else ("", "")
-        found.append({"framework": framework.title, "advice": advice, "bad": bad, "good": good})
+        rate = dict(rule.doubted).get(framework.name)
+        asked = "" if rate is None else f"Only with `--min-confidence possible`: {rate:.0%} of its findings were right"
+        found.append({"framework": framework.title, "advice": advice, "asked": asked, "bad": bad, "good": good})
     return found
 
 

@@ -32,8 +32,8 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     combine,
-    held_on_device,
     framework_of,
+    held_on_device,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table

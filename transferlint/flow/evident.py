@@ -1,9 +1,9 @@
 """Whether a finding about a framework beside torch rests on what is seen.
 
 Such frameworks put every array on the device without being asked, compile what is given to them and queue the rest, so
-that neither a name nor an argument shows what crosses, nor how often. Two things do: the array was made in sight, by the
-framework; and the site stands in a loop that feeds the device, turn by turn, with what the turn before left or with the
-next batch. A read there keeps the host from running ahead (docs.jax.dev 'Asynchronous dispatch'; docs.cupy.dev
+that neither a name nor an argument shows what crosses, nor how often. Two things do: the array was made in sight, by
+the framework; and the site stands in a loop that feeds the device, turn by turn, with what the turn before left or with
+the next batch. A read there keeps the host from running ahead (docs.jax.dev 'Asynchronous dispatch'; docs.cupy.dev
 'Performance Best Practices'); anywhere else it is possible, no more.
 """
 
@@ -66,8 +66,8 @@ def hooked(function: FunctionFacts) -> bool:
 
 def _fed(function: FunctionFacts, reg: Reg, further: bool = True) -> bool:
     """True in a turn of a loop that feeds the device, one call away too, in the same file. Not where another such loop
-    stands inside it or is called, which would make the turns of this one rare, nor where the turn waits anyway: by name,
-    or to know whether it is the last."""
+    stands inside it or is called, which would make the turns of this one rare, nor where the turn waits anyway, by
+    name or to know whether it is the last."""
     around = [at for at in function.loops(reg) if function.function.regions[at].kind in _LOOPS]
     for loop in around:
         if not feeds(function, loop):
@@ -126,7 +126,7 @@ def _long(function: FunctionFacts, loop: int) -> bool:
 
 
 def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
-    """True for a call of a function of the checked source that calls what is compiled, or was given to it, in a loop."""
+    """True for a call of a function of the checked source that calls what is compiled or given to it in a loop."""
     place = split(function.calls.get(call, ""))
     if place is None:
         return False
@@ -148,8 +148,8 @@ def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
 
 @once
 def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
-    """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles: such
-    a turn is long, and one more of them gives another result."""
+    """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles:
+    such a turn is long, and one more of them gives another result."""
     for at, region in enumerate(function.function.regions):
         if region.kind not in ("then", "else") or region.leaves not in ("break", "return") or region.test is None:
             continue
@@ -158,9 +158,9 @@ def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
         for part in tree(function.code, region.test):
             value = function.values[part]
             found = framework_of(value.flags)
-            if value.reads or (found is not None and value.on_device):
-                if found is None or not found.always:
-                    return True
+            asked = value.reads or (found is not None and value.on_device)
+            if asked and (found is None or not found.always):
+                return True
     return False
 
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class FunctionFacts:
     """The facts of one function.
 
-    `code`, `values`, `transfers`, `compiled` are those of placement; `file` is the file's facts. Registers are of this function.
+    `code`, `values`, `transfers`, `compiled` are those of placement; `file` is the file's facts. Registers are of this
+    function.
     """
 
     def __init__(self, file: FileFacts, placed: Placed) -> None:
@@ -218,8 +219,8 @@ class FunctionFacts:
         fix: Fix | None = None,
         heated: bool = True,
     ) -> Finding:
-        """A finding at a register; `heated` adds how often it runs, on which it rests then. Code and name are the rule's
-        to add."""
+        """A finding at a register; `heated` adds how often it runs, on which it rests then. Code and name are the
+        rule's to add."""
         warmth = self.warmth(reg)
         heat = Heat(warmth.level, warmth.seen, heat_words(self.file, self.index, warmth)) if heated else None
         source, framework = self.text(reg), self.framework(reg)
