@@ -142,6 +142,8 @@ def _beside_torch(rule: Rule) -> Iterator[str]:
     for one in beside_torch(rule):
         yield f"## {one['framework']}"
         yield "Use instead: " + "\n".join(textwrap.wrap(f"{one['advice']}. There is no automatic fix.", 107))
+        if one["asked"]:
+            yield "\n".join(textwrap.wrap(f"{one['asked']} in code that nobody had mended against.", 107))
         yield f"```python\n{one['bad'].rstrip()}\n```"
         yield "Nothing is reported of:"
         yield f"```python\n{one['good'].rstrip()}\n```"

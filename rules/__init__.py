@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import re
 from typing import Any
 
 from transferlint.rule import Rule
@@ -12,11 +13,14 @@ from transferlint.rule import Rule
 if __name__ != "transferlint_rules":
     raise ImportError(f"this package is installed as transferlint_rules and cannot be imported as {__name__}")
 
+_RULE = re.compile(r"tl\d{3}_")
+
 
 @functools.cache
 def _collect() -> tuple[Rule, ...]:
-    """The `RULE` of every module of this package, in order of code; a module without one is shared detection code."""
-    names = [found.name for found in pkgutil.iter_modules(__path__)]
+    """The `RULE` of every module that is named after a rule, in order of code; the others are read by those alone that
+    need them."""
+    names = [found.name for found in pkgutil.iter_modules(__path__) if _RULE.match(found.name)]
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     rules = [module.RULE for module in modules if isinstance(getattr(module, "RULE", None), Rule)]
     return tuple(sorted(rules, key=lambda rule: rule.code))

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.once import once
 from transferlint.flow.transfers import Transfer
-from transferlint.knowledge import roles
+from transferlint.knowledge import frameworks, roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .chains import called
 
 _ARGUMENTS = ("func", "callback")
-_SHOWS = ("jax.debug.print", "jax.debug.callback")
-_COMPUTES = ("numpy.", "math.", "scipy.", "tensorflow.", "jax.", "cv2.", "operator.")
+_SHOWS = ("jax.debug.print",)
+_COMPUTES = ("numpy.", "math.", "tensorflow.", "jax.", "cv2.", "operator.")
 # Builtins that compute, and make of one value another (docs.python.org, built-in functions).
 _BUILTINS = frozenset(
     "abs all any bool divmod enumerate filter float int isinstance len list map max min pow range reversed round"
     " slice sorted sum tuple zip".split()
 )
+# What goes over elements on the device.
+_LOOPS = re.compile(r"\.(scan|fori_loop|while_loop|map|map_fn|associative_scan)$")
 _DEPTH = 4
 
 
@@ -34,6 +38,15 @@ def only_computes(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     given = next((r for key, r in made.keywords if key in _ARGUMENTS), made.args[0] if made.args else None)
     return given is not None and _computing(function, given, _DEPTH)
+
+
+@once
+def loops_on_the_device(function: FunctionFacts) -> bool:
+    """True for compiled code that goes over elements itself: what it does beside that is done once for all of them."""
+    names = function.file.placement.names
+    calls = (made for reg in function.of(p.Call) if isinstance(made := function.code[reg], p.Call))
+    called_ = (names.dotted(function.function, made.function) for made in calls)
+    return any(frameworks.known(name) is not None and _LOOPS.search(name) for name in called_ if name)
 
 
 def _computing(function: FunctionFacts, reg: Reg, depth: int) -> bool:

@@ -11,6 +11,7 @@ from .chains import called, method
 from .derived import ALL, FORMS, INTO, PARTS, TooLong, derived
 from .parts import REDUCES
 
+_CONVERSIONS = ("builtins.float", "builtins.int", "builtins.str")
 _BRANCHES = ("if", "elif", "while", "choice")
 
 
@@ -65,6 +66,44 @@ def collected(function: FunctionFacts, reg: Reg) -> bool:
 def added_up(function: FunctionFacts, reg: Reg) -> bool:
     """True where a copy is added to what the turns before it left."""
     return any(isinstance(made := function.code[at], p.Binary) and made.inplace for at in _uses(function, reg))
+
+
+@once
+def put_aside(function: FunctionFacts, reg: Reg) -> bool:
+    """True where all that is seen of a copy is that it is put into a list as it is, added to a sum, made a number of or
+    printed: nothing else is computed from it. Who has made an array of the host for it means to have it there."""
+    held, pending = {reg}, [reg]
+    while pending:
+        for at in function.users(pending.pop()):
+            made = function.code[at]
+            if _last_use(function, at):
+                return True
+            if isinstance(made, p.Store):
+                end = min((other for other in function.stores(made.slot) if other > at), default=len(function.code))
+                more = {at, *(load for load in function.loads(made.slot) if at < load < end)}
+            elif isinstance(made, p.Sequence | p.Format | p.Attr | p.Subscript) or _spells(function, at):
+                more = {at}
+            else:
+                continue
+            pending += more - held
+            held |= more
+    return False
+
+
+def _last_use(function: FunctionFacts, at: Reg) -> bool:
+    """True for what puts a copy aside: `kept.append(x)`, `total += x`, `x.mean()`, `print(x)`."""
+    made = function.code[at]
+    if isinstance(made, p.Collect) or (isinstance(made, p.Binary) and made.inplace):
+        return True
+    return method(function, at) == "append" or called(function, at) == "builtins.print" or _reduces(function, at)
+
+
+def _spells(function: FunctionFacts, at: Reg) -> bool:
+    """True for `"%f" % x`, `"{}".format(x)`, `float(x)`."""
+    made = function.code[at]
+    if isinstance(made, p.Binary):
+        return made.operator == "%"
+    return method(function, at) == "format" or called(function, at) in _CONVERSIONS
 
 
 @once

@@ -189,8 +189,8 @@ def losses(model, loader, device):
 """,
             unsafe=True,
         ),
-        *beside_torch.examples("TL101"),
     ),
+    more_examples=beside_torch.examples("TL101"),
     detect=detect,
     advice=(
         (

@@ -55,6 +55,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from transferlint.flow.evident import hooked
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, Transfer
 from transferlint.flow.values import ARRAY, MODULE, TENSOR
@@ -72,7 +73,7 @@ from .detection import brief, clusters, hot, others, sure, together
 from .host_results import gone_over, host_result
 from .host_uses import leaves_process
 from .leaving import made_in, offered
-from .read_purposes import added_up, collected, reduced
+from .read_purposes import added_up, collected, put_aside, reduced
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
@@ -125,6 +126,8 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """As for every read; but who writes `.cpu()` believes that it may be elsewhere."""
     confidence = sure(function, transfer)
     if any(meant(function, transfer) for meant in (_asked_for, _served, _ahead, _gone_over, _measured)):
+        return Confidence.POSSIBLE
+    if function.framework(transfer.register) and not (hooked(function) or put_aside(function, transfer.register)):
         return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
         confidence = Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
@@ -320,8 +323,8 @@ def predict(model, loader, device):
 """,
             unsafe=True,
         ),
-        *beside_torch.examples("TL102"),
     ),
+    more_examples=beside_torch.examples("TL102"),
     detect=detect,
     advice=(
         ("jax", "collect the arrays and copy them once, after the loop: `jax.device_get(outputs)`"),
@@ -331,5 +334,6 @@ def predict(model, loader, device):
         ),
         ("cupy", "collect the arrays and copy them once, after the loop: `cp.asnumpy(cp.stack(outputs))`"),
     ),
+    doubted=(("jax", 0.26), ("cupy", 0.16)),
     doc=__doc__,
 )

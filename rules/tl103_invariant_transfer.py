@@ -278,8 +278,8 @@ for _ in range(10):
     tensor_gpu = tensor_gpu * 2
 """,
         ),
-        *beside_torch.examples("TL103"),
     ),
+    more_examples=beside_torch.examples("TL103"),
     detect=detect,
     advice=(
         ("jax", "move it once, before the loop"),

@@ -232,13 +232,14 @@ for step in range(10):
     x = x * torch.full((), 0.5, device=device)
 """,
         ),
-        *beside_torch.examples("TL104"),
     ),
+    more_examples=beside_torch.examples("TL104"),
     detect=detect,
     advice=(
         ("jax", "make it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),
         ("tensorflow", "make it on the device (`tf.range`, `tf.fill`), or let `tf.data` bring batches there"),
         ("cupy", "make it on the device (`cp.arange`, `cp.full`), or upload all of it once before the loop"),
     ),
+    doubted=(("jax", 0.0), ("tensorflow", 0.0), ("cupy", 0.33)),
     doc=__doc__,
 )

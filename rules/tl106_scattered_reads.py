@@ -241,8 +241,8 @@ class Heads(torch.nn.Module):
         return losses.sum()
 """,
         ),
-        *beside_torch.examples("TL106"),
     ),
+    more_examples=beside_torch.examples("TL106"),
     detect=detect,
     advice=(
         ("jax", "read them together: `a, b = jax.device_get((a, b))`"),

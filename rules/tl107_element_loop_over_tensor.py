@@ -248,8 +248,8 @@ class Names(torch.nn.Module):
         return [names[label] for label in best.tolist()]
 """,
         ),
-        *beside_torch.examples("TL107"),
     ),
+    more_examples=beside_torch.examples("TL107"),
     detect=detect,
     advice=(
         ("jax", "compute on the whole array (`jax.vmap`), or copy it once before the loop: `jax.device_get(x)`"),
@@ -257,5 +257,6 @@ class Names(torch.nn.Module):
         ("cupy", "compute on the whole array, or copy it once before the loop: `x.get()`"),
     ),
     claims=claims,
+    doubted=(("jax", 0.25),),
     doc=__doc__,
 )

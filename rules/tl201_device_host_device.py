@@ -207,8 +207,8 @@ def lowered(x: torch.Tensor, steps: int):
 out = lowered(torch.arange(6.0), 3)
 """,
         ),
-        *beside_torch.examples("TL201"),
     ),
+    more_examples=beside_torch.examples("TL201"),
     detect=detect,
     advice=(
         ("jax", "compute it on the device with `jax.numpy`; take another framework's array by `jax.dlpack`"),

@@ -163,8 +163,8 @@ class Decoder(torch.nn.Module):
         return states + (best != 0).to(states.dtype)[:, None]
 """,
         ),
-        *beside_torch.examples("TL203"),
     ),
+    more_examples=beside_torch.examples("TL203"),
     detect=detect,
     advice=(
         (

@@ -311,8 +311,8 @@ def train(model, loader, criterion, device):
     return correct.item()
 """,
         ),
-        *beside_torch.examples("TL204"),
     ),
+    more_examples=beside_torch.examples("TL204"),
     detect=detect,
     advice=(
         ("jax", "keep the array that the first upload gave"),

@@ -204,8 +204,8 @@ class Padded(torch.nn.Module):
         return torch.where((x > 9).all(), x * 0, x)
 """,
         ),
-        *beside_torch.examples("TL301"),
     ),
+    more_examples=beside_torch.examples("TL301"),
     detect=detect,
     advice=(
         ("jax", "decide on the device (`jnp.where`, `jax.lax.cond`), or ask every so many steps"),
@@ -215,5 +215,6 @@ class Padded(torch.nn.Module):
         ),
         ("cupy", "decide on the device (`cp.where`), or ask every so many steps"),
     ),
+    doubted=(("jax", 0.56), ("tensorflow", 0.0)),
     doc=__doc__,
 )

@@ -142,13 +142,14 @@ class Norms(torch.nn.Module):
         return torch.stack([g.abs().max() for g in grads]).max()
 """,
         ),
-        *beside_torch.examples("TL302"),
     ),
+    more_examples=beside_torch.examples("TL302"),
     detect=detect,
     advice=(
         ("jax", "keep the arithmetic on the device, or read all values at once after the loop (`jax.device_get`)"),
         ("tensorflow", "keep the arithmetic on the device, or read all values at once after the loop"),
         ("cupy", "keep the arithmetic on the device, or read all values at once after the loop"),
     ),
+    doubted=(("jax", 0.0), ("cupy", 0.2)),
     doc=__doc__,
 )

@@ -289,13 +289,14 @@ def train(model, loader, optimizer):
             logger.debug(f"loss {loss}")
 """,
         ),
-        *beside_torch.examples("TL303"),
     ),
+    more_examples=beside_torch.examples("TL303"),
     detect=detect,
     advice=(
         ("jax", "print it behind an interval, or collect and print after the loop"),
         ("tensorflow", "print it behind an interval, or collect and print after the loop"),
         ("cupy", "print it behind an interval, or collect and print after the loop"),
     ),
+    doubted=(("jax", 0.5), ("tensorflow", 0.0)),
     doc=__doc__,
 )

@@ -148,8 +148,8 @@ class Masked(torch.nn.Module):
         return (losses * mask).sum() / mask.sum().clamp(min=1)
 """,
         ),
-        *beside_torch.examples("TL304"),
     ),
+    more_examples=beside_torch.examples("TL304"),
     detect=detect,
     advice=(
         (
@@ -161,5 +161,6 @@ class Masked(torch.nn.Module):
             "use the three-argument `cp.where`, or weights: a shape that depends on data has to be read first",
         ),
     ),
+    doubted=(("cupy", 0.33),),
     doc=__doc__,
 )

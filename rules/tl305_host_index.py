@@ -165,9 +165,10 @@ class Swap(torch.nn.Module):
         return images.flip(1) / 255
 """,
         ),
-        *beside_torch.examples("TL305"),
     ),
+    more_examples=beside_torch.examples("TL305"),
     detect=detect,
     advice=(("cupy", "keep the index on the device: `cp.asarray(index)` once, before the loop"),),
+    doubted=(("cupy", 0.25),),
     doc=__doc__,
 )

@@ -239,13 +239,14 @@ def train(model, loader, optimizer):
     torch.cuda.synchronize()
 """,
         ),
-        *beside_torch.examples("TL306"),
     ),
+    more_examples=beside_torch.examples("TL306"),
     detect=detect,
     advice=(
         ("jax", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
         ("tensorflow", "drop it: what reads the result waits for it"),
         ("cupy", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
     ),
+    doubted=(("jax", 0.0), ("cupy", 0.0)),
     doc=__doc__,
 )

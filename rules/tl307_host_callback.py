@@ -61,7 +61,7 @@ from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 
 from .detection import Group, brief, clusters, hot, likely, others, sure
-from .host_functions import only_computes
+from .host_functions import loops_on_the_device, only_computes
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def _finding(facts: FileFacts, function: FunctionFacts, group: Group, computes: 
         f" {function.warmth(first.register).level.words}: {so}",
         "write it in the framework's own operations, or return the value and use it after the step",
         others(function, group),
-        sure(function, first) if computes else Confidence.POSSIBLE,
+        sure(function, first) if computes and not loops_on_the_device(function) else Confidence.POSSIBLE,
     )
 
 
@@ -167,5 +167,6 @@ def pipeline(files):
         ("jax", "write it in `jax.numpy`, or return the value and use it after the step, behind an interval"),
         ("tensorflow", "write it in TensorFlow's own operations; what has to be Python belongs before the data set"),
     ),
+    doubted=(("jax", 0.0), ("tensorflow", 0.0)),
     doc=__doc__,
 )

@@ -150,8 +150,8 @@ def train(model, data, device):
 """,
             unsafe=True,
         ),
-        *beside_torch.examples("TL404"),
     ),
+    more_examples=beside_torch.examples("TL404"),
     detect=detect,
     advice=(
         ("tensorflow", "end it with `.prefetch(tf.data.AUTOTUNE)`; from TensorFlow 2.12 on it is put there by itself"),

@@ -315,8 +315,8 @@ for step in range(10):
     x = x + len(x)
 """,
         ),
-        *beside_torch.examples("TL405"),
     ),
+    more_examples=beside_torch.examples("TL405"),
     detect=detect,
     advice=(
         ("jax", "reduce or index on the device first, and copy the result"),

@@ -217,8 +217,8 @@ def train(model, images):
         model(batch.cuda(non_blocking=True)).sum().backward()
 """,
         ),
-        *beside_torch.examples("TL505"),
     ),
+    more_examples=beside_torch.examples("TL505"),
     detect=detect,
     advice=(
         ("jax", "format without `device`, take a batch as a slice, and upload that: `jax.device_put(data[i : j])`"),

@@ -301,8 +301,8 @@ class Pair(torch.nn.Module):
         return self.loss(left + right.to(left.device), x, y)
 """,
         ),
-        *beside_torch.examples("TL506"),
     ),
+    more_examples=beside_torch.examples("TL506"),
     detect=detect,
     advice=(
         (

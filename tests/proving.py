@@ -12,7 +12,7 @@ from typing import Any
 
 from transferlint import pipeline, registry, selection
 from transferlint.fixes import FixOutcome, fix_text
-from transferlint.model import Finding
+from transferlint.model import Confidence, Finding
 from transferlint.rule import Rule
 from transferlint.rule_tests import Reported, marks, reported, without_marks
 
@@ -39,9 +39,12 @@ def beside(rule: Rule) -> tuple[Rule, ...]:
     return (rule,) if rule.judge is None else default_rules(rule.code)
 
 
-def check_bytes(name: str, data: bytes, rules: Iterable[Rule]) -> tuple[Finding, ...]:
-    """The findings in a file's bytes, at default settings; fails on trouble of any kind. Its folder plays no role."""
-    outcome = pipeline.check_bytes(name, data, pipeline.Plan(tuple(rules)))
+def check_bytes(
+    name: str, data: bytes, rules: Iterable[Rule], least: Confidence = Confidence.LIKELY
+) -> tuple[Finding, ...]:
+    """The findings in a file's bytes, at default settings but for the `least` confidence; fails on trouble of any kind.
+    Its folder plays no role."""
+    outcome = pipeline.check_bytes(name, data, pipeline.Plan(tuple(rules), min_confidence=least))
     assert outcome.troubles == ()
     return outcome.findings
 

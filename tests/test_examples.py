@@ -16,7 +16,7 @@ from transferlint.rule import Example, Rule
 CASES = [
     pytest.param(rule, example, id=f"{rule.code}-{number}")
     for rule in all_rules()
-    for number, example in enumerate(rule.examples, start=1)
+    for number, example in enumerate(rule.all_examples(), start=1)
 ]
 FIXED = [case for case in CASES if case.values[1].fixed]  # type: ignore[union-attr]
 SAFE = [case for case in FIXED if not case.values[1].unsafe]  # type: ignore[union-attr]
@@ -29,7 +29,8 @@ def test_bad_fires_once_on_every_marked_line(rule: Rule, example: Example) -> No
     wanted = marks(example.bad)
     assert wanted, "nothing is marked with `# expect:`"
     assert set(wanted.values()) == {1}
-    assert reported(check_bytes("example.py", without_marks(example.bad).encode(), beside(rule))) == wanted
+    least = rule.least(example.framework)
+    assert reported(check_bytes("example.py", without_marks(example.bad).encode(), beside(rule), least)) == wanted
 
 
 @each

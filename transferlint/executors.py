@@ -208,7 +208,7 @@ def _kept(made: Prepared, sent: Sent, plan: Plan) -> Prepared:
 
 def _detecting(rule: Rule) -> Rule:
     """A rule without what is there to be read."""
-    return dataclasses.replace(rule, doc="", examples=())
+    return dataclasses.replace(rule, doc="", examples=(), more_examples=None)
 
 
 def _concerning(plan: Plan, paths: Iterable[str]) -> Plan:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from transferlint.model import Finding, Fix, Safety, Site
+from transferlint.model import Confidence, Finding, Fix, Safety, Site
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -77,7 +77,11 @@ class Rule:
 
     `advice` are the frameworks beside torch that the rule serves, each with the help that its findings give there:
     findings about the data of others are not made, and none there has a fix, which would be torch's. None where a rule
-    does not look at frameworks, and what it says holds for all.
+    does not look at frameworks, and what it says holds for all. `doubted` are those of them of whose findings in code
+    that nobody had mended against fewer than three in four were right, with the share: there none is more than
+    possible (benchmarks/results/frameworks.md).
+
+    `more_examples` gives examples that are read where somebody asks for them: `all_examples` has both.
     """
 
     code: str
@@ -93,6 +97,16 @@ class Rule:
     judge: Callable[[CommentFacts], Iterator[Finding]] | None = None
     claims: Callable[[FunctionFacts], Iterable[Reg]] | None = None
     advice: tuple[tuple[str, str], ...] | None = None
+    doubted: tuple[tuple[str, float], ...] = ()
+    more_examples: Callable[[], tuple[Example, ...]] | None = None
+
+    def all_examples(self) -> tuple[Example, ...]:
+        """The examples, with those that are read when they are asked for."""
+        return self.examples + (self.more_examples() if self.more_examples is not None else ())
+
+    def least(self, framework: str) -> Confidence:
+        """The least confidence at which what it has to say of a framework is reported at all, where it is known."""
+        return Confidence.POSSIBLE if framework in dict(self.doubted) else Confidence.LIKELY
 
     def findings(self, facts: FileFacts) -> Iterator[Finding]:
         """What the rule finds in a file, with its code and name on it."""
@@ -106,4 +120,8 @@ class Rule:
         if not found.framework or self.advice is None:
             return found
         help = dict(self.advice).get(found.framework)
-        return dataclasses.replace(found, help=help, fix=None) if help is not None else None
+        if help is None:
+            return None
+        doubted = found.framework in dict(self.doubted)
+        confidence = Confidence.POSSIBLE if doubted else found.confidence
+        return dataclasses.replace(found, help=help, fix=None, confidence=confidence)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from transferlint import pipeline
 from transferlint.fixes import FixOutcome, fix_text
-from transferlint.model import Finding, Safety
+from transferlint.model import Confidence, Finding, Safety
 from transferlint.plan import Plan
 from transferlint.rule import Example, Rule
 
@@ -63,7 +63,7 @@ def example_faults(rule: Rule, beside: Sequence[Rule] = ()) -> Iterator[Fault]:
     elif fixable != any(example.fixed for example in rule.examples):
         yield Fault(rule.code, "no example shows what its fix makes" if fixable else "`fixed` without a fix_safety")
     rules = (rule, *beside) if rule.judge is not None else (rule,)
-    for number, example in enumerate(rule.examples, start=1):
+    for number, example in enumerate(rule.all_examples(), start=1):
         where = f"{rule.code} example {number}"
         try:
             yield from (Fault(where, message) for message in _of_example(rule, example, rules))
@@ -78,7 +78,8 @@ def _of_example(rule: Rule, example: Example, rules: Sequence[Rule]) -> Iterator
     if marks(example.good):
         yield "`good` has a mark"
     bad = without_marks(example.bad)
-    yield from _differences("bad", wanted, _checked("example.py", bad, rules))
+    least = rule.least(example.framework)
+    yield from _differences("bad", wanted, _checked("example.py", bad, rules, least))
     yield from _differences("good", Counter(), _checked("example.py", example.good, rules))
     made = _fixed(bad, rule, rules, example.unsafe or not example.fixed)
     yield from (f"bad: {line}" for line in made.refused)
@@ -132,12 +133,16 @@ def _first_difference(made: str, example: Example) -> int:
     return next((number for number, (one, other) in enumerate(pairs, start=1) if one != other), made.count("\n") + 1)
 
 
-def _checked(name: str, text: str, rules: Sequence[Rule]) -> tuple[Finding, ...]:
-    return _findings(name, text.encode(), rules)
+def _checked(
+    name: str, text: str, rules: Sequence[Rule], least: Confidence = Confidence.LIKELY
+) -> tuple[Finding, ...]:
+    return _findings(name, text.encode(), rules, least)
 
 
-def _findings(name: str, data: bytes, rules: Sequence[Rule]) -> tuple[Finding, ...]:
-    outcome = pipeline.check_bytes(name, data, Plan(tuple(rules)))
+def _findings(
+    name: str, data: bytes, rules: Sequence[Rule], least: Confidence = Confidence.LIKELY
+) -> tuple[Finding, ...]:
+    outcome = pipeline.check_bytes(name, data, Plan(tuple(rules), min_confidence=least))
     for trouble in outcome.troubles:
         raise RuleBroke(trouble.message)
     return outcome.findings

@@ -307,7 +307,7 @@ def test_uploads_that_could_be_made_before_the_loop_are_one_finding():
 
 def test_every_rule_that_groups_names_the_sites_it_speaks_for():
     """What a baseline knows a member by is its text."""
-    texts = [example.bad for rule in all_rules() for example in rule.examples]
+    texts = [example.bad for rule in all_rules() for example in rule.all_examples()]
     texts += [reads("", ""), MADE.format(PLAIN, PLAIN, PLAIN)]
     members = [
         member

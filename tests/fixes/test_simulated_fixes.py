@@ -55,7 +55,7 @@ def pairs(name: str, text: str, rule: Rule) -> Iterator[Pair]:
 
 def of_examples() -> Iterator[Pair]:
     for rule in all_rules():
-        for number, example in enumerate(rule.examples, start=1):
+        for number, example in enumerate(rule.all_examples(), start=1):
             if example.fixed:
                 yield from pairs(f"{rule.code} example {number}", without_marks(example.bad), rule)
 

@@ -23,7 +23,7 @@ def texts() -> tuple[str, ...]:
     paths = [*sorted(TESTS.glob("fixtures/TL*/*.py")), *sorted(TESTS.glob("runtime_check/programs/*.py"))]
     paths += sorted((TESTS.parent / "examples").glob("*.py"))
     found = [without_marks(path.read_text(encoding="utf-8", errors="replace")) for path in paths]
-    return (*found, *(without_marks(one.bad) for rule in all_rules() for one in rule.examples))
+    return (*found, *(without_marks(one.bad) for rule in all_rules() for one in rule.all_examples()))
 
 
 def mutant(chance: random.Random) -> str:

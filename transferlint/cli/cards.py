@@ -29,9 +29,11 @@ def beside_torch(rule: Rule) -> list[dict[str, str]]:
         advice = dict(rule.advice or ()).get(framework.name)
         if advice is None:
             continue
-        example = next((one for one in rule.examples if one.framework == framework.name), None)
+        example = next((one for one in rule.all_examples() if one.framework == framework.name), None)
         bad, good = (without_marks(example.bad), example.good) if example is not None else ("", "")
-        found.append({"framework": framework.title, "advice": advice, "bad": bad, "good": good})
+        rate = dict(rule.doubted).get(framework.name)
+        asked = "" if rate is None else f"Only with `--min-confidence possible`: {rate:.0%} of its findings were right"
+        found.append({"framework": framework.title, "advice": advice, "asked": asked, "bad": bad, "good": good})
     return found
 
 

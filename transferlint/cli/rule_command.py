@@ -48,9 +48,11 @@ def _traits(traits: dict[str, Any]) -> str:
     return f"{traits['category']} · {'on' if traits['default'] else 'off'} by default · {fix} · since {traits['since']}"
 
 
-def _section(framework: str, advice: str, bad: str, good: str) -> str:
+def _section(framework: str, advice: str, asked: str, bad: str, good: str) -> str:
     """What a rule says of one framework beside torch, in the form of the docstrings."""
     parts = [f"{framework}\n{'-' * len(framework)}", "\n".join(textwrap.wrap(f"Use instead: {advice}.", 118))]
+    if asked:
+        parts += [f"{asked}."]
     if bad:
         parts += [textwrap.indent(bad.strip(), "    "), "Nothing is reported of:"]
         parts += [textwrap.indent(good.strip(), "    ")]

@@ -40,7 +40,7 @@ def COMMAND(paths: tuple[str, ...], fixtures: str | None) -> int:
     files = _fixtures(paths, fixtures, loaded.rules)
     faults = workers.deep(lambda: _faults(loaded.rules, files))
     output.show(f"{fault.where}: {fault.message}" for fault in faults)
-    examples = sum(len(rule.examples) for rule in loaded.rules)
+    examples = sum(len(rule.all_examples()) for rule in loaded.rules)
     tested = f"{len(loaded.rules)} rule(s), {examples} example(s), {len(files)} fixture(s)"
     output.show([f"{tested}: " + (f"{len(faults)} failure(s)" if faults else "all as they should be")])
     return FAILED if loaded.refused else FOUND if faults else 0

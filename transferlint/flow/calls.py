@@ -32,11 +32,12 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     combine,
+    framework_of,
     held_on_device,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
-from transferlint.knowledge.frameworks import ROOTS, known
+from transferlint.knowledge.frameworks import ROOTS, known, row_of
 from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
@@ -145,7 +146,7 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     if root == "torch":
         return _several(frame, made, name, _torch(frame, reg, made, name))
     if root == "numpy":
-        return _numpy(frame, reg, made)
+        return _numpy(frame, reg, made, name)
     if root == "math":
         return builtin_calls.number(frame, reg, made, f"{name}(t)")
     if root in ("lightning", "pytorch_lightning", "transformers", "torchvision", "timm", "diffusers", "torchmetrics"):
@@ -257,8 +258,13 @@ def _load(frame: Frame, made: Call) -> Value:
     return Value(UNKNOWN, places, DATA)
 
 
-def _numpy(frame: Frame, reg: Reg, made: Call) -> Value:
-    """numpy computes on the host; a tensor on the device among its operands raises (`__array__`)."""
+def _numpy(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
+    """numpy computes on the host; a tensor on the device among its operands raises (`__array__`), but that of a
+    framework which numpy asks to compute in its place (numpy.org NEP 18, `__array_function__`)."""
+    for r in made.args:
+        asked = framework_of(frame.values[r].flags) if frame.values[r].is_a(TENSOR) else None
+        if asked is not None and asked.numpy and (row := row_of(asked, asked.numpy + name.partition(".")[2])):
+            return foreign.apply(frame, reg, made, asked, row, asked.numpy + name.partition(".")[2], made.args[0])
     _, _, reads, _, may = combine(arguments(frame, made))
     for r in made.args:
         value = frame.values[r]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from transferlint.flow.callees import methods_by_name
+from transferlint.flow.evident import evident
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, overrides
 from transferlint.flow.operands import tree, users
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 class FunctionFacts:
     """The facts of one function.
 
-    `code`, `values`, `transfers` are those of placement; `file` is the file's facts. Registers are of this function.
+    `code`, `values`, `transfers`, `compiled` are those of placement; `file` is the file's facts. Registers are of this
+    function.
     """
 
     def __init__(self, file: FileFacts, placed: Placed) -> None:
@@ -42,6 +44,7 @@ class FunctionFacts:
         self.values: list[Value] = placed.values
         self.transfers: list[Transfer] = placed.transfers
         self.calls: dict[Reg, str] = placed.calls
+        self.compiled: frozenset[Reg] = placed.compiled
         self._wrapped = {(one.transfer.register, one.transfer.kind): one for one in placed.passed}
         self.role = placed.role
         self._users = users(placed.function)
@@ -216,13 +219,16 @@ class FunctionFacts:
         fix: Fix | None = None,
         heated: bool = True,
     ) -> Finding:
-        """A finding at a register; `heated` adds how often it runs. Code and name are the rule's to add."""
+        """A finding at a register; `heated` adds how often it runs, on which it rests then. Code and name are the
+        rule's to add."""
         warmth = self.warmth(reg)
         heat = Heat(warmth.level, warmth.seen, heat_words(self.file, self.index, warmth)) if heated else None
-        source = self.text(reg)
+        source, framework = self.text(reg), self.framework(reg)
+        if framework and heated and not evident(self, reg):
+            confidence = Confidence.POSSIBLE
         return Finding(
             "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source,
-            self.framework(reg),
+            framework,
         )  # fmt: skip
 
     def framework(self, reg: Reg) -> str:

@@ -55,6 +55,7 @@ TABLE: tuple[Api, ...] = (
     ),
     Api(
         named("cupy.", "shape ndim size dtype finfo iinfo issubdtype result_type can_cast isscalar get_array_module"
+              " iscomplexobj isrealobj shares_memory may_share_memory broadcast_shapes"
               " get_default_memory_pool get_default_pinned_memory_pool is_available"
               " cuda.runtime.getDeviceCount cuda.is_available cuda.get_current_stream cuda.get_elapsed_time"),
         Effect.HOST,
@@ -139,4 +140,6 @@ CUPY = Framework(
     from_dlpack="cp.from_dlpack(t)",
     host_settings=(),
     always=True,
+    # docs.cupy.dev 'Interoperability', NumPy: `__array_ufunc__` and `__array_function__` compute on the device
+    numpy="cupy.",
 )  # fmt: skip

@@ -37,7 +37,8 @@ class Framework:
     framework's tensor, as source spells it. `autograph` says that branches on its tensors are traced too, and that
     tensors serve as bounds of slices. `copies` are methods of an array that copy it to the host and give an array of
     the framework there. `replicas` are methods of a distribution strategy (what is called so) that run a function on
-    each device and give a value for each, and `replicated` the names under which these are taken apart.
+    each device and give a value for each, and `replicated` the names under which these are taken apart. `numpy` is the
+    beginning of the names of what numpy's functions call instead, given such an array; "" where they copy it.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Framework:
     host_settings: tuple[tuple[str, ...], ...]
     from_dlpack: str
     always: bool = False
+    numpy: str = ""
     deferred: frozenset[str] = frozenset()
     autograph: bool = False
     copies: frozenset[str] = frozenset()

@@ -1,0 +1,241 @@
+"""Whether a finding about a framework beside torch rests on what is seen.
+
+Such frameworks put every array on the device without being asked, compile what is given to them and queue the rest, so
+that neither a name nor an argument shows what crosses, nor how often. Two things do: the array was made in sight, by
+the framework; and the site stands in a loop that feeds the device, turn by turn, with what the turn before left or with
+the next batch. A read there keeps the host from running ahead (docs.jax.dev 'Asynchronous dispatch'; docs.cupy.dev
+'Performance Best Practices'); anywhere else it is possible, no more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from transferlint.flow import loops
+from transferlint.flow.names import split
+from transferlint.flow.once import once
+from transferlint.flow.operands import tree
+from transferlint.flow.transfers import CALLBACK, SYNCHRONIZE
+from transferlint.flow.values import FRAMEWORKS, FROM_PARAMETER, MODULE, Value, framework_of
+from transferlint.knowledge import frameworks
+from transferlint.knowledge.tensorflow import TENSORFLOW
+from transferlint.model import Direction
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+if TYPE_CHECKING:
+    from transferlint.flow.facts import FunctionFacts
+
+_LOOPS = ("for", "while")
+_BATCH_HOOKS = re.compile(r"^on_((train|test|predict)_)?batch_(begin|end)$")
+_HOOKED = "keras.callbacks."
+# Keys of random numbers go from turn to turn too, and tell nothing of what the device has to do.
+_KEYS = re.compile(r"(^|\.)(split|fold_in|PRNGKey|key|next_rng_key|clone)$")
+_TRAINS = frozenset({"train_on_batch", "apply_gradients", "apply_updates", "minimize"})
+_CLOCKS = re.compile(r"^(time\.(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.default_timer)$")
+_TAPES = "tensorflow.GradientTape"
+
+
+def evident(function: FunctionFacts, reg: Reg) -> bool:
+    """True where the finding at a register is about what the framework made in sight, in a loop that feeds the device;
+    about what Keras calls for every batch; and about a call back to the host, of which its rule knows more."""
+    found = function.transfers_at(reg)
+    if any(one.kind == CALLBACK for one in found):
+        return function.index in function.file.placement.tracing.hot or _fed(function, reg)
+    read = [one.before for one in found if one.direction is not Direction.H2D] or [function.values[reg]]
+    if not _works(function, reg) and any(_given(value) for value in read):
+        return False
+    return hooked(function) or _fed(function, reg)
+
+
+def _given(value: Value) -> bool:
+    """True for what is on the device for nothing but that an argument is taken to be."""
+    return bool(value.flags & FROM_PARAMETER) and not any(site >= 0 for site in value.why)
+
+
+@once
+def hooked(function: FunctionFacts) -> bool:
+    """True for a method of a callback that Keras runs for every batch (keras.io api callbacks base_callback)."""
+    info = function.file.placement.class_of(function.function)
+    if info is None or not _BATCH_HOOKS.match(function.function.name):
+        return False
+    known = (frameworks.known(base) for base in info.bases)
+    return any(one is not None and one[1].startswith(_HOOKED) for one in known)
+
+
+def _fed(function: FunctionFacts, reg: Reg, further: bool = True) -> bool:
+    """True in a turn of a loop that feeds the device, one call away too, in the same file. Not where another such loop
+    stands inside it or is called, which would make the turns of this one rare, nor where the turn waits anyway, by
+    name or to know whether it is the last."""
+    around = [at for at in function.loops(reg) if function.function.regions[at].kind in _LOOPS]
+    for loop in around:
+        if not feeds(function, loop):
+            continue
+        inner = (at for at in _within(function, loop) if at not in around)
+        rare = any(feeds(function, at) for at in inner) or _long(function, loop)
+        return not (rare or _waited(function, loop, reg) or _left_by_the_device(function, loop))
+    caller = function.warmth(reg).caller
+    if not further or caller is None or caller[0] != function.file.path or feeding(function):
+        return False
+    calling = function.file.functions[caller[1]]
+    place = split(calling.calls.get(caller[2], ""))
+    return place == (function.file.path, function.index) and _fed(calling, caller[2], further=False)
+
+
+def feeding(function: FunctionFacts) -> bool:
+    """True for a function with a loop of its own that feeds the device."""
+    regions = enumerate(function.function.regions)
+    return any(region.kind in _LOOPS and feeds(function, at) for at, region in regions)
+
+
+def _within(function: FunctionFacts, loop: int) -> list[int]:
+    regions = function.function.regions
+    found = []
+    for at, region in enumerate(regions):
+        parent = region.parent
+        while parent > 0 and parent != loop:
+            parent = regions[parent].parent
+        if parent == loop and at != loop and region.kind in _LOOPS:
+            found.append(at)
+    return found
+
+
+def _waited(function: FunctionFacts, loop: int, reg: Reg) -> bool:
+    """True after a wait by name in the same turn: what is read after it costs no further one."""
+    around = set(function.loops(reg))
+    for one in function.transfers:
+        if one.kind == SYNCHRONIZE and one.register < reg and function.inside(one.register, loop):
+            loops_of = function.loops(one.register)
+            if loops_of and loops_of[0] in around:
+                return True
+    return False
+
+
+@once
+def _long(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop whose turns are long, in a framework that compiles: each is timed, or calls what loops over parts
+    that the device computes, an evaluation or a whole image."""
+    if any((found := framework_of(value.flags)) is not None and found.always for value in function.values):
+        return False
+    for reg in function.within(loop):
+        made = function.code[reg]
+        if isinstance(made, p.Call) and (_CLOCKS.match(_name(function, made)) or _loops_itself(function, reg)):
+            return True
+    return False
+
+
+def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
+    """True for a call of a function of the checked source that calls what is compiled or given to it in a loop."""
+    place = split(function.calls.get(call, ""))
+    if place is None:
+        return False
+    file = function.file
+    owner = file.placement if place[0] == file.path else file.elsewhere(place[0])
+    placed = owner.placed.get(place[1]) if owner is not None else None
+    if placed is None or placed.role.traced:
+        return False
+    called = placed.function
+    given = {one.slot for one in called.parameters}
+    for reg in called.lookup.of(p.Call):
+        made = called.code[reg]
+        callee = called.code[made.function] if isinstance(made, p.Call) else None
+        working = reg in placed.compiled or (isinstance(callee, p.Load) and callee.slot in given)
+        if working and any(one.kind in _LOOPS for one in called.ancestors(called.lookup.regions[reg])):
+            return True
+    return False
+
+
+@once
+def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles:
+    such a turn is long, and one more of them gives another result."""
+    for at, region in enumerate(function.function.regions):
+        if region.kind not in ("then", "else") or region.leaves not in ("break", "return") or region.test is None:
+            continue
+        if not function.inside(region.test, loop) or at == loop:
+            continue
+        for part in tree(function.code, region.test):
+            value = function.values[part]
+            found = framework_of(value.flags)
+            asked = value.reads or (found is not None and value.on_device)
+            if asked and (found is None or not found.always):
+                return True
+    return False
+
+
+@once
+def feeds(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop each of whose turns gives the device work on the next batch, or on what the turn before left:
+    not for one over a few settings, data sets or epochs, nor for one that waits for requests."""
+    region = function.function.regions[loop]
+    value = function.values[region.test] if region.test is not None else None
+    kind = loops.classify(function.function, region, value)
+    if kind in ("few", "epoch") or (region.kind == "while" and loops.sleeps(function.function, region)):
+        return False
+    inside = function.within(loop)
+    works = [reg for reg in inside if _works(function, reg)]
+    if not works:
+        return False
+    if kind == "step" and region.kind == "for":
+        return True
+    if region.kind == "while" and value is not None and value.on_device and value.flags & FRAMEWORKS:
+        return True  # it asks the device in every turn
+    if any((found := framework_of(function.values[reg].flags)) is not None and found.always for reg in works):
+        return True
+    return any(_trains(function, reg) for reg in inside) or _carries(function, inside)
+
+
+def _works(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what the device computes: a call of what is compiled or of a model, an operation on its arrays."""
+    if reg in function.compiled:
+        return True
+    made, value = function.code[reg], function.values[reg]
+    if isinstance(made, p.Call) and _of_model(function, made.function):
+        return True
+    if not isinstance(made, p.Call | p.Binary | p.Compare) or not value.on_device or not value.flags & FRAMEWORKS:
+        return False
+    return not (isinstance(made, p.Call) and _KEYS.search(_name(function, made)))
+
+
+def _of_model(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a model of the framework, and for a method of one (`model.predict`)."""
+    made = function.code[reg]
+    if isinstance(made, p.Attr) and frameworks.own_row(TENSORFLOW, f"keras.Model.{made.name}") is not None:
+        return any(function.transfers_at(user) for user in function.users(reg))
+    held = (function.values[one] for one in ((reg, made.object) if isinstance(made, p.Attr) else (reg,)))
+    return any(value.kinds & MODULE and value.on_device and value.flags & FRAMEWORKS for value in held)
+
+
+def _name(function: FunctionFacts, made: p.Call) -> str:
+    return function.file.placement.names.dotted(function.function, made.function)
+
+
+def _trains(function: FunctionFacts, reg: Reg) -> bool:
+    made = function.code[reg]
+    if not isinstance(made, p.Call):
+        return False
+    callee = function.code[made.function]
+    named = isinstance(callee, p.Attr | p.Outer) and callee.name in _TRAINS
+    return named or _name(function, made) == _TAPES
+
+
+def _carries(function: FunctionFacts, inside: tuple[Reg, ...]) -> bool:
+    """True where a variable or an attribute is bound to what the device computes from it: `state = step(state)`."""
+    for reg in inside:
+        made = function.code[reg]
+        if not isinstance(made, p.Store | p.SetAttr):
+            continue
+        value = function.values[made.value]
+        if not (value.on_device and value.flags & FRAMEWORKS):
+            continue
+        parts = list(tree(function.code, made.value))
+        if not any(_works(function, part) for part in parts):
+            continue
+        for part in parts:
+            one = function.code[part]
+            if isinstance(made, p.Store) and isinstance(one, p.Load) and one.slot == made.slot:
+                return True
+            if isinstance(made, p.SetAttr) and isinstance(one, p.Attr) and one.name == made.name:
+                return True
+    return False
