@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -26,6 +27,7 @@ from transferlint.surroundings import Statements, lines_of
 
 _GROWTH = 16  # characters
 _CALLS = 2  # in an expression that has a form of its own
+_MOST = 200  # parts of an expression that is held against others
 _NAME = re.compile(r"Name\(id='[^']*'")
 _TYPED = re.compile(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
 _KEYWORD = re.compile(r"\s*,?\s*\w+\s*=\s*[\w.]+,?\s*")
@@ -163,8 +165,10 @@ def _root(node: ast.expr) -> str:
 
 def _form(node: ast.expr) -> str:
     """The structure of an expression, with any names for its variables; a single call of nothing but variables, as
-    `x.to(device)`, keeps them: it has no form of its own."""
-    inner = list(ast.walk(node))
+    `x.to(device)`, keeps them: it has no form of its own. "" of what is too long to be written twice."""
+    inner = list(itertools.islice(ast.walk(node), _MOST + 1))
+    if len(inner) > _MOST:
+        return ""
     plain = sum(isinstance(one, ast.Call) for one in inner) < _CALLS and not any(map(_constant, inner))
     return ast.dump(node) if plain else _NAME.sub("Name(id=''", ast.dump(node))
 
