@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from collections.abc import Iterator
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+)|(?P<comment>\#.*)|(?P<string>[rRbBfFuUtT]{0,2}(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
@@ -33,6 +34,7 @@ _PRECEDENCE: tuple[frozenset[str], ...] = (
     frozenset({"*", "/", "//", "%", "@"}),
 )
 _ASSIGNS = re.compile(r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=")
+_VARIABLES = {"for": "in", "lambda": ":"}  # what names variables, and what ends their names
 _HEAD_WORDS = frozenset({"return", "if", "elif", "while", "assert"})
 _NESTED = 20
 # What stands before the brackets around all of a right-hand side.
@@ -161,15 +163,44 @@ def _at_bracket(indent: str, body: str, tokens: list[Token], limit: int, unit: s
         head, tail = indent + body[: opening.end], indent + body[token.start :]
         if len(head) > limit or len(tail) > limit:
             continue
-        return [head, *_content(indent + unit, content, limit, unit, depth, _takes_comma(tokens, token.mate)), tail]
+        comma, each = _takes_comma(tokens, token.mate), _displays(tokens, token.mate)
+        return [head, *_content(indent + unit, content, limit, unit, depth, comma, each), tail]
     return []
+
+
+def _displays(tokens: list[Token], opening: int) -> bool:
+    """True for the brackets of a list, tuple, set or dict of several elements, which has a line for each."""
+    before = tokens[opening - 1] if opening else None
+    inside = tokens[opening + 1 : tokens[opening].mate]
+    if before is not None and (before.text in _PAIRS or before.kind in ("string", "word")):
+        return before.text in ("return", "in", "not", "and", "or", "if", "else") and _several(inside)
+    return _several(inside)
+
+
+def _several(tokens: list[Token]) -> bool:
+    return any(True for _ in _commas(tokens, min((one.depth for one in tokens), default=0)))
+
+
+def _commas(tokens: list[Token], depth: int) -> Iterator[Token]:
+    """The commas between elements at a depth, not those of the variables of a comprehension or the parameters of a
+    lambda."""
+    until = ""
+    for one in tokens:
+        if one.depth != depth or one.mate >= 0:
+            continue
+        if one.text == until:
+            until = ""
+        elif not until and one.text in _VARIABLES:
+            until = _VARIABLES[one.text]
+        elif not until and one.text == ",":
+            yield one
 
 
 def _takes_comma(tokens: list[Token], opening: int) -> bool:
     """True for the brackets of a call or of a display, in which a trailing comma means nothing."""
     before = tokens[opening - 1] if opening else None
     inside = tokens[opening + 1 : tokens[opening].mate]
-    if any(one.text == "," and one.depth == tokens[opening].depth + 1 for one in inside):
+    if _several(inside):
         return True
     if tokens[opening].text == "(":
         called = before is not None and (before.text in (")", "]") or before.kind == "word")
@@ -177,10 +208,11 @@ def _takes_comma(tokens: list[Token], opening: int) -> bool:
     return tokens[opening].text == "{" or before is None or before.kind != "word"
 
 
-def _content(indent: str, content: str, limit: int, unit: str, depth: int, comma: bool) -> list[str]:
-    """What stands between two brackets: on one line, or one element per line, or split before its operators."""
+def _content(indent: str, content: str, limit: int, unit: str, depth: int, comma: bool, each: bool) -> list[str]:
+    """What stands between two brackets: on one line (but for `each`), or one element per line, or split before its
+    operators."""
     line = indent + content
-    if len(line) <= limit and not content.endswith(","):
+    if len(line) <= limit and not content.endswith(",") and not each:
         return [line]
     parts = _split(content, tokens_of(content) or [])
     commas = parts[0].endswith(",")
@@ -194,7 +226,7 @@ def _content(indent: str, content: str, limit: int, unit: str, depth: int, comma
 def _split(body: str, tokens: list[Token]) -> list[str]:
     """The parts of what stands within brackets: behind its commas, or before its operators of the lowest precedence."""
     own = [(i, one) for i, one in enumerate(tokens) if one.depth == 0 and one.mate < 0]
-    cuts = [one.end for _, one in own if one.text == "," and one.end < len(body)]
+    cuts = [one.end for one in _commas(tokens, 0) if one.end < len(body)]
     bare = tokens[:-1] if tokens and tokens[-1].text == "," else tokens
     rest = [one for i, one in own if i < len(bare)]
     if not cuts and not any(one.text in ("lambda", ":=") or _ASSIGNS.fullmatch(one.text) for one in rest):
@@ -250,8 +282,8 @@ def _parenthesised(indent: str, body: str, tokens: list[Token], limit: int, unit
     own = [dataclasses.replace(one, mate=-1 if one.mate < 0 else 0) for one in side]
     if any(one.text in ("lambda", "yield", "await", ":=") and one.depth == 0 for one in side):
         return []
-    if any(one.text == "," and one.depth == 0 for one in side):
-        content = _content(indent + unit, body[start:end].strip(), limit, unit, depth, True)
+    if _several(side):
+        content = _content(indent + unit, body[start:end].strip(), limit, unit, depth, True, True)
         made = [indent + body[:start] + "(", *content, indent + ")" + body[end:]]
         return made if max(map(len, made)) <= limit and tokens[0].text not in ("assert", "if", "while") else []
     cuts = _operators(own) or _chained(own)
@@ -260,7 +292,7 @@ def _parenthesised(indent: str, body: str, tokens: list[Token], limit: int, unit
     if (not cuts and pairs) or (len(cuts) == 1 and ends) or (own[0].text == "(" and side[0].mate == len(tokens) - 1):
         return []
     head, tail = indent + body[:start] + "(", indent + ")" + body[end:]
-    made = [head, *_content(indent + unit, body[start:end].strip(), limit, unit, depth, False), tail]
+    made = [head, *_content(indent + unit, body[start:end].strip(), limit, unit, depth, False, False), tail]
     return made if max(map(len, made)) <= limit else []
 
 

@@ -111,6 +111,21 @@ CASES = [
         ".to(device=aaaaaaaaaaaaaaaaaaaaa, dtype=bbbbbbbbbb)",
         "x = (\n    torch.arange(3)\n    .float()\n    .to(device=aaaaaaaaaaaaaaaaaaaaa, dtype=bbbbbbbbbb)\n)",
     ),
+    (
+        "a, b = aaaaaa.to(device, Q), bbbbb.to(dev)",
+        "non_blocking=True",
+        "a, b = (\n    aaaaaa.to(device, non_blocking=True),\n    bbbbb.to(dev),\n)",
+    ),
+    (
+        "x = [aaaaaa.to(device, Q), bbbbbbb.to(dev)]",
+        "non_blocking=True",
+        "x = [\n    aaaaaa.to(device, non_blocking=True),\n    bbbbbbb.to(dev),\n]",
+    ),
+    (
+        "x = [f(a, b).to(Q) for a, b in zip(aaaaaaa, bbbbbbbb)]",
+        "device=dev",
+        "x = [\n    f(a, b).to(device=dev)\n    for a, b in zip(aaaaaaa, bbbbbbbb)\n]",
+    ),
     ("x = yQ", ".aaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccc", None),
     ("x = f('''a\n''', Q)", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbb", None),
 ]
