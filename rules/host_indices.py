@@ -7,6 +7,7 @@ import dataclasses
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.knowledge.torch_names import SHUFFLED
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -19,7 +20,6 @@ from .importing import torch_name
 
 _SHAPES = frozenset("view reshape flatten squeeze unsqueeze long int clone contiguous".split())
 _INDICES = (p.Sequence, p.Subscript, p.Binary, p.Compare, p.Attr)
-_SHUFFLED = "torch.randperm"  # what it shuffles is often on the host: 1 of 4 such edits was taken
 _MOST = 4  # rows that are worth a stack
 
 
@@ -41,14 +41,14 @@ def index_fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         edit = added_device(function, transfer.subject, f"{function.text(made.object)}.device")
         safe = exact(function, index) and _surely(function, made.object, transfer.subject)
         half = _beside_others(function, made.index, transfer.subject)
-        half = half or called(function, transfer.subject) == _SHUFFLED
+        half = half or called(function, transfer.subject) == SHUFFLED
         safety = Safety.SAFE if safe else Safety.DISPLAY if half else Safety.UNSAFE
         return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
     if isinstance(made, p.Subscript) and (fix := _without_list(function, made, transfer)) is not None:
         return fix
     fix = _made_before(function, made.object, transfer.subject)
     half = fix is not None and _beside_others(function, made.index, transfer.subject)
-    half = half or _SHUFFLED in {called(function, origin(function, r)) for r in function.expression(transfer.subject)}
+    half = half or SHUFFLED in {called(function, origin(function, r)) for r in function.expression(transfer.subject)}
     return dataclasses.replace(fix, safety=Safety.DISPLAY) if fix is not None and half else fix
 
 

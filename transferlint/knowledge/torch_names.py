@@ -10,6 +10,8 @@ OF_DATA = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.
 COPYING = frozenset({"torch.tensor"})
 # What draws numbers.
 RANDOM = frozenset(f"torch.{name}" for name in "randint rand randn randperm".split())
+# What shuffles: often on the host, where 1 of 4 moves of the order to the device was worth taking.
+SHUFFLED = "torch.randperm"
 # What makes a tensor of a size that is given.
 SIZED = frozenset(f"torch.{name}" for name in "arange zeros ones empty full eye randperm randn rand randint".split())
 # Contexts and decorators without gradients (docs.pytorch.org 'Locally disabling gradient computation').
