@@ -308,6 +308,8 @@ def test_compiled_functions_keep_their_graphs() -> None:
 
     def plain(x: Any) -> Any:
         y = torch.tensor([1.0, 2.0]) + torch.full((2,), 3.0) + x.new_full((2,), 1.0)
+        y[0] = 1.0
+        y.copy_(x)
         return (x.to("cpu").sin() + y.sum()).to(torch.float32)
 
     def with_regions(x: Any) -> Any:

@@ -566,6 +566,31 @@ def test_trace_tells_moves_that_cross_nothing() -> None:
 
 
 @in_simulation
+def test_what_is_too_large_for_a_checksum_is_known_by_its_version_after_a_write() -> None:
+    import torch
+
+    from runtime_check.collect import Collector
+    from runtime_check.hooks.ends import CHECKED
+    from runtime_check.provenance import Provenance
+    from runtime_check.session import Session
+
+    there, host = on_device(CHECKED), torch.ones(CHECKED)
+    collector = Collector(provenance=Provenance(lifetimes=True))
+    with Session(collector, trace=True):
+        there.copy_(host)
+        there.cpu()
+        there[:] = host
+        there.cpu()
+        there.copy_(host)
+        there.add_(1)
+        there.cpu()
+    assert [(link.kind.value, link.count) for link in collector.links() if link.kind.value == "h2d2h"] == [
+        ("h2d2h", 1),
+        ("h2d2h", 1),
+    ]
+
+
+@in_simulation
 def test_trace_leaves_function_transforms_and_checkpoints_alone() -> None:
     import torch
     from torch.utils.checkpoint import checkpoint
