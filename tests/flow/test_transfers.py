@@ -277,3 +277,30 @@ def test_an_array_that_indexes_a_tensor_is_uploaded(look: LookUp) -> None:
     )
     function, at = found.find("x[at]")
     assert [t.kind for t in function.transfers if t.register == at] == ["host-index"]
+
+
+@pytest.mark.parametrize(
+    ("mask", "confidence"),
+    [
+        ("torch.ones(4, device='cuda') > 1", Confidence.CERTAIN),
+        ("helper(torch.ones(4)).clone() > 1", Confidence.LIKELY),
+    ],
+)
+def test_a_selection_waits_as_surely_as_the_mask_is_on_the_device(
+    look: LookUp, mask: str, confidence: Confidence
+) -> None:
+    """A mask on the host is counted there, and its indices go up: nothing waits for what is selected from."""
+    found = look(
+        f"""
+        import torch
+        def helper(a):
+            return a.reshape(2, 2).view(4)
+        def step(x):
+            x = torch.ones(4, device="cuda")
+            y = x[{mask}]
+            x[{mask}] = y
+        """
+    )
+    (function,) = [f for f in found.facts.functions if f.function.name == "step"]
+    waits = [one for one in function.transfers if one.kind == t.SHAPE]
+    assert [function.confidence(one.before) for one in waits] == [confidence] * 2

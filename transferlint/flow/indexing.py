@@ -12,6 +12,7 @@ from transferlint.flow.values import (
     ARRAY,
     BOOLEAN,
     CONTAINER,
+    DEVICE,
     FRESH,
     HOST,
     HOST_VALUE,
@@ -120,11 +121,17 @@ def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
     for position in reversed(indices):  # of several on the host the first is told of: `x[torch.arange(n), lengths - 1]`
         value = frame.values[position]
         if is_mask(frame, position, value) and not value.on_host:
-            frame.record(reg, SHAPE, at, base, base.places, "x[mask]", explicit=False, direction=Direction.NONE)
+            sure = _as_sure(base, value)
+            frame.record(reg, SHAPE, at, sure, base.places, "x[mask]", explicit=False, direction=Direction.NONE)
         elif _selects(value):
             frame.record(reg, NUMBER, position, value, HOST, SELECTED, explicit=False)
         else:
             _uploaded(frame, reg, position, value, base)
+
+
+def _as_sure(base: Value, mask: Value) -> Value:
+    """What is indexed, on the device as surely as the mask is: one on the host is counted there, and nothing waits."""
+    return base if mask.places == DEVICE else base.but(places=base.places | (mask.places or ANYWHERE))
 
 
 def _selects(value: Value) -> bool:
@@ -204,8 +211,9 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
     base = _shown_by(frame, made.index, base)
     if base.is_a(TENSOR) and base.on_device:
         if is_mask(frame, made.index, index) and not index.on_host and value.is_a(TENSOR):
+            sure = _as_sure(base, index)
             frame.record(
-                reg, SHAPE, made.index, base, base.places, "x[mask] = ...", explicit=False, direction=Direction.NONE
+                reg, SHAPE, made.index, sure, base.places, "x[mask] = ...", explicit=False, direction=Direction.NONE
             )
         elif value.is_a(TENSOR) and value.on_host:
             frame.record(reg, COPY_INTO, made.value, value, base.places, "x[i] = host tensor", explicit=False)
