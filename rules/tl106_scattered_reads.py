@@ -54,7 +54,7 @@ from transferlint.syntax.program import Reg
 
 from . import beside_torch
 from .alike import tensor_of
-from .chains import called, method
+from .chains import called, method, receiver
 from .detection import apart, brief, clusters, each_of, likely, others, sure
 from .round_trips import told
 from .same_tensor import in_several_ways
@@ -167,8 +167,8 @@ def _gone_over(function: FunctionFacts, transfer: Transfer) -> str:
     if loop.kind == "while" or loop.test is None or not function.has_text(loop.test):
         return ""
     subject = transfer.subject
-    while method(function, subject) in ("detach", "mean", "sum"):
-        subject = function.code[function.code[subject].function].object  # type: ignore[union-attr]
+    while method(function, subject) in ("detach", "mean", "sum") and (of := receiver(function, subject)) is not None:
+        subject = of
     element = function.code[subject]
     if not isinstance(element, p.Load) or element.slot not in loop.target_slots:
         return ""

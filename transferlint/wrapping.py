@@ -172,12 +172,13 @@ def _displays(tokens: list[Token], opening: int) -> bool:
     """True for the brackets of a list, tuple, set or dict of several elements, which has a line for each."""
     before = tokens[opening - 1] if opening else None
     inside = tokens[opening + 1 : tokens[opening].mate]
-    if before is not None and (before.text in _PAIRS or before.kind in ("string", "word")):
-        return before.text in ("return", "in", "not", "and", "or", "if", "else") and _several(inside)
-    return _several(inside)
+    names = before is not None and (before.text in _PAIRS or before.kind in ("string", "word"))
+    called = names and before is not None and before.text not in ("return", "in", "not", "and", "or", "if", "else")
+    return not called and _several(inside)
 
 
 def _several(tokens: list[Token]) -> bool:
+    """True for several elements, or one with a comma behind it."""
     return any(True for _ in _commas(tokens, min((one.depth for one in tokens), default=0)))
 
 
