@@ -7,10 +7,13 @@ A step uploads a batch, computes on the device (the simulated one where there is
 transfer each way, which is much for a step so short; `--events 1` leaves out the upload. How much it computes is
 chosen so that the plain step takes the asked seconds. Told is the processor's time (of all threads) per step: in each
 round the median of several stretches of steps, and of all rounds the smallest, since other programs on the machine only
-ever add to it; then its ratio to plain, and the quartiles of the rounds' own ratios. Recording has been going on for
+ever add to it; then its ratio to plain, and quartiles of ratios. Recording has been going on for
 some steps before it is measured: what a site costs when it is first seen is not in it. The simulated device's operators
 cost more than launches on a GPU, so that a step holds fewer of them: there the costs of a dispatch mode are higher than
 here. Last, where a device is simulated: a step of layers 1,024 wide on it, against the same step on the CPU.
+
+All of it is done in so many processes, one after the other (`--processes`); told is the median of their ratios: where
+a process has its memory decides what its caches hold, which a ratio of the same process keeps from first to last.
 
 `--instructions` counts the instructions instead (valgrind's cachegrind), which nothing beside changes: those
 of `COUNTED[1]` steps less those of `COUNTED[0]`, each in a process of its own, of a step of so many layers that it
@@ -29,6 +32,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -36,6 +40,7 @@ from typing import Any
 
 Step = Callable[[], None]
 STRETCHES = 5  # of steps, in a round
+WARMING = 3  # steps that are not counted
 SHORT = 20  # operators of the longest step without a backward pass
 WIDE, DEEP, BATCH = 1024, 4, 64  # of the step that a simulated device is held against the CPU with
 WIDENESS = f"step of {DEEP} layers {WIDE:,} wide, a batch of {BATCH}, forward and backward"
@@ -50,9 +55,10 @@ COUNTED_WIDE = (2, 8)  # and of wide ones
 def main() -> None:
     """Measure, print, and leave without the interpreter's teardown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=float, nargs="+", default=[144e-6, 1e-3], metavar="SECONDS")
+    parser.add_argument("--steps", type=float, nargs="*", default=[144e-6, 1e-3], metavar="SECONDS")
     parser.add_argument("--events", type=int, choices=(1, 2), default=2, help="transfers in a step")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--processes", type=int, default=7)
     parser.add_argument("--json", default="", help="write the numbers here")
     parser.add_argument("--instructions", action="store_true", help="count instructions, by valgrind")
     parser.add_argument("--only", nargs=2, metavar=("WAY", "STEPS"), help=argparse.SUPPRESS)  # what is counted
@@ -62,6 +68,9 @@ def main() -> None:
         what = f"instructions of a step with 2 transfers ({shape(LAYERS)})"
         results = [counted(what, plain, COUNTED), counted(f"instructions of a {WIDENESS}", DEVICES, COUNTED_WIDE)]
         tell(results, options.json)
+        return
+    if options.processes > 1:
+        tell(together([apart(options) for _ in range(options.processes)]), options.json)
         return
     from runtime_check import simulate
 
@@ -79,13 +88,46 @@ def main() -> None:
     if simulation is None and options.steps:  # the device's clocks rise
         run(program(4), 200)
     results = [measure(seconds, options.rounds, options.events == 2) for seconds in options.steps]
-    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, Python {sys.version.split()[0]}")
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, Python {sys.version.split()[0]}", flush=True)
     if simulation is not None:
         results.append(simulated(options.rounds))
     tell(results, options.json)
     sys.stdout.flush()
     if simulation is not None:
         simulation.leave(0)
+
+
+def apart(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The results of a process of its own. What it prints is printed."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        steps = [str(seconds) for seconds in options.steps]
+        asked = [
+            "--processes",
+            "1",
+            "--events",
+            str(options.events),
+            "--rounds",
+            str(options.rounds),
+            "--steps",
+            *steps,
+        ]
+        subprocess.run([sys.executable, __file__, *asked, "--json", file.name], check=True)
+        found: list[dict[str, Any]] = json.loads(Path(file.name).read_text(encoding="utf-8"))
+    return found
+
+
+def together(processes: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """For each result the medians of all processes, and the quartiles of their ratios."""
+    found = []
+    for of_one in zip(*processes, strict=True):
+        first, ways = of_one[0], {}
+        for name, row in first["ways"].items():
+            ratios = [one["ways"][name]["ratio"] for one in of_one]
+            times = [one["ways"][name]["us"] for one in of_one]
+            medians = {"us": statistics.median(times), "ratio": statistics.median(ratios), "spread": spread(ratios)}
+            ways[name] = {**medians, "ratios": ratios, "aim": row["aim"]}
+        found.append({**first, "what": f"{first['what']}, {len(processes)} processes", "ways": ways})
+    return found
 
 
 def tell(results: list[dict[str, Any]], path: str) -> None:
@@ -130,15 +172,29 @@ def instructions(way: str, steps: int) -> int:
 
 
 def simulated(rounds: int) -> dict[str, Any]:
-    """A step of wide layers on the simulated device, and on the CPU, alternately; as `measure`."""
+    """A step of wide layers on the simulated device, and on the CPU, in turns: of each the median, and their ratio."""
     steps = {name: wide(device) for name, device in DEVICES.items()}
     times: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(rounds):
-        for name, step in steps.items():
-            run(step, 1)
-            times[name].append(statistics.median(run(step, 1) for _ in range(STRETCHES)))
-    what = f"{WIDENESS} ({rounds} rounds)"
-    return {"what": what, "layers": DEEP, "width": WIDE, "rounds": rounds, "ways": compared(times, "cpu", True)}
+    turns = list(steps)
+    for turn in range(STRETCHES * rounds + WARMING):
+        for name in turns:
+            seconds = run(steps[name], 1)
+            if turn >= WARMING:
+                times[name].append(seconds)
+        turns.reverse()
+    medians = {name: statistics.median(found) for name, found in times.items()}
+    base = medians["cpu"]
+    ways = {
+        name: {
+            "us": median * 1e6,
+            "ratio": median / base,
+            "spread": spread([one / beside for one, beside in zip(times[name], times["cpu"], strict=True)]),
+            "aim": AIMS.get(name),
+        }
+        for name, median in medians.items()
+    }
+    count = STRETCHES * rounds
+    return {"what": f"{WIDENESS} ({count} steps each)", "layers": DEEP, "width": WIDE, "steps": count, "ways": ways}
 
 
 def compared(times: dict[str, list[float]], base: str, aimed: bool) -> dict[str, dict[str, Any]]:

@@ -140,6 +140,8 @@ def _forked(question: dict[str, Any], folder: Path) -> dict[str, Any]:
 def _in_child(question: dict[str, Any], folder: Path) -> NoReturn:
     import signal
 
+    import torch
+
     signal.alarm(SECONDS)
     written = os.open(folder / "said", os.O_CREAT | os.O_WRONLY)
     os.dup2(written, 1)
@@ -152,6 +154,7 @@ def _in_child(question: dict[str, Any], folder: Path) -> NoReturn:
 
             trial.run = lambda install: ""  # has tests of its own, and doubles the time of all others
             simulate.start(int(question["simulate"]))
+            torch.autograd.set_multithreading_enabled(True)  # as on a GPU, which the hooks are made for
         specification = importlib.util.spec_from_file_location(
             "forked_" + Path(question["path"]).stem, question["path"]
         )

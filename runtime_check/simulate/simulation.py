@@ -74,6 +74,8 @@ def begin(devices: int = 1) -> Simulation:
     except Exception as error:
         simulation.changes.undo()
         raise Refused(getattr(error, "why", "") or f"{type(error).__name__}: {error}", version) from error
+    if devices == 1:
+        _go_backward_in_one_thread()
     atexit.register(leaving.settle)
     return simulation
 
@@ -98,3 +100,13 @@ def install(simulation: Simulation, devices: int = 1) -> None:
         kept = dispatcher.install(changes, made, simulation.report)
         if has_cuda:
             cuda_wheel.install(changes, made, simulation.report, kept)
+
+
+def _go_backward_in_one_thread() -> None:
+    """Compute gradients in the thread that asks for them, as those of host tensors. Autograd has a thread of its own
+    for each device, to keep it busy; a simulated one needs none, and has its memory in the caches of the thread that
+    went forward. Several devices keep theirs, each with its own current device. It is a setting of this thread
+    (c10/core/AutogradState.h), which a program may take back by `torch.autograd.set_multithreading_enabled`."""
+    from runtime_check.simulate.internals import torch
+
+    torch.autograd.set_multithreading_enabled(False)

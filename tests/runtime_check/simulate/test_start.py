@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from simulated import in_fork, in_simulation
@@ -61,6 +62,35 @@ def test_no_real_kernel_is_left_in_a_build_with_cuda() -> None:
     indices, values = torch.tensor([[0, 1]], device="cuda"), torch.ones(2, device="cuda")
     with pytest.raises(NotImplementedError, match="with arguments from the 'SparseCUDA' backend"):
         torch.sparse_coo_tensor(indices, values, (3,))
+
+
+@in_fork
+def test_one_device_goes_backward_in_the_thread_that_asks() -> None:
+    import torch
+
+    from runtime_check import simulate
+
+    def thread_of_a_hook() -> int:
+        found = []
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        x.register_hook(lambda _: found.append(threading.get_native_id()))
+        (x * 2).sum().backward()
+        return found[0]
+
+    simulate.start()
+    assert thread_of_a_hook() == threading.get_native_id()
+    with torch.autograd.set_multithreading_enabled(True):
+        assert thread_of_a_hook() != threading.get_native_id()
+
+
+@in_fork
+def test_several_devices_keep_autograds_threads() -> None:
+    import torch
+
+    from runtime_check import simulate
+
+    simulate.start(2)
+    assert torch._C._is_multithreading_enabled()
 
 
 @in_fork
