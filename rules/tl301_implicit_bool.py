@@ -72,6 +72,9 @@ from .presence import asks_whether_given, or_equal, switched_apart
 from .reading_ahead import ahead
 from .unchecked import unchecked
 
+_BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often"
+_ASSERTED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
+
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Truth tests of device tensors in hot code."""
@@ -85,7 +88,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"the truth of `{brief(function.text(first.register))}` makes the host wait for the device"
             f" {function.warmth(first.register).level.words}",
-            "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often",
+            _ASSERTED if first.api == "assert t" else _BRANCHED,
             (*function.why(first.before), *others(function, group)),
             Confidence.POSSIBLE if or_equal(function, first.register) else _sure(function, first),
             only_shown(together(function, group, [_fix(function, t) for t in group])),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from runtime_check import library_advice, naming, uploads
 from runtime_check.causes import SCALAR, Cause, cause_of, within
-from runtime_check.expressions import Expressions
+from runtime_check.expressions import Asked, Expressions
 from runtime_check.records import Link, LinkKind, Run, SiteRecord
 from transferlint.model import Direction
 
@@ -15,6 +15,13 @@ BACK = (LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR)
 SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
 SELDOM = "keep it on the device, and read it once after the loop"
 DECIDED = "ask on the device, and read the answer every so many steps: the host goes on by it"
+ASKED = {
+    Asked.ASSERTED: "check on the device, `torch._assert_async`, which the host does not wait for, or check less often",
+    Asked.CHOSEN: "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often",
+    Asked.DECIDES: DECIDED,
+    Asked.NOT: SELDOM,
+}
+INDEX = "make the index on the device, once, or use a slice"
 
 
 def advise(
@@ -37,12 +44,14 @@ def advise(
     where = f" ({within(first)})" if within(first) else ""
     if first.direction is Direction.NONE:
         return f"take `{first.operation}` out of the step, or give it what it has to wait for{where}", ""
+    if told := unchanged(records, links, run):
+        return told, ""
     ids = {record.id for record in records}
     goes = next((link for link in links if link.kind in BACK and link.first in ids), None)
     if goes is not None:
         return f"compute it on the device: it goes back at {place(run, goes.second)}{where}", ""
     if first.operation == SCALAR:
-        return f"{DECIDED if source.decides(first.user or first.site) else SELDOM}{where}", ""
+        return f"{ASKED[source.asked(first.user or first.site)]}{where}", ""
     return f"collect on the device, and copy once after the loop{where}", ""
 
 
@@ -57,11 +66,22 @@ def _of_upload(records: Sequence[SiteRecord], links: Sequence[Link], run: Run, s
     if came is not None:
         return f"keep it on the device: it was downloaded at {place(run, came.first)}", ""
     if not uploads.the_same(records, links, source):
-        return uploads.of_new_data(records, run, source)
+        indexes = all(record.user is None and source.indexes(record.site) for record in records)
+        return (INDEX, "") if indexes else uploads.of_new_data(records, run, source)
     elsewhere = next((link.first for link in links if link.kind in SAME and link.second in ids - {link.first}), None)
     if elsewhere is not None and elsewhere not in ids:
         return f"use what is on the device already: the same data went up at {place(run, elsewhere)}", ""
     return uploads.once(records, source), ""
+
+
+def unchanged(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) -> str:
+    """What to do about what nearly always comes back as the host had uploaded it; "" where it does not."""
+    known = {record.id for record in records if record.direction is Direction.D2H}
+    back = [one for one in links if one.kind is LinkKind.HOST_DEVICE_HOST and one.second in known]
+    same = [one for one in back if one.changed is False]
+    if len(known) < len(records) or sum(one.count for one in same) * 10 < sum(one.count for one in records) * 9:
+        return ""
+    return f"take what the host had: what went up at {place(run, same[0].first)} comes back unchanged"
 
 
 def place(run: Run, number: int) -> str:

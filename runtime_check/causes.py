@@ -78,6 +78,13 @@ CAUSES: tuple[Cause, ...] = (
         as_it_is=True,
     ),
     Cause(
+        "numbers for a logger",
+        "Lightning makes numbers of what `self.log` was given, for its loggers",
+        "log less often, `log_every_n_steps=` of the `Trainer`",
+        library=r"^lightning(/|_)fabric/utilities/apply_func\.py:\d+ (convert_tensors_to_scalars\.|to_item$)",
+        way=Direction.D2H,
+    ),
+    Cause(
         "a mask that was indexed with or assigned by",
         "a boolean index is turned into positions, in the backward pass too, and the host waits to learn how many",
         "a form of fixed size where the mask is the index, and for its gradient too: `torch.where`, `masked_fill`, a"
@@ -190,6 +197,12 @@ CAUSES: tuple[Cause, ...] = (
         "the host asks whether it failed",
         "the `_ex` form, which does not ask: `torch.linalg.cholesky_ex`, `inv_ex`, `solve_ex`",
         called=r"(^|\.)(cholesky|cholesky_inverse|inv|inverse|solve|svd|eigh|eig|eigvals)$",
+    ),
+    Cause(
+        "the larger of two tensors",
+        "Python's `max` and `min` ask which is larger",
+        "`torch.maximum` and `torch.minimum`, or `amax` and `amin` of one tensor",
+        called=r"^(max|min)$",
     ),
     Cause(
         "tensors compared as a whole",

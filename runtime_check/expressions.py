@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runtime_check.operands import lines_of
-from runtime_check.parsed import Origin, ParsedFile, data_of, fills, names_in, of_data
+from runtime_check.parsed import Asked, Option, Origin, ParsedFile, data_of, fills, handed, names_in, of_data
 from transferlint.model import Site
 
-__all__ = ["Expressions", "Origin"]
+__all__ = ["Asked", "Expressions", "Origin"]
 
 
 class Expressions:
@@ -45,10 +45,15 @@ class Expressions:
         file, node = self._at(site)
         return file is not None and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
 
-    def decides(self, site: Site) -> bool:
-        """True where a branch or a loop depends on what stands at a site, itself or by a variable, in the same turn."""
+    def indexes(self, site: Site) -> bool:
+        """True where a site is an element or a part that is asked for: `x[i]`."""
         file, node = self._at(site)
-        return file is not None and node is not None and file.decides(node)
+        return file is not None and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
+
+    def asked(self, site: Site) -> Asked:
+        """What hangs on the number that stands at a site, itself or by a variable, in the same turn."""
+        file, node = self._at(site)
+        return Asked.NOT if file is None or node is None else file.asked(node)
 
     def text(self, site: Site) -> str:
         """The text of an expression in one line; "" where there is none."""
@@ -56,14 +61,29 @@ class Expressions:
         return "" if node is None else " ".join(ast.unparse(node).split())
 
     def option(self, places: Sequence[Site]) -> str:
-        """What lets any of these places in a library run, the first that there is: "the option `loops`", a parameter
-        that is on or off by default, or a setting; "`size` being None", a parameter; "" where none is seen."""
-        for place in places:
+        """The option that lets any of these places in a library run, innermost first, each called by the next and the
+        last by the program: a parameter that is on or off by default, or a setting; "" where none is seen. What one
+        function of the library gives another is an option where the program tells the first."""
+        for number, place in enumerate(places):
             file, node = self._at(place)
-            found = file.option(node) if file is not None and node is not None else ""
-            if found:
-                return found
+            for found in () if file is None or node is None else file.options(node):
+                if name := self._reached(found, places[number + 1 :]):
+                    return name
         return ""
+
+    def _reached(self, option: Option, callers: Sequence[Site]) -> str:
+        """What the program calls an option, where it can give it: of a parameter, each call up to the program's own
+        hands on what was told to it; "" where one does not."""
+        for place in callers:
+            if option.function is None:
+                break
+            file, node = self._at(place)
+            given = handed(option, node)
+            told = file.told(given) if file is not None and given is not None else None
+            if told is None:
+                return ""
+            option = told
+        return option.name
 
     def left_out(self, call: Site, function: Site) -> tuple[str, tuple[str, ...]]:
         """The name of the function that holds the site `function`, and of its parameters those that default to None and

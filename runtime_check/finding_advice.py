@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime_check import library_advice, phrases, uploads
+from runtime_check import advice, library_advice, phrases, uploads
 from runtime_check.claims import Claim, sites_of
 from runtime_check.expressions import Expressions, Origin
 from runtime_check.findings import FoundFinding
@@ -23,6 +23,9 @@ def act_on(finding: FoundFinding, records: Sequence[SiteRecord], run: Run, sourc
     """What to do about a finding that was borne out: its own help, or what is known better here."""
     if finding.code in _OF_HOST_DATA:
         return _of_upload(finding, records, run, source) or phrases.act_on(finding)
+    ids = {record.id for record in records}
+    if told := advice.unchanged(records, [link for link in run.links if link.second in ids], run):
+        return told
     if size := next((size for one in records if (size := library_advice.size_argument(one, source))), ""):
         return f"give {size}, where it is known"
     return phrases.act_on(finding)

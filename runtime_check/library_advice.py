@@ -56,15 +56,13 @@ def _of_one(record: SiteRecord, library: str, source: Expressions) -> tuple[str,
     reason = f"{where}: {cause.why}" if cause is not None else where
     if size := size_argument(record, source):
         return f"give {size}, where it is known ({reason})", ""
-    if cause is not None and record.inside:  # torch's own doing, which the program decides by what it hands over
+    if cause is not None and (record.inside or cause.library):  # which the program decides by what it hands over
         return f"{cause.act} ({reason})", ""
     places = (record.site, *_within_library(record.chain, record.user))
     option = source.option(places)
     if option:
-        return f"where it can be done without: in {library} it depends on {option} ({reason})", ""
-    if cause is not None:
-        return f"nothing cheaper is known, unless {library} has an option that does without ({reason})", ""
-    return f"an option of {library} that asks less often, if it has one: it is the library that reads ({reason})", ""
+        return f"where it can be done without: in {library} it depends on the option `{option}` ({reason})", ""
+    return f"nothing cheaper is known: no option of {library} is seen that does without ({reason})", ""
 
 
 def _within_library(sites: Sequence[Site], user: Site | None) -> list[Site]:

@@ -112,7 +112,7 @@ def _missed(
         if reason is not None and _stands(reason, records, links, scale.full_steps):
             explained, act = reason.reason, act if reason.kind == "new data" else KEEP
         elif reason is not None and reason.kind == "amortised":
-            often = f"the condition around it held in nearly every step here ({reason.reason})"
+            often = f"it crossed in every other step or more, for all that is around it ({reason.reason})"
             act = f"keep it on the device, where the device goes on with it; else ask less often: {often}"
         elif reason is not None and reason.kind in _RARE:
             act += f" (`check` took it for rare: {reason.reason})"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import enum
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from transferlint.knowledge import catalogue
 from transferlint.knowledge.api import Effect
@@ -14,6 +15,7 @@ from transferlint.model import Site
 
 _GIVES = ("step", "reset")  # what an environment gives (gymnasium.farama.org/api/env)
 _SETTINGS = re.compile(r"(^|_)(args|config|cfg|opts?|options|hparams|settings)$")
+_Asking = ast.If | ast.While | ast.Assert
 _Loop = ast.For | ast.AsyncFor | ast.While
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
@@ -29,17 +31,34 @@ class Origin(enum.Enum):
     UNKNOWN = "unknown"
 
 
+class Asked(enum.Enum):
+    """What hangs on a number that the host reads."""
+
+    ASSERTED = "an assertion"
+    CHOSEN = "a branch"  # of which either goes on
+    DECIDES = "a way out, or a loop"  # or it is asked by a variable
+    NOT = "nothing"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """What a library's line depends on: a parameter of a function, or a setting, which has none."""
+
+    name: str
+    function: ast.FunctionDef | None = None
+
+
 class ParsedFile:
     """The expressions of a file by their places, and the functions, loops and branches around them."""
 
     def __init__(self, tree: ast.Module, lines: Sequence[str]) -> None:
         self._lines = lines
         self._above: dict[ast.AST, ast.AST] = {}
-        self._by_line: dict[int, list[ast.expr | ast.If | ast.While]] = {}
+        self._by_line: dict[int, list[ast.expr | _Asking]] = {}
         for node in ast.walk(tree):
             for below in ast.iter_child_nodes(node):
                 self._above[below] = node
-            if isinstance(node, ast.expr | ast.If | ast.While):
+            if isinstance(node, ast.expr | _Asking):
                 self._by_line.setdefault(node.lineno, []).append(node)
 
     def at(self, site: Site) -> ast.expr | None:
@@ -51,7 +70,7 @@ class ParsedFile:
             outer = [node for node in calls if not any(node is not one and node in ast.walk(one) for one in calls)]
             return outer[0] if len(outer) == 1 else None
         found = next((node for node in here if self._spans(node, site)), None)
-        return found.test if isinstance(found, ast.If | ast.While) else found
+        return found.test if isinstance(found, _Asking) else found
 
     def _spans(self, node: ast.expr | ast.stmt, site: Site) -> bool:
         end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
@@ -99,15 +118,18 @@ class ParsedFile:
         inside = loop is not None and any(loop is above for at, _ in bindings for above, _ in self.around(at))
         return Origin.UNKNOWN if inside else Origin.STEADY
 
-    def decides(self, node: ast.expr) -> bool:
-        """True where a branch or a loop asks for an expression, or, in the same turn, for a variable that holds it."""
+    def asked(self, node: ast.expr) -> Asked:
+        """What asks for an expression, or, in the same turn, for a variable that holds it."""
         for above, part in self.around(node):
+            if isinstance(above, ast.Assert) and part is above.test:
+                return Asked.ASSERTED
             if isinstance(above, ast.If | ast.While | ast.IfExp) and part is above.test:
-                return True
+                return Asked.DECIDES if isinstance(above, ast.While) or _leaves(above) else Asked.CHOSEN
             if isinstance(above, ast.stmt):
-                break
-        else:
-            return False
+                return Asked.DECIDES if self._asked_later(above) else Asked.NOT
+        return Asked.NOT
+
+    def _asked_later(self, above: ast.stmt) -> bool:
         names = _targets_of(above)
         loop = next((one for one, _ in self.around(above) if isinstance(one, _Loop)), None)
         if loop is None or not names:
@@ -115,50 +137,60 @@ class ParsedFile:
         tests = (one.test for one in ast.walk(loop) if isinstance(one, ast.If | ast.While | ast.IfExp))
         return any(isinstance(one, ast.Name) and one.id in names for test in tests for one in ast.walk(test))
 
-    def option(self, node: ast.expr) -> str:
-        """What lets an expression run: see `Expressions.option`."""
+    def options(self, node: ast.expr) -> Iterator[Option]:
+        """What lets an expression run, innermost first: see `Expressions.option`."""
         scope = self.scope(node)
-        own = (name for one in _conjuncts(node) if one is not node and (name := self._switch(one, scope)))
-        if found := next(own, ""):
-            return found
+        asked = [one for one in _conjuncts(node) if one is not node]
         for above, part in self.around(node):
-            tests: list[ast.expr] = []
             if isinstance(above, ast.BoolOp) and isinstance(above.op, ast.And):
-                tests = above.values[: next((n for n, one in enumerate(above.values) if one is part), 0)]
+                asked += above.values[: next((n for n, one in enumerate(above.values) if one is part), 0)]
             elif isinstance(above, ast.If) and any(one is part for one in above.body):
-                tests = [above.test]
-            named = (name for test in tests for one in _conjuncts(test) if (name := self._switch(one, scope)))
-            if found := next(named, ""):
-                return found
+                asked.append(above.test)
             if above is scope:
                 break
-        return ""
+        found = (self._option(one, scope) for test in asked for one in _conjuncts(test))
+        yield from (one for one in found if one is not None)
 
-    def _switch(self, test: ast.expr, scope: _Scope | None) -> str:
-        """What a test asks for, where that is an option."""
-        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and isinstance(scope, ast.FunctionDef):
-            none = isinstance(test.ops[0], ast.Is) and isinstance(test.comparators[0], ast.Constant)
-            given = {one.arg for one in (*scope.args.args, *scope.args.kwonlyargs)}
-            return f"`{test.left.id}` being None" if none and test.left.id in given else ""
-        name = self._option(test, scope)
-        return f"the option `{name}`" if name else ""
+    def told(self, value: ast.expr) -> Option | None:
+        """What a function hands on that was told to it, or to its class; None where it knows the value itself."""
+        scope = self.scope(value)
+        if isinstance(value, ast.Name) and isinstance(scope, ast.FunctionDef):
+            return Option(value.id, scope) if value.id in _parameters(scope) else None
+        return self._attribute(value, scope, _parameters) if isinstance(value, ast.Attribute) else None
 
-    def _option(self, test: ast.expr, scope: _Scope | None) -> str:
+    def _option(self, test: ast.expr, scope: _Scope | None) -> Option | None:
         if isinstance(test, ast.Name) and isinstance(scope, ast.FunctionDef):
             if test.id in _switches(scope):
-                return test.id
+                return Option(test.id, scope)
             values = [value for _, value in _bindings(scope, test.id)]
-            return self._option(values[0], None) if len(values) == 1 else ""
-        if not isinstance(test, ast.Attribute):
-            return ""
+            return self._option(values[0], None) if len(values) == 1 else None
+        return self._attribute(test, scope, _switches) if isinstance(test, ast.Attribute) else None
+
+    def _attribute(
+        self, test: ast.Attribute, scope: _Scope | None, given: Callable[[ast.FunctionDef], Collection[str]]
+    ) -> Option | None:
         holding = test.value.attr if isinstance(test.value, ast.Attribute) else getattr(test.value, "id", "")
         if _SETTINGS.search(holding):
-            return test.attr
+            return Option(test.attr)
         holder = next((one for one, _ in self.around(scope) if isinstance(one, ast.ClassDef)), None) if scope else None
         for made in holder.body if holder is not None else ():
-            if isinstance(made, ast.FunctionDef) and made.name == "__init__" and test.attr in _switches(made):
-                return test.attr
-        return ""
+            if isinstance(made, ast.FunctionDef) and made.name == "__init__" and test.attr in given(made):
+                return Option(test.attr)
+        return None
+
+
+def handed(option: Option, call: ast.expr | None) -> ast.expr | None:
+    """What a call gives for a parameter of the function that it calls; None where it leaves it out."""
+    if not isinstance(call, ast.Call) or option.function is None:
+        return None
+    for word in call.keywords:
+        if word.arg == option.name:
+            return word.value
+    plain = [one.arg for one in (*option.function.args.posonlyargs, *option.function.args.args)]
+    plain = plain[1:] if plain[:1] in (["self"], ["cls"]) else plain
+    spread = any(isinstance(one, ast.Starred) for one in call.args)
+    pairs = {} if spread else dict(zip(plain, call.args, strict=False))
+    return pairs.get(option.name)
 
 
 def of_data() -> frozenset[str]:
@@ -187,6 +219,17 @@ def data_of(node: ast.expr) -> tuple[str, list[ast.expr]]:
 def names_in(parts: Sequence[ast.expr]) -> list[str]:
     """The variables that expressions read."""
     return list(dict.fromkeys(one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name)))
+
+
+def _leaves(branch: ast.AST) -> bool:
+    """True for an `if` by which a loop or a function ends."""
+    ways = (ast.Break, ast.Return, ast.Raise)
+    return isinstance(branch, ast.If) and any(isinstance(one, ways) for part in branch.body for one in ast.walk(part))
+
+
+def _parameters(function: ast.FunctionDef) -> set[str]:
+    given = function.args
+    return {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
 
 
 def _targets(target: ast.expr) -> set[str]:

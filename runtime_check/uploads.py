@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from runtime_check import naming
 from runtime_check.cost import DEFAULT, CostError, named
 from runtime_check.expressions import Expressions, Origin
 from runtime_check.provenance import SMALL
@@ -76,7 +77,9 @@ def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) ->
     new += ", as a batch is" if origin in (Origin.LOADER, Origin.UNKNOWN) else ""
     explained = new if run.header.level not in ("guard", IMPORTED) else ""
     if all(record.pinned == record.count for record in records):
-        return f"give `non_blocking=True`: the memory is pinned{saved}", explained
+        library = naming.in_library(records[0].site.path).partition("/")[0] if records[0].user is not None else ""
+        how = f"have {library} copy with `non_blocking=True`" if library else "give `non_blocking=True`"
+        return f"{how}: the memory is pinned{saved}", explained
     return _way(origin, records, run, source) + saved, explained
 
 

@@ -119,4 +119,7 @@ def _failures(shown: Shown) -> Iterator[Row]:
 def _summary(shown: Shown) -> str:
     kinds = parts.verdict_kinds(shown)
     said = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+    outcome = shown.run.outcome
+    if not said and outcome is not None and outcome.status:
+        return "Nothing to judge: no finding, and nothing crossed in hot code before the program ended."
     return f"{said or 'No findings, and nothing was missed'}."

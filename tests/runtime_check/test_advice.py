@@ -44,6 +44,8 @@ LINES = (
     ("torch.repeat_interleave(x, counts)", "repeats by counts on the device"),
     ("torch.bincount(x)", "counts in bins"),
     ("torch.linalg.cholesky(x)", "errors of a decomposition"),
+    ("max(x, y)", "the larger of two tensors"),
+    ("x.max()", ""),
     ("torch.equal(x, y)", "tensors compared as a whole"),
     ("x.item()", ""),
     ("loss > limit", ""),
@@ -119,7 +121,7 @@ def test_the_advice_names_the_line_of_a_library_and_the_node_of_a_backward_pass(
     inside = "/venv/lib/python3.12/site-packages/torch_geometric/utils/loop.py"
     called = dataclasses.replace(READ, site=Site(inside, 650, 18, 650, 37), user=READ.site, function="add_self_loops")
     place = "torch_geometric/utils/loop.py:650 in add_self_loops"
-    assert told(called)[0].startswith("an option of torch_geometric that asks less often")
+    assert told(called)[0].startswith("nothing cheaper is known: no option of torch_geometric is seen")
     assert told(called)[0].endswith(f" ({place})")
     hot = dataclasses.replace(called, stepped=9)
     for other in (dataclasses.replace(called, blocked=Blocked(1)), dataclasses.replace(called, blocked=Blocked(10**9))):

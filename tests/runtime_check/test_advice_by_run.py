@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime_check import advice, library_advice
-from runtime_check.expressions import Expressions
+from runtime_check.expressions import Asked, Expressions
 from runtime_check.findings import FoundFinding
 from runtime_check.records import Blocked, Executed, Header, Link, LinkKind, Outcome, Run, SiteRecord
 from runtime_check.verdicts import Verdict, VerdictKind, judge
@@ -143,12 +143,21 @@ for step in range(9):
     if step % every == 0:
         print(model(z).item())
     y_neg[step] = 5
+    assert model(y).max().item() < 9
+    y = y / 2 if model(y).min().item() > 1 else y
+    z = z[order]
 """
 
 
 def test_a_read_that_decides_is_asked_on_the_device(tmp_path: Path) -> None:
     program = Program(tmp_path, READS)
-    for text, act in (("model(x).item()", advice.DECIDED), ("model(y).item()", advice.SELDOM)):
+    said = (
+        ("model(x).item()", advice.DECIDED),
+        ("model(y).item()", advice.SELDOM),
+        ("model(y).min().item()", advice.ASKED[Asked.CHOSEN]),
+        ("model(y).max().item()", advice.ASKED[Asked.ASSERTED]),
+    )
+    for text, act in said:
         read = record(0, program.site(text))
         assert advice.advise([read], [], run(read))[0] == act
 
@@ -158,8 +167,8 @@ def test_an_interval_that_let_it_run_each_time_is_named(tmp_path: Path) -> None:
     quiet = QuietSite(site, D2H, "amortised", "amortised: only every so many steps")
     (miss,) = judge([], run(record(0, site, stepped=100, steps=100)), quiet=[quiet]).missed
     assert miss.act == (
-        "keep it on the device, where the device goes on with it; else ask less often: the condition around it held in"
-        " nearly every step here (amortised: only every so many steps)"
+        "keep it on the device, where the device goes on with it; else ask less often: it crossed in every other step"
+        " or more, for all that is around it (amortised: only every so many steps)"
     )
 
 
@@ -168,6 +177,36 @@ def test_elements_that_are_assigned_one_by_one_go_up_together(tmp_path: Path) ->
     act, explained = advice.advise([up], [], run(up))
     assert act.startswith("collect the values on the host and upload them in one go")
     assert explained == ""
+
+
+def test_an_index_is_made_on_the_device(tmp_path: Path) -> None:
+    up = record(0, Program(tmp_path, READS).site("z[order]"), H2D)
+    assert advice.advise([up], [], run(up)) == ("make the index on the device, once, or use a slice", "")
+    equal = Link(LinkKind.EQUAL_CONTENT, 0, 0, 99, 400, False)
+    assert advice.advise([up], [equal], run(up))[0].startswith("upload it once")
+
+
+BACK_AGAIN = "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    seen += y.cpu()\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "count", "act"),
+    [
+        (False, 100, "take what the host had: what went up at train.py:2 comes back unchanged"),
+        (False, 50, "as the rule says"),
+        (None, 100, "as the rule says"),
+    ],
+)
+def test_what_comes_back_as_it_went_up_is_there_already(
+    tmp_path: Path, changed: bool | None, count: int, act: str
+) -> None:
+    program = Program(tmp_path, BACK_AGAIN)
+    up, back = record(0, program.site("y.to(device)"), H2D), record(1, program.site("y.cpu()"))
+    link = Link(LinkKind.HOST_DEVICE_HOST, 0, 1, count, 4 * count, changed)
+    of = run(up, back, links=(link,))
+    assert only(finding("TL202", back.site), of).act.replace(str(tmp_path) + "/", "") == act
+    told = advice.advise([back], [link], of)[0].replace(str(tmp_path) + "/", "")
+    assert (told == act) is (act != "as the rule says")
 
 
 ACTING = """\
@@ -238,7 +277,7 @@ def test_the_option_that_a_librarys_line_depends_on_is_named(tmp_path: Path) -> 
     )
     plain = below(tmp_path, "conv(x)", "x.sum().item()")
     assert advice.advise([plain], [], run(plain))[0].startswith(
-        "an option of library that asks less often, if it has one"
+        "nothing cheaper is known: no option of library is seen that does without"
     )
 
 
@@ -247,9 +286,23 @@ def test_of_several_places_of_a_library_each_is_told_with_its_part(tmp_path: Pat
     plain = dataclasses.replace(below(tmp_path, "conv(x)", "x.sum().item()"), id=1, count=50)
     few = dataclasses.replace(plain, id=2, count=10)
     act, explained = advice.advise([few, asked, plain], [], run(few, asked, plain))
-    assert act.startswith("50 of 100: an option of library that asks less often")
+    assert act.startswith("50 of 100: nothing cheaper is known")
     assert "; 40 of 100: where it can be done without: in library it depends on the option `loops`" in act
     assert explained == ""
+
+
+def test_what_a_library_copies_from_pinned_memory_it_is_to_copy_without_waiting(tmp_path: Path) -> None:
+    up = dataclasses.replace(below(tmp_path, "fit(x)", "x.sum().item()"), direction=H2D, pinned=100)
+    act, _ = advice.advise([up], [], run(up))
+    assert act.startswith("have library copy with `non_blocking=True`: the memory is pinned")
+
+
+@pytest.mark.parametrize("package", ["lightning/fabric", "lightning_fabric"])
+def test_what_a_trainer_logs_is_logged_less_often(package: str) -> None:
+    site = Site(f"/venv/lib/python3.12/site-packages/{package}/utilities/apply_func.py", 134, 16, 134, 28)
+    for function in ("convert_tensors_to_scalars.<locals>.to_item", "to_item"):  # as Python 3.10 has it
+        asked = record(0, site, user=Site("/p.py", 3, 1, 3, 9), function=function)
+        assert advice.advise([asked], [], run(asked))[0].startswith("log less often, `log_every_n_steps=`")
 
 
 def test_the_question_of_generate_whether_all_have_ended_has_no_option() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime_check.expressions import Expressions, Origin
+from runtime_check.expressions import Asked, Expressions, Origin
 from transferlint.model import Site
 
 PROGRAM = """\
@@ -35,6 +35,11 @@ def train(loader, envs, weights, device):
         print(loss)
         if action.sum().item() > 0:
             x[step] = 5
+        assert action.min().item() >= 0, step
+        while action.max().item() > 1:
+            action = action / rows
+        if action.std().item() > 9:
+            raise ValueError(step)
 
 def made(array):
     return torch.tensor(array, device="cuda")
@@ -97,32 +102,80 @@ def test_where_data_comes_from(at, text: str, origin: Origin) -> None:  # type: 
 
 def test_what_decides(at) -> None:  # type: ignore[no-untyped-def]
     source = Expressions()
-    assert source.decides(at("action.item()"))
-    assert source.decides(at("action.sum().item()"))
-    assert not source.decides(at("action.mean().item()"))
+    assert source.asked(at("action.item()")) is Asked.DECIDES
+    assert source.asked(at("action.sum().item()")) is Asked.CHOSEN
+    assert source.asked(at("action.min().item()")) is Asked.ASSERTED
+    assert source.asked(at("action.max().item()")) is Asked.DECIDES
+    assert source.asked(at("action.std().item()")) is Asked.DECIDES
+    assert source.asked(at("action.mean().item()")) is Asked.NOT
+    test = at("assert action")
+    whole = Site(
+        test.path, test.line, test.column, test.line, test.column + len("assert action.min().item() >= 0, step")
+    )
+    assert source.asked(whole) is Asked.ASSERTED  # as 3.11 has it of a jump
 
 
-def test_an_element_that_is_assigned(at) -> None:  # type: ignore[no-untyped-def]
+def test_an_element_that_is_assigned_or_asked_for(at) -> None:  # type: ignore[no-untyped-def]
     source = Expressions()
-    assert source.assigns_item(at("x[step]"))
-    assert not source.assigns_item(at("x[x.isnan()]"))
+    for text, said in (("x[step]", (True, False)), ("x[x.isnan()]", (False, True)), ("x.any()", (False, False))):
+        assert (source.assigns_item(at(text)), source.indexes(at(text))) == said
 
 
 def test_an_option_of_a_library(at) -> None:  # type: ignore[no-untyped-def]
     source = Expressions()
-    assert source.option([at("x[x.isnan()]")]) == "the option `loops`"
-    assert source.option([at("x.any()")]) == "the option `check`"
-    assert source.option([at("draw(x)")]) == "the option `do_sample`"
-    assert source.option([at("x.all()")]) == "the option `filter`"
-    assert source.option([at("x.max()")]) == "`mask` being None"
+    assert source.option([at("x[x.isnan()]")]) == "loops"
+    assert source.option([at("x.any()")]) == "check"
+    assert source.option([at("draw(x)")]) == "do_sample"
+    assert source.option([at("x.all()")]) == "filter"
+    assert source.option([at("x.max()")]) == ""  # data that is left out is no option: other data may be asked as well
     assert source.option([at("envs.step(action)")]) == ""
     test = at("if (")
     branch = Site(test.path, test.line, test.column, test.line + 4, 17)  # as 3.11 has it of a jump
-    assert source.option([branch]) == "the option `strict`"
-    assert source.decides(branch)
+    assert source.option([branch]) == "strict"
+    assert source.asked(branch) is Asked.CHOSEN
+
+
+INNER = """\
+class Layer:
+    def __init__(self, loops=None):
+        self.loops = loops
+
+    def forward(self, x, norm=True, *, skip=True):
+        x = inner(x, 3, self.loops)
+        x = outer(x, norm=norm)
+        x = inner(x, 4, x is None)
+        return inner(x, skips=skip) + inner(x)
+
+def outer(x, **more):
+    return inner(x, 5, more)
+
+def inner(x, size, loops=True, skips=True):
+    if loops:
+        x.any()
+    if skips:
+        x.all()
+"""
+
+
+def test_a_parameter_is_an_option_where_the_program_can_give_it(tmp_path: Path) -> None:
+    path, lines = tmp_path / "inner.py", INNER.splitlines()
+    path.write_text(INNER)
+
+    def site(text: str) -> Site:
+        number, line = next((n, one) for n, one in enumerate(lines, start=1) if text in one)
+        start = line.index(text) + 1
+        return Site(str(path), number, start, number, start + len(text))
+
+    option = Expressions().option
+    assert option([site("x.any()")]) == "loops"  # the program calls it itself
+    assert option([site("x.any()"), site("inner(x, 3, self.loops)")]) == "loops"  # of the class
+    assert option([site("x.all()"), site("inner(x, skips=skip)")]) == "skip"  # of the function that it calls
+    assert option([site("x.any()"), site("inner(x, 4, x is None)")]) == ""  # the library knows it
+    assert option([site("x.all()"), site("inner(x, 4, x is None)")]) == ""  # left out
+    assert option([site("x.any()"), site("inner(x, 5, more)"), site("outer(x, norm=norm)")]) == ""
 
 
 def test_a_file_that_is_not_there_says_nothing() -> None:
     source, site = Expressions(), Site("/none.py", 3, 1, 3, 9)
-    assert (source.origin(site), source.text(site), source.decides(site)) == (Origin.UNKNOWN, "", False)
+    assert (source.origin(site), source.text(site), source.asked(site)) == (Origin.UNKNOWN, "", Asked.NOT)
     assert (source.option([site]), source.left_out(site, site)) == ("", ("", ()))

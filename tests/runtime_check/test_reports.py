@@ -241,6 +241,8 @@ def test_an_empty_run_can_be_shown(page: Shown) -> None:
     empty = Run(HEADER)
     nothing = shown.of(empty, judge((), empty, []), page.folder)
     assert terminal.render(nothing).splitlines()[-1] == "No findings, and nothing was missed."
+    failed = shown.of(Run(HEADER, outcome=Outcome(status=1)), judge((), empty, []), page.folder)
+    assert terminal.render(failed).splitlines()[-1].startswith("Nothing to judge: ")
     assert "None were seen." in html_report.render(nothing)
     assert json.loads(json_report.render(nothing))["verdicts"] == []
     assert json.loads(perfetto.render([empty]))["otherData"]["events"] == 0

@@ -23,9 +23,14 @@ TYPES = {
 
 
 class OldType(type):
-    """A class that is called for tensors of its `dtype`, and of which they are instances."""
+    """A class that is called for tensors of its `dtype`, and of which they are instances. `Tensor.type` knows it by the
+    name that it was made with, module and all (`tp_name`: torch/csrc/autograd/python_variable_methods.cpp)."""
 
     dtype: Any
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        return type.__getattribute__(cls, "__qualname__")  # type: ignore[no-any-return]
 
     def __call__(cls, *data: Any, **_options: Any) -> Any:
         place = torch.device("cuda", current())
@@ -43,7 +48,8 @@ class OldType(type):
 def install(changes: Changes) -> None:
     """Replace torch.cuda's old types and the old way of making one the default."""
     for name, dtype in TYPES.items():
-        made = OldType(name, (), {"dtype": getattr(torch, dtype), "__module__": "torch.cuda"})
+        said = {"dtype": getattr(torch, dtype), "__module__": "torch.cuda", "__qualname__": name}
+        made = OldType(f"torch.cuda.{name}", (), said)
         changes.attribute(torch.cuda, name, made)
     set_type = torch.set_default_tensor_type
 

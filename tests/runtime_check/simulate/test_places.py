@@ -77,6 +77,17 @@ def test_numpy_and_arrays_of_device_tensors_are_refused_in_cudas_words() -> None
 
 
 @in_simulation
+def test_the_old_types_are_types_to_move_to() -> None:
+    import torch
+
+    kind = torch.cuda.LongTensor
+    assert (kind.__name__, kind.__module__) == ("LongTensor", "torch.cuda")
+    for moved in (torch.ones(2).type(kind), torch.ones(2).type("torch.cuda.LongTensor")):
+        assert (moved.device.type, moved.dtype, isinstance(moved, kind)) == ("cuda", torch.int64, True)
+    assert moved.type(torch.FloatTensor).device.type == "cpu"
+
+
+@in_simulation
 def test_operators_that_cuda_lacks_are_refused_in_its_words() -> None:
     import torch
 
