@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runtime_check.operands import lines_of
-from runtime_check.parsed import Asked, Option, Origin, ParsedFile, data_of, fills, handed, names_in, of_data
+from runtime_check.parsed import Asked, Option, Origin, ParsedFile, data_of, drawn, fills, handed, names_in, of_data
 from transferlint.model import Site
 
 __all__ = ["Asked", "Expressions", "Origin"]
@@ -30,7 +30,7 @@ class Expressions:
         if file is None or node is None:
             return Origin.UNKNOWN
         maker, data = data_of(node)
-        if maker in fills():
+        if maker in fills() or (data and all(drawn(part) for part in data)):
             return Origin.FILL
         bound = [file.bound(name, node) for name in names_in(data)]
         if Origin.ENVIRONMENT in bound:

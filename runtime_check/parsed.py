@@ -15,6 +15,7 @@ from transferlint.model import Site
 
 _GIVES = ("step", "reset")  # what an environment gives (gymnasium.farama.org/api/env)
 _SETTINGS = re.compile(r"(^|_)(args|config|cfg|opts?|options|hparams|settings)$")
+_DRAWS = re.compile(r"((np|numpy)\.)?random\.\w+$")
 _Asking = ast.If | ast.While | ast.Assert
 _Loop = ast.For | ast.AsyncFor | ast.While
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
@@ -214,6 +215,11 @@ def data_of(node: ast.expr) -> tuple[str, list[ast.expr]]:
             break
         node = node.func.value
     return "", [node]
+
+
+def drawn(value: ast.expr) -> bool:
+    """True for numbers that numpy or Python draws: `np.random.normal(0, 1, size)`."""
+    return isinstance(value, ast.Call) and _DRAWS.match(ast.unparse(value.func)) is not None
 
 
 def names_in(parts: Sequence[ast.expr]) -> list[str]:

@@ -75,7 +75,8 @@ def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) ->
     origin = source.origin(site)
     new = "new data every time, as an environment gives it" if origin is Origin.ENVIRONMENT else "new data every time"
     new += ", as a batch is" if origin in (Origin.LOADER, Origin.UNKNOWN) else ""
-    explained = new if run.header.level not in ("guard", IMPORTED) else ""
+    needless = origin is Origin.FILL or run.header.level in ("guard", IMPORTED)
+    explained = "" if needless else new
     if all(record.pinned == record.count for record in records):
         library = naming.in_library(records[0].site.path).partition("/")[0] if records[0].user is not None else ""
         how = f"have {library} copy with `non_blocking=True`" if library else "give `non_blocking=True`"
@@ -97,7 +98,7 @@ def _way(origin: Origin, records: Sequence[SiteRecord], run: Run, source: Expres
         one = f", in one copy with what goes up {beside}" if beside else ""
         return f"from pinned memory ({PINNED}){one}; or keep on the device what it is taken from"
     if origin is Origin.FILL:
-        return "make it on the device (`device=`)"
+        return "make it on the device (`device=` of what makes it; `torch.rand`, `torch.randn`, `torch.randint`)"
     one = f"in one copy with what goes up {beside}" if beside else "from a pinned buffer that is kept"
     return (
         "if it is a batch: `pin_memory=True` of its loader, and `.to(device, non_blocking=True)`; if the host computes"

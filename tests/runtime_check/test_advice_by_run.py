@@ -186,6 +186,15 @@ def test_an_index_is_made_on_the_device(tmp_path: Path) -> None:
     assert advice.advise([up], [equal], run(up))[0].startswith("upload it once")
 
 
+def test_numbers_that_the_host_draws_are_drawn_on_the_device(tmp_path: Path) -> None:
+    site = Program(tmp_path, "z = torch.cuda.FloatTensor(np.random.random(9))\n").site("torch.cuda.F")
+    call = dataclasses.replace(site, end_column=len("z = torch.cuda.FloatTensor(np.random.random(9))") + 1)
+    up = record(0, call, H2D)
+    (miss,) = judge([], run(up)).missed
+    assert miss.explained == ""  # a miss of the linter's
+    assert miss.act.startswith("make it on the device (`device=` of what makes it; `torch.rand`")
+
+
 BACK_AGAIN = "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    seen += y.cpu()\n"
 
 

@@ -31,6 +31,7 @@ def train(loader, envs, weights, device):
         token = action.item()
         if token == 3:
             break
+        noise = torch.Tensor(np.random.normal(0, 1, (rows, 2))).to(device)
         loss = action.mean().item()
         print(loss)
         if action.sum().item() > 0:
@@ -89,6 +90,7 @@ def at(tmp_path: Path) -> object:
         ("torch.tensor(weights).to(device)", Origin.STEADY),
         ("torch.tensor(len(weights)).to(device)", Origin.MADE),
         ("torch.randperm(8).to(device)", Origin.FILL),
+        ("torch.Tensor(np.random.normal(0, 1, (rows, 2))).to(device)", Origin.FILL),
         ("torch.Tensor(obs).to(device)", Origin.ENVIRONMENT),
         ("torch.Tensor(late).to(device)", Origin.ENVIRONMENT),
         ("torch.tensor([rows]).to(device)", Origin.MADE),
