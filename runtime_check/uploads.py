@@ -81,7 +81,8 @@ def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) ->
         library = naming.in_library(records[0].site.path).partition("/")[0] if records[0].user is not None else ""
         how = f"have {library} copy with `non_blocking=True`" if library else "give `non_blocking=True`"
         return f"{how}: the memory is pinned{saved}", explained
-    return _way(origin, records, run, source) + saved, explained
+    way = _way(origin, records, run, source)
+    return way if origin is Origin.FILL else way + saved, explained
 
 
 def _way(origin: Origin, records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:
