@@ -62,6 +62,7 @@ from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import EQUAL, TRUTH, Transfer
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax.program import Test
 
 from . import beside_torch
 from .branchless import without_waiting
@@ -88,7 +89,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"the truth of `{brief(function.text(first.register))}` makes the host wait for the device"
             f" {function.warmth(first.register).level.words}",
-            _ASSERTED if first.api == "assert t" else _BRANCHED,
+            _ASSERTED if all(_asserts(function, t) for t in group) else _BRANCHED,
             (*function.why(first.before), *others(function, group)),
             Confidence.POSSIBLE if or_equal(function, first.register) else _sure(function, first),
             only_shown(together(function, group, [_fix(function, t) for t in group])),
@@ -102,6 +103,12 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     of the same memory, and which they are is not known: aten/src/ATen/native/cuda/Equal.cpp."""
     found = sure(function, transfer, loops=False)
     return min(found, Confidence.LIKELY) if transfer.api in EQUAL else found
+
+
+def _asserts(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a test that is an assertion's, or a part of it: `assert t`, `assert t or u`."""
+    around = (function.code[register] for register in function.around(transfer.register))
+    return any(isinstance(one, Test) and one.kind == "assert" for one in around)
 
 
 def _given(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -24,6 +24,7 @@ def train(model, loader, stops, weights, running):
 """
 KEPT = "keep the value on the device (`.detach()`) and read it once, after the loop or at log time"
 ASKED = "ask on the device, and read the answer every so many steps; not at all where nothing hangs on it"
+CHECKED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,9 @@ ASKED = "ask on the device, and read the answer every so many steps; not at all 
         ("TL304", "z = global_mean_pool(z, z)", "give `size=`, where that is known"),
         ("TL304", "z = F.one_hot(z)", "give `num_classes=`, where that is known"),
         ("TL304", "z = z[z > 0]", "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum"),
+        ("TL301", "assert (z > 0).all()", CHECKED),
+        ("TL301", "assert (z > 0).all() or (z < 9).all(), n", CHECKED),
+        ("TL301", "assert (z > 0).all()\n        if (z > 9).all():\n            z = z / 2", "compute without a branch"),
     ],
 )
 def test_the_help_is_for_what_stands_there(code: str, body: str, help: str) -> None:
