@@ -107,7 +107,8 @@ class Heat:
     `level` is how often; `seen` is True where a loop, step method or call chain in the checked source shows it and
     False where it is assumed (a `forward` nobody calls here). `why` says it in words ("per step, in the loop over
     `loader` at line 31"). `amortised` names the guard that makes the site rare ("every 100 steps"), "" without one;
-    `cold` says why the code runs rarely whatever its loops ("setup: `load_weights`"), "" where it does not.
+    `cold` says why the code runs rarely whatever its loops ("setup: `load_weights`"), "" where it does not. `shown`:
+    a chain of calls from code that is seen to run shows that the site runs repeatedly (see `flow/runs.py`).
     """
 
     level: Level
@@ -115,6 +116,7 @@ class Heat:
     why: str
     amortised: str = ""
     cold: str = ""
+    shown: bool = False
 
     @property
     def hot(self) -> bool:

@@ -68,7 +68,7 @@ def _worth(statements: Statements, finding: Finding) -> bool:
 
 def _repeated(finding: Finding) -> bool:
     """False for what is known to run less than once a step, and in a constructor: objects are made once, as a rule."""
-    return (finding.heat is None or finding.heat.hot) and finding.context.rpartition(".")[2] != "__init__"
+    return (finding.heat is None or (finding.heat.hot and finding.heat.shown)) and finding.context.rpartition(".")[2] != "__init__"
 
 
 def _small(statements: Statements, fix: Fix) -> bool:

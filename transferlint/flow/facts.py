@@ -14,6 +14,7 @@ from transferlint.flow.names import ident, overrides
 from transferlint.flow.operands import tree, users
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.runs import runs_alone
 from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
@@ -222,7 +223,8 @@ class FunctionFacts:
         """A finding at a register; `heated` adds how often it runs, on which it rests then. Code and name are the
         rule's to add."""
         warmth = self.warmth(reg)
-        heat = Heat(warmth.level, warmth.seen, heat_words(self.file, self.index, warmth)) if heated else None
+        words = heat_words(self.file, self.index, warmth) if heated else ""
+        heat = Heat(warmth.level, warmth.seen, words, shown=self.file.heat.shown(self.index, reg)) if heated else None
         source, framework = self.text(reg), self.framework(reg)
         if framework and heated and not evident(self, reg):
             confidence = Confidence.POSSIBLE
@@ -284,6 +286,7 @@ class FileFacts:
             self.placement = FilePlacement(program, options, project)
             placed = self.placement.settle()
             self.heat = HeatMap(self.placement, placed, overrides([self.placement]), methods_by_name([self.placement]))
+            self.heat.tell(runs_alone(self.placement, self.heat.uses()))
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)

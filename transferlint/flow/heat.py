@@ -15,7 +15,9 @@ from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
 from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
+from transferlint.flow.runs import Runs
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
+from transferlint.flow.uses import BODY, LOOP, RARELY, Uses, guarded, uses_of
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
@@ -100,6 +102,7 @@ class HeatMap:
         self._calls, self._lent, self._callees = shape.edges.calls, shape.edges.lent, shape.edges.callees
         self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
+        self._runs = Runs()
         kept = before if before is not None and not touched and shape is before._shape else None
         self._seldom: Seldom = Seldom(file, kept._seldom if kept is not None else None)
         self._unused: dict[tuple[int, Reg, bool], bool] = kept._unused if kept is not None else {}
@@ -131,6 +134,34 @@ class HeatMap:
     def edges_by_kind(self) -> CallEdges:
         """The calls of the file, as they are placed."""
         return self._shape.edges
+
+    def often(self, function: int, reg: Reg) -> str:
+        """How often a place runs by what is seen: in a loop of its function, as often as that, or rarely."""
+        if not self.at(function, reg).hot:
+            return RARELY
+        owner = self._file.program.functions[function]
+        at = self.region_of(function, reg)
+        while at > 0:
+            if owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in ("step", "element"):
+                return LOOP
+            at = owner.regions[at].parent
+        return BODY
+
+    def uses(self) -> Uses:
+        """What the code of the file uses."""
+        return uses_of(self._file, self._shape.edges, self.often)
+
+    def tell(self, found: Runs) -> None:
+        """Note what is seen to run of the file."""
+        self._runs = found
+
+    def shown(self, function: int, reg: Reg) -> bool:
+        """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run."""
+        often = self.often(function, reg)
+        if guarded(self._file, function, reg) and not self._runs.guarded:
+            return False
+        reached, repeated = (function in found for found in (self._runs.reached, self._runs.repeated))
+        return (often == LOOP and reached) or (often == BODY and repeated)
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
@@ -419,11 +450,17 @@ class HeatMap:
     def borrow(self, other: HeatMap) -> None:
         """Take over what calls from other files said of the functions of the same names in an older text."""
         old = {f.qualname: other._bases[f.index] for f in other._file.program.functions}
+        old_index = {f.qualname: f.index for f in other._file.program.functions}
         for function in self._file.program.functions:
             found = old.get(function.qualname)
             if found is not None and found.caller is not None and found.caller[0] != self._file.key:
                 self.receive(function.index, found, found.caller)
         self.spread()
+        reached, repeated = (
+            frozenset(f.index for f in self._file.program.functions if old_index.get(f.qualname) in among)
+            for among in (other._runs.reached, other._runs.repeated)
+        )
+        self._runs = Runs(reached, repeated, other._runs.guarded)
 
     def _drives(self, function: Function) -> bool:
         """True for what holds the training or evaluation loop itself: it runs once."""

@@ -10,8 +10,10 @@ from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import Overriding
 from transferlint.flow.passing import Passed
 from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.runs import Runs
 from transferlint.flow.traced_project import TracedProject
 from transferlint.flow.traces import GLOBAL, PLACE, SET_FLAG, Event, Trace
+from transferlint.flow.uses import Uses
 from transferlint.flow.values import Value
 from transferlint.flow.warmth import Warmth
 from transferlint.syntax.program import Reg, Slot
@@ -106,6 +108,14 @@ class NotedHeat:
     def spread(self) -> None:
         """See `HeatMap`."""
         self._note("spread")
+
+    def uses(self) -> Uses:
+        """See `HeatMap`."""
+        return cast("Uses", self._note("uses"))
+
+    def tell(self, found: Runs) -> None:
+        """See `HeatMap`."""
+        self._note("tell", found)
 
     def edges(self) -> Iterator[tuple[int, Reg, str, int]]:
         """See `HeatMap`."""

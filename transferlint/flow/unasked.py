@@ -40,7 +40,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda one, many: one in many,
     "not in": lambda one, many: one not in many,
 }
-_PLAIN = ("builtins.", "abc.", "typing.", "torch.")  # of these, none calls what is not its own
+PLAIN = ("builtins.", "abc.", "typing.", "torch.")  # of these, none calls what is not its own
 _TABLE = re.compile(r"(^|_)table|tabulate|Table")
 _CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
 
@@ -108,7 +108,7 @@ def _offered(file: FilePlacement, function: Function) -> bool:
     while pending:
         base = pending.pop()
         found = file.info_of(base) if base not in seen else None
-        if found is None and base not in seen and not base.startswith(_PLAIN):
+        if found is None and base not in seen and not base.startswith(PLAIN):
             return True
         seen.add(base)
         pending.extend(found.bases if found is not None else ())

@@ -269,6 +269,15 @@ OFFLINE_PATHS: tuple[str, ...] = (
         "extract_*.py", "compute_*.py", "make_*.py", "create_*.py", "eval_*.py", "*_generate.py", "*_generation.py",
     )),
 )  # fmt: skip
+# What others wrote and a project only carries with it, by the folders that GitHub's linguist takes for that
+# (github.com/github-linguist/linguist, lib/linguist/vendor.yml), and git submodules.
+VENDORED_PATHS: tuple[str, ...] = tuple(
+    f"**/{name}/**"
+    for name in (
+        "submodules", "third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendors", "vendored",
+        "external", "externals", "extern", "deps",
+    )
+)  # fmt: skip
 TEST_PATHS: tuple[str, ...] = (
     "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",
     "**/benchmarks/**", "**/benchmark/**", "**/bench_*.py", "**/benchmark_*.py", "**/unit_tests/**", "**/test_utils/**",

@@ -1,0 +1,218 @@
+"""What of a project is seen to run, and to run repeatedly: a chain of calls from a loop in sight, never a name alone.
+
+Reachability over the call graph, as rapid type analysis builds it (D. F. Bacon, P. F. Sweeney, Fast Static Analysis of
+C++ Virtual Function Calls, OOPSLA 1996): what a module's own code calls or mentions is reached, and what that calls and
+mentions; the methods of a class are where something makes one and calls a method of that name. Then what is called in
+loops of code that is reached, or in code that runs repeatedly itself, runs repeatedly. So does the forward pass of a
+module that is made: where it is a part of another module, with that; but not where others call methods of its own and
+no one calls it. And so does what a package offers in its `__init__.py`, and a method that a library calls for every
+step. Tests, and what stands beside a program as somebody else's, start nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from transferlint.flow.names import ClassInfo, ident, split
+from transferlint.flow.roles import TESTING, lies_in
+from transferlint.flow.unasked import PLAIN
+from transferlint.flow.uses import LOOP, RARELY, Uses
+from transferlint.knowledge import roles
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
+
+_INSIDE = ("forward", "__call__")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Runs:
+    """Of one file: the functions that are reached, and those that run repeatedly; `guarded`: what stands behind its
+    main guard is reached too."""
+
+    reached: frozenset[int] = frozenset()
+    repeated: frozenset[int] = frozenset()
+    guarded: bool = True
+
+
+def runs(files: Mapping[str, tuple[FilePlacement, Uses]]) -> dict[str, Runs]:
+    """What runs of some files, by their keys."""
+    return _Search(files).found()
+
+
+class _Search:
+    def __init__(self, files: Mapping[str, tuple[FilePlacement, Uses]]) -> None:
+        self._files = files
+        self._classes: dict[str, ClassInfo] = {
+            ident(key, index): info for key, (file, _) in files.items() for index, info in file.classes.items()
+        }
+        self._mentions: dict[str, list[tuple[bool, str]]] = {}
+        self._calls: dict[str, list[tuple[bool, str]]] = {}
+        for key, (_, uses) in files.items():
+            for function, guarded, target in uses.mentions:
+                self._mentions.setdefault(ident(key, function), []).append((guarded, target))
+            for function, target, guarded, _ in uses.calls:
+                self._calls.setdefault(ident(key, function), []).append((guarded, target))
+        self._called = frozenset().union(*(uses.called for _, uses in files.values()))
+        self._outside = self._mentioned_outside()
+        self._makers: dict[str, set[str]] = {}  # classes, and the functions that make one
+        self._reached: set[str] = set()
+        self._repeated: set[str] = set()
+        self._pending: list[str] = []
+        self._callers: dict[str, set[str]] = {}
+
+    def found(self) -> dict[str, Runs]:
+        """What runs, by file."""
+        for key, (file, _) in self._files.items():
+            if file.roles[0].cold != TESTING and not lies_in(key, roles.VENDORED_PATHS):
+                self._reach(ident(key, 0))
+        for target in self._offered():
+            self._reach(target)
+        while self._pending:
+            self._enter(self._pending.pop())
+        while any([self._turn(key) for key in self._files]) or self._passes():
+            pass
+        return {key: self._of(key) for key in self._files}
+
+    def _of(self, key: str) -> Runs:
+        places = range(len(self._files[key][0].program.functions))
+        reached = frozenset(at for at in places if ident(key, at) in self._reached)
+        repeated = frozenset(at for at in places if ident(key, at) in self._repeated)
+        return Runs(reached, repeated, key not in self._outside)
+
+    def _mentioned_outside(self) -> dict[str, set[str]]:
+        """What other files use of each file, and it itself without its main guard: whoever is used is no program."""
+        found: dict[str, set[str]] = {}
+        for key, (_, uses) in self._files.items():
+            for _, _, target in uses.mentions:
+                place = split(target)
+                if place is not None and place[0] != key:
+                    found.setdefault(place[0], set()).add(target)
+        for key, known in found.items():
+            known |= {target for _, guarded, target in self._files[key][1].mentions if not guarded}
+        return found
+
+    def _counts(self, key: str, guarded: bool, target: str) -> bool:
+        """False for a use behind the main guard of a file that others use, of what is used elsewhere too: a test of
+        its own. What only the guard calls is a program's start."""
+        return not guarded or target not in self._outside.get(key, ())
+
+    def _reach(self, target: str) -> None:
+        if target not in self._reached:
+            self._reached.add(target)
+            self._pending.append(target)
+
+    def _enter(self, target: str) -> None:
+        """Reach what a function or class that was reached uses."""
+        key, index = split(target) or ("", 0)
+        if key not in self._files:
+            return
+        if target in self._classes:
+            for method in self._methods_of(self._classes[target]):
+                self._reach(method)
+        file = self._files[key][0]
+        for function in file.program.functions[1:]:
+            inner = file.program.functions[index].kind != "class" and function.kind == "lambda"
+            if function.parent == index and inner:
+                self._reach(ident(key, function.index))
+        for guarded, used in self._mentions.get(target, ()):
+            if self._counts(key, guarded, used):
+                if used in self._classes:
+                    self._makers.setdefault(used, set()).add(target)
+                self._reach(used)
+        for guarded, used in self._calls.get(target, ()):
+            if self._counts(key, guarded, used):
+                self._callers.setdefault(used, set()).add(target)
+                self._reach(used)
+
+    def _methods_of(self, info: ClassInfo) -> Iterator[str]:
+        """The methods of a class that is made that run: those that Python and torch call, those of which somebody calls
+        one of the name, those that read like attributes, and those that a base calls of which nothing is known."""
+        foreign = self._foreign(info)
+        for name, method in info.methods.items():
+            key, index = split(method) or ("", 0)
+            decorated = key in self._files and self._files[key][0].program.functions[index].decorators
+            if name.startswith("__") or name == "forward" or name in self._called or decorated:
+                yield method
+            elif foreign and roles.certain(name):
+                yield method
+
+    def _foreign(self, info: ClassInfo) -> bool:
+        """True for a class one of whose bases is neither known nor plain."""
+        pending, seen = list(info.bases), set[str]()
+        while pending:
+            base = pending.pop()
+            if base in seen:
+                continue
+            seen.add(base)
+            known = self._classes.get(base)
+            if known is not None:
+                pending.extend(known.bases)
+            elif not base.startswith(PLAIN):
+                return True
+        return False
+
+    def _offered(self) -> Iterator[str]:
+        """The functions and classes that packages offer, and the public methods of these."""
+        for _, uses in self._files.values():
+            for target in uses.offered:
+                yield target
+                info = self._classes.get(target)
+                for name, method in info.methods.items() if info is not None else ():
+                    if not name.startswith("_"):
+                        yield method
+
+    def _turn(self, key: str) -> bool:
+        """Pass on what runs repeatedly along the calls of a file; whether anything was found."""
+        before = len(self._repeated)
+        for caller, target, guarded, how in self._files[key][1].calls:
+            made = ident(key, caller)
+            if how == RARELY or made not in self._reached or not self._counts(key, guarded, target):
+                continue
+            if how == LOOP or made in self._repeated:
+                self._repeated.add(target)
+        return len(self._repeated) > before
+
+    def _passes(self) -> bool:
+        """Add what torch, and other libraries, call for every step; whether anything was found."""
+        before = len(self._repeated)
+        offered = {target for _, uses in self._files.values() for target in uses.offered}
+        for name, info in self._classes.items():
+            if name not in self._reached:
+                continue
+            if name in offered or (self._foreign(info) and self._made(name)):
+                self._repeated.update(m for n, m in info.methods.items() if self._hot(m) and roles.certain(n))
+            if info.module and self._made(name):
+                self._repeated.update(info.methods[n] for n in _INSIDE if n in info.methods and not self._avoided(info))
+        return len(self._repeated) > before
+
+    def _hot(self, method: str) -> bool:
+        key, index = split(method) or ("", 0)
+        return key in self._files and bool(self._files[key][0].roles[index].hot)
+
+    def _made(self, name: str) -> bool:
+        """True for a class of which code that is reached makes one: other modules among these, if they run."""
+        return any(self._uses_parts(maker) for maker in self._makers.get(name, ()))
+
+    def _uses_parts(self, maker: str) -> bool:
+        key, index = split(maker) or ("", 0)
+        file = self._files[key][0]
+        info = file.class_of(file.program.functions[index])
+        if info is None or not info.module:
+            return True
+        return any(method in self._repeated for method in info.methods.values())
+
+    def _avoided(self, info: ClassInfo) -> bool:
+        """True for a module of which others call methods of its own, and no one the forward pass."""
+        own = set(info.methods.values())
+        calls = {name: self._callers.get(method, set()) - own for name, method in info.methods.items()}
+        if any(calls.get(name) for name in _INSIDE):
+            return False
+        return any(found for name, found in calls.items() if not name.startswith("_"))
+
+
+def runs_alone(file: FilePlacement, uses: Uses) -> Runs:
+    """What runs of a file of which nothing else is known."""
+    return runs({file.key: (file, uses)})[file.key]

@@ -1,0 +1,104 @@
+"""What the code of a file uses: the functions it calls and how often, and the functions and classes that it names."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from transferlint.flow.call_edges import CallEdges
+from transferlint.flow.names import ident, split
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Function, Reg
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
+
+# How often a place runs: in a loop, as often as its function, or rarely.
+LOOP, BODY, RARELY = "loop", "body", "rarely"
+_NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.super"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Uses:
+    """Of one file: its `calls` (caller, ident, whether behind the main guard, how often), its `mentions` of functions
+    and classes of the project (function, whether behind the guard, ident), the names of the methods that are `called`,
+    of whatever, and what it, as the `__init__.py` of a package, has been `offered` by its modules."""
+
+    calls: tuple[tuple[int, str, bool, str], ...]
+    mentions: tuple[tuple[int, bool, str], ...]
+    called: frozenset[str]
+    offered: frozenset[str]
+
+
+def uses_of(file: FilePlacement, edges: CallEdges, often: Callable[[int, Reg], str]) -> Uses:
+    """The uses of a file with these calls; `often` says how often a place runs."""
+    calls: set[tuple[int, str, bool, str]] = set()
+    for caller, reg, callee in (*edges.calls, *edges.lent):
+        calls.add((caller, ident(file.key, callee), guarded(file, caller, reg), often(caller, reg)))
+    for caller, reg, target, index in (*edges.outgoing, *edges.maybe):
+        calls.add((caller, ident(target, index), guarded(file, caller, reg), often(caller, reg)))
+    mentions: set[tuple[int, bool, str]] = set()
+    called: set[str] = set()
+    for function in file.program.functions:
+        for reg, target in _mentioned(file, function):
+            mentions.add((function.index, guarded(file, function.index, reg), target))
+        made = (function.code[function.code[reg].function] for reg in function.lookup.of(p.Call))  # type: ignore[union-attr]
+        called.update(one.name for one in made if isinstance(one, p.Attr))
+    return Uses(tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(called), frozenset(_offered(file)))
+
+
+def guarded(file: FilePlacement, function: int, reg: Reg) -> bool:
+    """True for a place behind `if __name__ == "__main__":`."""
+    owner = file.program.functions[function]
+    if owner.kind != "module":
+        return False
+    at = owner.lookup.regions[reg]
+    while at > 0:
+        region = owner.regions[at]
+        if region.kind == "then" and region.test is not None and _asks_for_main(owner, region.test):
+            return True
+        at = region.parent
+    return False
+
+
+def _asks_for_main(function: Function, test: Reg) -> bool:
+    made = function.code[test]
+    if not isinstance(made, p.Compare) or made.operators != ("==",):
+        return False
+    sides = [function.code[side] for side in made.operands]
+    return p.Outer("__name__") in sides and p.Const("__main__") in sides
+
+
+def _mentioned(file: FilePlacement, function: Function) -> Iterator[tuple[Reg, str]]:
+    """The registers that stand for a function or class of the project, but for those that only ask for a type and the
+    bases of classes."""
+    code, names = function.code, file.names
+    left_out: set[Reg] = set()
+    for reg in function.lookup.of(p.Make):
+        made = code[reg]
+        if isinstance(made, p.Make):
+            left_out.update(made.bases)
+    for reg in function.lookup.of(p.Call):
+        made = code[reg]
+        if isinstance(made, p.Call) and names.dotted(function, made.function) in _NO_USES:
+            left_out.update(made.args)
+    for reg in function.lookup.of(p.Outer, p.Load, p.Attr):
+        name = names.dotted(function, reg) if reg not in left_out else ""
+        target = names.resolved(name) if name else ""
+        if split(target) is not None:
+            yield reg, target
+
+
+def _offered(file: FilePlacement) -> Iterator[str]:
+    """What a package's `__init__.py` brings from its modules: those names that are no one's own."""
+    project = file.project
+    if project is None or not file.key.replace("\\", "/").endswith("__init__.py"):
+        return
+    module = file.program.functions[0]
+    for slot, name in file.names.bindings(0).items():
+        target = file.names.resolved(name)
+        if split(target) is not None and not module.slot_names[slot].startswith("_"):
+            yield target
+    for star in project.stars(file.names):
+        yield from project.public(star, file.key)
