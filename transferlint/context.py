@@ -147,6 +147,8 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
 def _worth(path: str, project: Context, sources: Sources, texts: Collection[str]) -> bool:
     """Whether a file is worth analysing by itself, by the bytes that are read for that: of a notebook, those of its
     JSON."""
+    if os.path.basename(path) == "__init__.py":
+        return True
     if path in texts or project.contents is None:
         return worth_analysing(sources[path])
     try:

@@ -60,7 +60,7 @@ class Keeper:
 
     def _content(self, job: Job) -> bytes:
         path = job.target.path
-        package = not job.wanted and os.path.basename(path) == "__init__.py"
+        package = os.path.basename(path) == "__init__.py"
         counts = job.target.named or package or self._digests.worth(path)
         return self._digests.digest(path) if counts else b""
 

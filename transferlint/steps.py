@@ -89,7 +89,7 @@ def prepare(target: Target, plan: Plan, ignored: tuple[str, ...] = (), wanted: b
 def read_for(target: Target, wanted: bool) -> bytes | Outcome:
     """The bytes that the first step starts from; as `pipeline.read_worth`, but that an `__init__.py` is context
     whatever it holds: names lead through it."""
-    return read_worth(target, always=os.path.basename(target.path) == "__init__.py" and not wanted)
+    return read_worth(target, always=os.path.basename(target.path) == "__init__.py")
 
 
 def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:

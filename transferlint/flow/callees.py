@@ -31,13 +31,16 @@ def methods_by_name(files: Iterable[FilePlacement]) -> dict[str, tuple[str, ...]
     }
 
 
-def by_name(placed: Placed, methods: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Reg, str]]:
-    """The calls of a function whose receiver is not known, each with the methods that its name may mean."""
+def by_name(
+    placed: Placed, methods: Mapping[str, tuple[str, ...]], kinds: int = UNKNOWN | OBJECT
+) -> Iterator[tuple[Reg, str]]:
+    """The calls of a function whose receiver is not known, but to be one of some `kinds`, each with the methods that
+    its name may mean."""
     code = placed.function.code
     for reg in placed.function.lookup.of(p.Call):
         made = code[reg]
         callee = code[made.function] if isinstance(made, p.Call) and reg not in placed.calls else None
         if isinstance(callee, p.Attr) and callee.name in methods:
             receiver = placed.values[callee.object]
-            if receiver.is_a(UNKNOWN | OBJECT) and not receiver.name:
+            if receiver.is_a(kinds) and not receiver.name:
                 yield from ((reg, name) for name in methods[callee.name])

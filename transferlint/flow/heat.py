@@ -140,16 +140,17 @@ class HeatMap:
         if not self.at(function, reg).hot:
             return RARELY
         owner = self._file.program.functions[function]
+        kinds = ("step",) if self._loops.runs_steps(owner) else ("step", "element")
         at = self.region_of(function, reg)
         while at > 0:
-            if owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in ("step", "element"):
+            if owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in kinds:
                 return LOOP
             at = owner.regions[at].parent
         return BODY
 
     def uses(self) -> Uses:
         """What the code of the file uses."""
-        return uses_of(self._file, self._shape.edges, self.often)
+        return uses_of(self._file, self._placed, self._shape.edges, self._shape.methods, self.often)
 
     def tell(self, found: Runs) -> None:
         """Note what is seen to run of the file."""

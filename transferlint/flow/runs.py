@@ -15,15 +15,18 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from transferlint.flow.callees import methods_by_name
 from transferlint.flow.names import ClassInfo, ident, split
 from transferlint.flow.roles import TESTING, lies_in
 from transferlint.flow.unasked import PLAIN
 from transferlint.flow.uses import LOOP, RARELY, Uses
 from transferlint.knowledge import roles
+from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
+_WRAPPERS = ("torch.", "functools.", "contextlib.", "jit", "staticmethod", "classmethod", "typing.", "no_grad")
 _INSIDE = ("forward", "__call__")
 
 
@@ -55,13 +58,17 @@ class _Search:
                 self._mentions.setdefault(ident(key, function), []).append((guarded, target))
             for function, target, guarded, _ in uses.calls:
                 self._calls.setdefault(ident(key, function), []).append((guarded, target))
-        self._called = frozenset().union(*(uses.called for _, uses in files.values()))
+        self._all = {target for _, uses in files.values() for _, target, _, _ in uses.calls}
+        self._told = methods_by_name(file for file, _ in files.values())
         self._outside = self._mentioned_outside()
         self._makers: dict[str, set[str]] = {}  # classes, and the functions that make one
         self._reached: set[str] = set()
         self._repeated: set[str] = set()
         self._pending: list[str] = []
         self._callers: dict[str, set[str]] = {}
+        for caller, called in self._calls.items():
+            for _, target in called:
+                self._callers.setdefault(target, set()).add(caller)
 
     def found(self) -> dict[str, Runs]:
         """What runs, by file."""
@@ -113,8 +120,9 @@ class _Search:
             for method in self._methods_of(self._classes[target]):
                 self._reach(method)
         file = self._files[key][0]
+        kind = file.program.functions[index].kind
         for function in file.program.functions[1:]:
-            inner = file.program.functions[index].kind != "class" and function.kind == "lambda"
+            inner = kind != "class" and (function.kind == "lambda" or _handed(function))
             if function.parent == index and inner:
                 self._reach(ident(key, function.index))
         for guarded, used in self._mentions.get(target, ()):
@@ -124,7 +132,6 @@ class _Search:
                 self._reach(used)
         for guarded, used in self._calls.get(target, ()):
             if self._counts(key, guarded, used):
-                self._callers.setdefault(used, set()).add(target)
                 self._reach(used)
 
     def _methods_of(self, info: ClassInfo) -> Iterator[str]:
@@ -134,9 +141,8 @@ class _Search:
         for name, method in info.methods.items():
             key, index = split(method) or ("", 0)
             decorated = key in self._files and self._files[key][0].program.functions[index].decorators
-            if name.startswith("__") or name == "forward" or name in self._called or decorated:
-                yield method
-            elif foreign and roles.certain(name):
+            called = method in self._all or name not in self._told or name == "forward" or decorated
+            if called or name.startswith("__") or (foreign and roles.certain(name)):
                 yield method
 
     def _foreign(self, info: ClassInfo) -> bool:
@@ -211,6 +217,11 @@ class _Search:
         if any(calls.get(name) for name in _INSIDE):
             return False
         return any(found for name, found in calls.items() if not name.startswith("_"))
+
+
+def _handed(function: Function) -> bool:
+    """True for a function that a decorator gets to know, which may call it or keep it for others that do."""
+    return function.kind == "function" and any(not one.startswith(_WRAPPERS) for one in function.decorators)
 
 
 def runs_alone(file: FilePlacement, uses: Uses) -> Runs:

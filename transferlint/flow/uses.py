@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from transferlint.flow.call_edges import CallEdges
+from transferlint.flow.callees import by_name
 from transferlint.flow.names import ident, split
+from transferlint.flow.values import MODULE, OBJECT, UNKNOWN
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
 if TYPE_CHECKING:
-    from transferlint.flow.placement import FilePlacement
+    from transferlint.flow.placement import FilePlacement, Placed
 
 # How often a place runs: in a loop, as often as its function, or rarely.
 LOOP, BODY, RARELY = "loop", "body", "rarely"
@@ -22,30 +24,37 @@ _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.su
 @dataclasses.dataclass(frozen=True, slots=True)
 class Uses:
     """Of one file: its `calls` (caller, ident, whether behind the main guard, how often), its `mentions` of functions
-    and classes of the project (function, whether behind the guard, ident), the names of the methods that are `called`,
-    of whatever, and what it, as the `__init__.py` of a package, has been `offered` by its modules."""
+    and classes of the project (function, whether behind the guard, ident), and what it, as the `__init__.py` of a
+    package, has been `offered` by its modules."""
 
     calls: tuple[tuple[int, str, bool, str], ...]
     mentions: tuple[tuple[int, bool, str], ...]
-    called: frozenset[str]
     offered: frozenset[str]
 
 
-def uses_of(file: FilePlacement, edges: CallEdges, often: Callable[[int, Reg], str]) -> Uses:
-    """The uses of a file with these calls; `often` says how often a place runs."""
+def uses_of(
+    file: FilePlacement,
+    placed: Iterable[Placed],
+    edges: CallEdges,
+    methods: Mapping[str, tuple[str, ...]],
+    often: Callable[[int, Reg], str],
+) -> Uses:
+    """The uses of a file with these calls, and those of modules that only the method's name tells of (`methods`: the
+    idents by name); `often` says how often a place runs."""
     calls: set[tuple[int, str, bool, str]] = set()
     for caller, reg, callee in (*edges.calls, *edges.lent):
         calls.add((caller, ident(file.key, callee), guarded(file, caller, reg), often(caller, reg)))
     for caller, reg, target, index in (*edges.outgoing, *edges.maybe):
         calls.add((caller, ident(target, index), guarded(file, caller, reg), often(caller, reg)))
+    for one in placed:
+        for reg, name in by_name(one, methods, UNKNOWN | OBJECT | MODULE):
+            caller = one.function.index
+            calls.add((caller, name, guarded(file, caller, reg), often(caller, reg)))
     mentions: set[tuple[int, bool, str]] = set()
-    called: set[str] = set()
     for function in file.program.functions:
         for reg, target in _mentioned(file, function):
             mentions.add((function.index, guarded(file, function.index, reg), target))
-        made = (function.code[function.code[reg].function] for reg in function.lookup.of(p.Call))  # type: ignore[union-attr]
-        called.update(one.name for one in made if isinstance(one, p.Attr))
-    return Uses(tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(called), frozenset(_offered(file)))
+    return Uses(tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(_offered(file)))
 
 
 def guarded(file: FilePlacement, function: int, reg: Reg) -> bool:
