@@ -30,6 +30,7 @@ _CALLS = 2  # in an expression that has a form of its own
 _MOST = 200  # parts of an expression that is held against others
 _NAME = re.compile(r"Name\(id='[^']*'")
 _TYPED = re.compile(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
+_MOVED = re.compile(r"^\.to\(")
 _KEYWORD = re.compile(r"\s*,?\s*\w+\s*=\s*[\w.]+,?\s*")
 
 Span = tuple[int, int]
@@ -45,10 +46,15 @@ def only_whole(statements: Statements, found: Sequence[Finding]) -> tuple[Findin
     while True:
         applied = [one.fix for one in kept if one.fix is not None and one.fix.safety is not Safety.DISPLAY]
         places = [(edit.start, edit.end) for fix in applied for edit in fix.edits]
-        made = [_shown(one) if _unsafe(one) and expressions.stay(one.fix, places) else one for one in kept]
+        made = [_shown(one) if _unsafe(one) and _half(expressions, one.fix, places) else one for one in kept]
         if made == kept:
             return tuple(kept)
         kept = made
+
+
+def _half(expressions: _Expressions, fix: Fix | None, places: Sequence[Span]) -> bool:
+    """True where what a fix changes stays elsewhere in the file, or beside it in the block."""
+    return expressions.stay(fix, places) or expressions.stay_beside(fix, places)
 
 
 def _unsafe(finding: Finding) -> bool:
@@ -74,8 +80,10 @@ def _repeated(finding: Finding) -> bool:
 def _small(statements: Statements, fix: Fix) -> bool:
     """True where a fix puts in a keyword argument and nothing else, or each line that it rewrites stays one line and
     becomes hardly longer."""
-    if all(edit.start == edit.end and _KEYWORD.fullmatch(edit.text) for edit in fix.edits):
+    if all(map(_keyword_alone, fix.edits)):
         return True
+    if any(_MOVED.search(edit.text) for edit in fix.edits):
+        return False
     rewriting = [edit for edit in fix.edits if not _inserts_lines(edit)]
     lines = {statements.line(at) for edit in rewriting for at in (edit.start, max(edit.start, edit.end - 1))}
     if not lines:
@@ -88,6 +96,11 @@ def _small(statements: Statements, fix: Fix) -> bool:
     if len(new) != len(old) or any(edit.text.count("\n") != _breaks(statements, edit) for edit in rewriting):
         return False
     return all(_grows_little(*pair) for pair in zip(old, new, strict=True))
+
+
+def _keyword_alone(edit: Edit) -> bool:
+    """True for an edit that puts in a keyword argument and nothing else."""
+    return edit.start == edit.end and bool(_KEYWORD.fullmatch(edit.text))
 
 
 def _grows_little(old: str, new: str) -> bool:
@@ -132,6 +145,42 @@ class _Expressions:
             for (start, end), other in self._alike(node)
         )
 
+    def stay_beside(self, fix: Fix | None, places: Iterable[Span]) -> bool:
+        """True where a fix puts keywords into calls of a method, and calls of it with the same arguments, on whatever,
+        stay as they are in the statements of the same block."""
+        assert fix is not None
+        if not all(_keyword_alone(edit) for edit in fix.edits):
+            return False
+        changed = list(places)
+        for edit in fix.edits:
+            around = [one for one in self._holding(edit.start, edit.end) if _method(self._spans[one[3]][1])]
+            call = self._spans[min(around)[3]][1] if around else None
+            for other in self._beside(edit.start) if call is not None else ():
+                span = self._span(other)
+                if _asked(other) == _asked(call) and not any(span[0] <= at <= span[1] for at, _ in changed):
+                    return True
+        return False
+
+    def _beside(self, offset: int) -> Iterator[ast.expr]:
+        """The calls of methods in the statements, without those that hold others, of the innermost block around an
+        offset."""
+        block: list[ast.stmt] = []
+        for node in ast.walk(self._statements.tree() or ast.Module([], [])):
+            for _, inner in ast.iter_fields(node):
+                if isinstance(inner, list) and any(isinstance(one, ast.stmt) and self._has(one, offset) for one in inner):
+                    block = inner  # what is walked later is further inside
+        for statement in block:
+            if not any(isinstance(one, ast.stmt) for one in ast.iter_child_nodes(statement)):
+                yield from (one for one in ast.walk(statement) if isinstance(one, ast.expr) and _method(one))
+
+    def _has(self, node: ast.stmt, offset: int) -> bool:
+        first, last = self._span(node)
+        return first <= offset <= last
+
+    def _span(self, node: ast.stmt | ast.expr) -> Span:
+        start = self._offset(node.lineno, node.col_offset)
+        return start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
     def _changed(self, fix: Fix) -> list[ast.expr]:
         """The smallest expressions around the edits of a fix, without those that are in others of them."""
         edits = [(edit.start, edit.end) for edit in fix.edits if not _inserts_lines(edit)]
@@ -155,6 +204,17 @@ class _Expressions:
         if root not in self._like:
             self._like[root] = [(span, _form(one)) for span, one in self._spans if _root(one) == root]
         return self._like[root]
+
+
+def _method(node: ast.expr) -> str:
+    """The method that an expression calls, "" for any other."""
+    return node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+
+
+def _asked(node: ast.expr) -> tuple[str, list[str]]:
+    """The method that an expression calls, and with which arguments."""
+    assert isinstance(node, ast.Call)
+    return _method(node), [ast.dump(one) for one in (*node.args, *node.keywords)]
 
 
 def _root(node: ast.expr) -> str:

@@ -143,7 +143,8 @@ class HeatMap:
         kinds = ("step",) if self._loops.runs_steps(owner) else ("step", "element")
         at = self.region_of(function, reg)
         while at > 0:
-            if owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in kinds:
+            looping = owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in kinds
+            if looping and not loops.left_soon(owner, at):
                 return LOOP
             at = owner.regions[at].parent
         return BODY
@@ -159,10 +160,23 @@ class HeatMap:
     def shown(self, function: int, reg: Reg) -> bool:
         """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run."""
         often = self.often(function, reg)
-        if guarded(self._file, function, reg) and not self._runs.guarded:
+        if (guarded(self._file, function, reg) and not self._runs.guarded) or self._never(function, reg):
             return False
         reached, repeated = (function in found for found in (self._runs.reached, self._runs.repeated))
         return (often == LOOP and reached) or (often == BODY and repeated)
+
+    def _never(self, function: int, reg: Reg) -> bool:
+        """True for a place that none of the known calls of its function comes by."""
+        owner = self._file.program.functions[function]
+        for region in owner.ancestors(self.region_of(function, reg)):
+            if region.test is None or region.kind not in ("then", "else"):
+                continue
+            asked = function, region.test, region.kind == "then"
+            if asked not in self._unused:
+                self._unused[asked] = unasked.never(self._file, owner, *asked[1:])
+            if self._unused[asked]:
+                return True
+        return False
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""

@@ -59,6 +59,10 @@ class _Search:
             for function, target, guarded, _ in uses.calls:
                 self._calls.setdefault(ident(key, function), []).append((guarded, target))
         self._all = {target for _, uses in files.values() for _, target, _, _ in uses.calls}
+        self._named: dict[str, set[str]] = {}  # methods that are read, and the functions that do
+        for key, (_, uses) in files.items():
+            for index, name in uses.named:
+                self._named.setdefault(name, set()).add(ident(key, index))
         self._told = methods_by_name(file for file, _ in files.values())
         self._outside = self._mentioned_outside()
         self._makers: dict[str, set[str]] = {}  # classes, and the functions that make one
@@ -102,9 +106,15 @@ class _Search:
         return found
 
     def _counts(self, key: str, guarded: bool, target: str) -> bool:
-        """False for a use behind the main guard of a file that others use, of what is used elsewhere too: a test of
-        its own. What only the guard calls is a program's start."""
-        return not guarded or target not in self._outside.get(key, ())
+        """False for a use behind the main guard of a file that others use, of a class or of what is used elsewhere
+        too: a test of its own. A function that only the guard calls is a program's start."""
+        if not guarded or key not in self._outside:
+            return True
+        place = split(target)
+        own = place is not None and place[0] == key
+        functions = self._files[key][0].program.functions
+        starts = own and place is not None and functions[place[1]].kind == "function" and not functions[place[1]].parent
+        return starts and target not in self._outside[key]
 
     def _reach(self, target: str) -> None:
         if target not in self._reached:
@@ -216,7 +226,9 @@ class _Search:
         calls = {name: self._callers.get(method, set()) - own for name, method in info.methods.items()}
         if any(calls.get(name) for name in _INSIDE):
             return False
-        return any(found for name, found in calls.items() if not name.startswith("_"))
+        public = {name for name in calls if not name.startswith("_")}
+        named = {name for name in public & self._named.keys() if self._named[name] - own}
+        return bool(named) or any(calls[name] for name in public)
 
 
 def _handed(function: Function) -> bool:

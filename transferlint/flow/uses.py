@@ -24,11 +24,13 @@ _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.su
 @dataclasses.dataclass(frozen=True, slots=True)
 class Uses:
     """Of one file: its `calls` (caller, ident, whether behind the main guard, how often), its `mentions` of functions
-    and classes of the project (function, whether behind the guard, ident), and what it, as the `__init__.py` of a
-    package, has been `offered` by its modules."""
+    and classes of the project (function, whether behind the guard, ident), the methods
+    that are `named`, of whatever but `self` (function, name), and what it, as the `__init__.py` of a package, has been
+    `offered` by its modules."""
 
     calls: tuple[tuple[int, str, bool, str], ...]
     mentions: tuple[tuple[int, bool, str], ...]
+    named: frozenset[tuple[int, str]]
     offered: frozenset[str]
 
 
@@ -54,7 +56,7 @@ def uses_of(
     for function in file.program.functions:
         for reg, target in _mentioned(file, function):
             mentions.add((function.index, guarded(file, function.index, reg), target))
-    return Uses(tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(_offered(file)))
+    return Uses(tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(_named(file, methods)), frozenset(_offered(file)))
 
 
 def guarded(file: FilePlacement, function: int, reg: Reg) -> bool:
@@ -97,6 +99,17 @@ def _mentioned(file: FilePlacement, function: Function) -> Iterator[tuple[Reg, s
         target = names.resolved(name) if name else ""
         if split(target) is not None:
             yield reg, target
+
+
+def _named(file: FilePlacement, methods: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[int, str]]:
+    """The methods that are read of anything but `self`, each with the function that does."""
+    for function in file.program.functions:
+        for reg in function.lookup.of(p.Attr):
+            made = function.code[reg]
+            owner = function.code[made.object] if isinstance(made, p.Attr) and made.name in methods else None
+            own = isinstance(owner, p.Load) and function.slot_names[owner.slot] == "self"
+            if owner is not None and isinstance(made, p.Attr) and not own:
+                yield function.index, made.name
 
 
 def _offered(file: FilePlacement) -> Iterator[str]:

@@ -1,0 +1,122 @@
+"""Which code is seen to run repeatedly: an unsafe fix is applied there, and only shown elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from proving import all_rules
+from transferlint import engine
+from transferlint.model import Safety
+from transferlint.pipeline import Plan
+from transferlint.settings import Settings
+
+RULE = next(rule for rule in all_rules() if rule.code == "TL401")
+NOISE = "torch.randn(4, 2).to(x.device)"
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+NET = f"{HEAD}class Net(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n"
+LOOP = "for batch in loader:\n    "
+STEP = f"{HEAD}def step(model, x: torch.Tensor):\n    return model(x + {NOISE})\n"
+TRAIN = (
+    f"{HEAD}def train(model, loader, n):\n    for x in loader:\n        x = x.cuda()\n"
+    f"        model(x + {NOISE}).sum().backward()\n"
+)
+PARTS = NET + (
+    "\n\nclass Whole(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.net = Net()\n\n"
+    "    def forward(self, x):\n        return self.net(x)\n"
+)
+ENCODER = (
+    f"{HEAD}class Encoder(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n\n"
+    "    def encode_it(self, x):\n        return x * 2\n"
+)
+MAIN = '\n\nif __name__ == "__main__":\n    '
+
+# the files of a project; whether the fix of the place with the noise is applied
+CASES: dict[str, tuple[dict[str, str], bool]] = {
+    "a forward that nobody makes": ({"net.py": NET}, False),
+    "a forward of a module that a program makes": ({"net.py": NET, "main.py": f"{HEAD}from net import Net\n\nnet = Net()\n"}, True),
+    "a part of a module that nobody makes": ({"net.py": PARTS}, False),
+    "a part of a module that a program makes": ({"net.py": PARTS + "\n\nnet = Whole()\n"}, True),
+    "a forward where others call methods alone": (
+        {"net.py": ENCODER + "\n\ndef train(loader):\n    net = Encoder()\n    for x in loader:\n        net.encode_it(x)\n\n\ntrain(open(0))\n"},
+        False,
+    ),
+    "a forward that is called beside other methods": (
+        {"net.py": ENCODER + "\n\ndef train(loader):\n    net = Encoder()\n    for x in loader:\n        net.encode_it(net(x))\n\n\ntrain(open(0))\n"},
+        True,
+    ),
+    "a loop in a function that nobody names": ({"train.py": TRAIN}, False),
+    "a loop in a function behind the main guard": ({"train.py": f"{TRAIN}{MAIN}train(None, [], 2)\n"}, True),
+    "a loop in a function that another file calls": (
+        {"train.py": TRAIN, "main.py": f"{HEAD}from train import train\n\ntrain(nn.Linear(2, 2), [], 2)\n"},
+        True,
+    ),
+    "a loop in a function that only a function nobody names calls": (
+        {"train.py": f"{TRAIN}\n\ndef run(loader):\n    train(None, loader, 2)\n"},
+        False,
+    ),
+    "a function that nobody calls": ({"step.py": STEP}, False),
+    "a function that is called once": ({"step.py": f"{STEP}\n\nstep(nn.Linear(2, 2), torch.ones(4, 2).cuda())\n"}, False),
+    "a function that is called in a loop": (
+        {"step.py": f"{STEP}\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"},
+        True,
+    ),
+    "a function that is called in a loop of what a project carries with it": (
+        {"third_party/step.py": f"{STEP}\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"},
+        False,
+    ),
+    "a test of its own behind the main guard of what others use": (
+        {
+            "net.py": f"{NET}\n\ndef twice(x):\n    return x * 2\n{MAIN}for x in loader:\n        Net()(twice(x.cuda()))\n",
+            "main.py": f"{HEAD}from net import twice\n\nprint(twice(3))\n",
+        },
+        False,
+    ),
+    "what a package offers": (
+        {"pkg/__init__.py": "from .net import Net\n", "pkg/net.py": NET},
+        True,
+    ),
+    "what a package does not offer": ({"pkg/__init__.py": "", "pkg/net.py": NET}, False),
+    "an arm that no call comes by": (
+        {
+            "step.py": f"{HEAD}def step(model, x: torch.Tensor, noisy=False):\n    if noisy:\n        x = x + {NOISE}\n    return model(x)\n"
+            "\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"
+        },
+        False,
+    ),
+    "a demonstration of a few turns": (
+        {"show.py": f"{HEAD}for i, x in enumerate(loader):\n    if i > 20:\n        break\n    x = x.cuda()\n    net(x + {NOISE})\n"},
+        False,
+    ),
+    "a loop that is not left": (
+        {"show.py": f"{HEAD}for i, x in enumerate(loader):\n    x = x.cuda()\n    net(x + {NOISE})\n"},
+        True,
+    ),
+}  # fmt: skip
+
+
+def safeties(files: Mapping[str, str], folder: Path) -> set[Safety]:
+    """How safe the fixes of a project are."""
+    (folder / "pyproject.toml").write_text("")
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    class Nobody:
+        def begin(self, total: int) -> None:
+            """Hears nothing."""
+
+        def advance(self, count: int) -> None:
+            """Hears nothing."""
+
+    found = engine.check_paths((str(folder),), Settings(), Plan(rules=(RULE,)), Nobody()).findings
+    return {one.fix.safety for one in found if one.fix is not None}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_unsafe_fix_is_applied_where_the_place_is_seen_to_run_repeatedly(name: str, tmp_path: Path) -> None:
+    files, applied = CASES[name]
+    assert safeties(files, tmp_path) == {Safety.UNSAFE if applied else Safety.DISPLAY}
