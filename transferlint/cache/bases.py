@@ -31,6 +31,8 @@ _RECORDS = frozenset(
         ("transferlint.flow.passing", "Passed"),
         ("transferlint.flow.transfers", "Transfer"),
         ("transferlint.flow.warmth", "Warmth"),
+        ("transferlint.flow.uses", "Uses"),
+        ("transferlint.flow.runs", "Runs"),
         ("transferlint.syntax.program", "Parameter"),
         ("transferlint.model", "Direction"),
         ("transferlint.model", "Level"),

@@ -140,14 +140,15 @@ class HeatMap:
         if not self.at(function, reg).hot:
             return RARELY
         owner = self._file.program.functions[function]
-        kinds = ("step",) if self._loops.runs_steps(owner) else ("step", "element")
+        holds = self._loops.runs_steps(owner)  # what is outside of its loops is set-up, or runs once an epoch
+        kinds = ("step",) if holds else ("step", "element")
         at = self.region_of(function, reg)
         while at > 0:
             looping = owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in kinds
             if looping and not loops.left_soon(owner, at):
                 return LOOP
             at = owner.regions[at].parent
-        return BODY
+        return RARELY if holds else BODY
 
     def uses(self) -> Uses:
         """What the code of the file uses."""

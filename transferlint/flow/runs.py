@@ -99,7 +99,7 @@ class _Search:
         for key, (_, uses) in self._files.items():
             for _, _, target in uses.mentions:
                 place = split(target)
-                if place is not None and place[0] != key:
+                if place is not None and place[0] != key and place[0] in self._files:
                     found.setdefault(place[0], set()).add(target)
         for key, known in found.items():
             known |= {target for _, guarded, target in self._files[key][1].mentions if not guarded}
