@@ -31,20 +31,29 @@ ENCODER = (
     f"{HEAD}class Encoder(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n\n"
     "    def encode_it(self, x):\n        return x * 2\n"
 )
+BATCHES = "\n\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"
+ENCODING = (
+    "\n\ndef train(loader):\n    net = Encoder()\n    for x in loader:\n        net.encode_it({})\n\n\ntrain(open(0))\n"
+)
+NOISY = "def step(model, x: torch.Tensor, noisy=False):\n    if noisy:\n        x = x + {}\n    return model(x)\n"
+SHOWN = f"    x = x.cuda()\n    net(x + {NOISE})\n"
 MAIN = '\n\nif __name__ == "__main__":\n    '
 
 # the files of a project; whether the fix of the place with the noise is applied
 CASES: dict[str, tuple[dict[str, str], bool]] = {
     "a forward that nobody makes": ({"net.py": NET}, False),
-    "a forward of a module that a program makes": ({"net.py": NET, "main.py": f"{HEAD}from net import Net\n\nnet = Net()\n"}, True),
+    "a forward of a module that a program makes": (
+        {"net.py": NET, "main.py": f"{HEAD}from net import Net\n\nnet = Net()\n"},
+        True,
+    ),
     "a part of a module that nobody makes": ({"net.py": PARTS}, False),
     "a part of a module that a program makes": ({"net.py": PARTS + "\n\nnet = Whole()\n"}, True),
     "a forward where others call methods alone": (
-        {"net.py": ENCODER + "\n\ndef train(loader):\n    net = Encoder()\n    for x in loader:\n        net.encode_it(x)\n\n\ntrain(open(0))\n"},
+        {"net.py": ENCODER + ENCODING.format("x")},
         False,
     ),
     "a forward that is called beside other methods": (
-        {"net.py": ENCODER + "\n\ndef train(loader):\n    net = Encoder()\n    for x in loader:\n        net.encode_it(net(x))\n\n\ntrain(open(0))\n"},
+        {"net.py": ENCODER + ENCODING.format("net(x)")},
         True,
     ),
     "a loop in a function that nobody names": ({"train.py": TRAIN}, False),
@@ -58,18 +67,22 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         False,
     ),
     "a function that nobody calls": ({"step.py": STEP}, False),
-    "a function that is called once": ({"step.py": f"{STEP}\n\nstep(nn.Linear(2, 2), torch.ones(4, 2).cuda())\n"}, False),
+    "a function that is called once": (
+        {"step.py": f"{STEP}\n\nstep(nn.Linear(2, 2), torch.ones(4, 2).cuda())\n"},
+        False,
+    ),
     "a function that is called in a loop": (
-        {"step.py": f"{STEP}\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"},
+        {"step.py": STEP + BATCHES},
         True,
     ),
     "a function that is called in a loop of what a project carries with it": (
-        {"third_party/step.py": f"{STEP}\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"},
+        {"third_party/step.py": STEP + BATCHES},
         False,
     ),
     "a test of its own behind the main guard of what others use": (
         {
-            "net.py": f"{NET}\n\ndef twice(x):\n    return x * 2\n{MAIN}for x in loader:\n        Net()(twice(x.cuda()))\n",
+            "net.py": f"{NET}\n\ndef twice(x):\n    return x * 2\n{MAIN}for x in loader:\n"
+            "        Net()(twice(x.cuda()))\n",
             "main.py": f"{HEAD}from net import twice\n\nprint(twice(3))\n",
         },
         False,
@@ -79,22 +92,13 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         True,
     ),
     "what a package does not offer": ({"pkg/__init__.py": "", "pkg/net.py": NET}, False),
-    "an arm that no call comes by": (
-        {
-            "step.py": f"{HEAD}def step(model, x: torch.Tensor, noisy=False):\n    if noisy:\n        x = x + {NOISE}\n    return model(x)\n"
-            "\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"
-        },
-        False,
-    ),
+    "an arm that no call comes by": ({"step.py": HEAD + NOISY.format(NOISE) + BATCHES}, False),
     "a demonstration of a few turns": (
-        {"show.py": f"{HEAD}for i, x in enumerate(loader):\n    if i > 20:\n        break\n    x = x.cuda()\n    net(x + {NOISE})\n"},
+        {"show.py": f"{HEAD}for i, x in enumerate(loader):\n    if i > 20:\n        break\n{SHOWN}"},
         False,
     ),
-    "a loop that is not left": (
-        {"show.py": f"{HEAD}for i, x in enumerate(loader):\n    x = x.cuda()\n    net(x + {NOISE})\n"},
-        True,
-    ),
-}  # fmt: skip
+    "a loop that is not left": ({"show.py": f"{HEAD}for i, x in enumerate(loader):\n{SHOWN}"}, True),
+}
 
 
 def safeties(files: Mapping[str, str], folder: Path) -> set[Safety]:

@@ -211,7 +211,12 @@ def left_soon(function: Function, loop: int) -> bool:
     """True for a loop that is left after a handful of turns, by a number in it: `if i > 40: break`."""
     for region in function.regions:
         made = function.code[region.test] if region.test is not None else None
-        if region.parent != loop or region.leaves != "break" or region.kind != "then" or not isinstance(made, p.Compare):
+        if (
+            region.parent != loop
+            or region.leaves != "break"
+            or region.kind != "then"
+            or not isinstance(made, p.Compare)
+        ):
             continue
         sides = [function.code[side] for side in made.operands]
         numbers = [side.value for side in sides if isinstance(side, p.Const) and type(side.value) is int]

@@ -275,11 +275,11 @@ class Project:
         found = self._module(module, asking)
         owner = self.placement(found[0]) if found is not None and not found[1] else None
         if owner is not None:
+            names = owner.program.functions[0].slot_names
             for slot, name in owner.names.bindings(0).items():
                 place = split(name)
-                if place is not None and place[0] == owner.key:
-                    if not owner.program.functions[0].slot_names[slot].startswith("_"):
-                        yield name
+                if place is not None and place[0] == owner.key and not names[slot].startswith("_"):
+                    yield name
 
     def stars(self, names: Names) -> list[str]:
         """The modules of the project that a file imports all of."""

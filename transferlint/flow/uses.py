@@ -56,7 +56,9 @@ def uses_of(
     for function in file.program.functions:
         for reg, target in _mentioned(file, function):
             mentions.add((function.index, guarded(file, function.index, reg), target))
-    return Uses(tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(_named(file, methods)), frozenset(_offered(file)))
+    return Uses(
+        tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(_named(file, methods)), frozenset(_offered(file))
+    )
 
 
 def guarded(file: FilePlacement, function: int, reg: Reg) -> bool:
