@@ -158,10 +158,10 @@ class _Expressions:
         changed = list(places)
         for edit in fix.edits:
             around = [one for one in self._holding(edit.start, edit.end) if _method(self._spans[one[3]][1])]
-            call = self._spans[min(around)[3]][1] if around else None
-            for other in self._beside(edit.start) if call is not None else ():
+            asked = _asked(self._spans[min(around)[3]][1]) if around else None
+            for other in self._beside(edit.start) if asked is not None else ():
                 span = self._span(other)
-                if _asked(other) == _asked(call) and not any(span[0] <= at <= span[1] for at, _ in changed):
+                if _asked(other) == asked and not any(span[0] <= at <= span[1] for at, _ in changed):
                     return True
         return False
 
