@@ -12,6 +12,7 @@ from typing import Any
 
 from transferlint import pipeline, registry, selection
 from transferlint.fixes import FixOutcome, fix_text
+from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Rule
 from transferlint.rule_tests import Reported, marks, reported, without_marks
@@ -44,14 +45,14 @@ def check_bytes(
 ) -> tuple[Finding, ...]:
     """The findings in a file's bytes, at default settings but for the `least` confidence; fails on trouble of any kind.
     Its folder plays no role."""
-    outcome = pipeline.check_bytes(name, data, pipeline.Plan(tuple(rules), min_confidence=least))
+    outcome = pipeline.check_bytes(name, data, pipeline.Plan(tuple(rules), AnalysisOptions(excerpts=True), min_confidence=least))
     assert outcome.troubles == ()
     return outcome.findings
 
 
 def fix(text: str, rule: Rule, unsafe: bool) -> FixOutcome:
     """Apply the fixes of one rule."""
-    plan = pipeline.Plan(beside(rule))
+    plan = pipeline.Plan(beside(rule), AnalysisOptions(excerpts=True))
 
     def check(now: str) -> list[Finding]:
         checked = pipeline.check_text("example.py", now, plan)

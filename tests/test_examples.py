@@ -11,7 +11,6 @@ import libcst
 import pytest
 
 from proving import all_rules, beside, check_bytes, execute, fix, marks, reported, same, without_marks
-from transferlint.flow.heat import HeatMap
 from transferlint.rule import Example, Rule
 
 CASES = [
@@ -23,12 +22,6 @@ FIXED = [case for case in CASES if case.values[1].fixed]  # type: ignore[union-a
 SAFE = [case for case in FIXED if not case.values[1].unsafe]  # type: ignore[union-attr]
 each = pytest.mark.parametrize(("rule", "example"), CASES)
 each_fixed = pytest.mark.parametrize(("rule", "example"), FIXED)
-
-
-@pytest.fixture(autouse=True)
-def called_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take an example for a part of a program that runs it: the code that does is left out of it."""
-    monkeypatch.setattr(HeatMap, "shown", lambda self, function, reg: True)
 
 
 @each

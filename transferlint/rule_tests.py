@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from transferlint import pipeline
 from transferlint.fixes import FixOutcome, fix_text
+from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.plan import Plan
 from transferlint.rule import Example, Rule
@@ -142,7 +143,7 @@ def _checked(
 def _findings(
     name: str, data: bytes, rules: Sequence[Rule], least: Confidence = Confidence.LIKELY
 ) -> tuple[Finding, ...]:
-    outcome = pipeline.check_bytes(name, data, Plan(tuple(rules), min_confidence=least))
+    outcome = pipeline.check_bytes(name, data, Plan(tuple(rules), AnalysisOptions(excerpts=True), min_confidence=least))
     for trouble in outcome.troubles:
         raise RuleBroke(trouble.message)
     return outcome.findings

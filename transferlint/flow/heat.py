@@ -160,6 +160,8 @@ class HeatMap:
 
     def shown(self, function: int, reg: Reg) -> bool:
         """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run."""
+        if self._file.options.excerpts:
+            return True
         often = self.often(function, reg)
         if (guarded(self._file, function, reg) and not self._runs.guarded) or self._never(function, reg):
             return False

@@ -13,8 +13,10 @@ class AnalysisOptions:
 
     `test_paths`: globs (POSIX separators, matched against the path as reported) of files whose code is cold because it
     tests or measures; None means the built-in list (`knowledge.roles.TEST_PATHS`). `knowledge`: what functions do that
-    no table knows.
+    no table knows. `excerpts`: the files are excerpts of programs, as the examples of rules are: who runs their code is
+    not seen, and it counts as seen to run.
     """
 
     test_paths: tuple[str, ...] | None = None
     knowledge: UserKnowledge = NOTHING_SAID
+    excerpts: bool = False
