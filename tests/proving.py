@@ -45,7 +45,9 @@ def check_bytes(
 ) -> tuple[Finding, ...]:
     """The findings in a file's bytes, at default settings but for the `least` confidence; fails on trouble of any kind.
     Its folder plays no role."""
-    outcome = pipeline.check_bytes(name, data, pipeline.Plan(tuple(rules), AnalysisOptions(excerpts=True), min_confidence=least))
+    outcome = pipeline.check_bytes(
+        name, data, pipeline.Plan(tuple(rules), AnalysisOptions(excerpts=True), min_confidence=least)
+    )
     assert outcome.troubles == ()
     return outcome.findings
 

@@ -33,7 +33,6 @@ _CALLS = 2  # in an expression that has a form of its own
 _MOST = 200  # parts of an expression that is held against others
 _NAME = re.compile(r"Name\(id='[^']*'")
 _TYPED = re.compile(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
-_MOVED = re.compile(r"^\.to\(")
 _KEYWORD = re.compile(r"\s*,?\s*\w+\s*=\s*[\w.]+,?\s*")
 
 Span = tuple[int, int]
@@ -86,7 +85,8 @@ def _small(statements: Statements, fix: Fix) -> bool:
     becomes hardly longer."""
     if all(map(_keyword_alone, fix.edits)):
         return True
-    if any(_MOVED.search(edit.text) for edit in fix.edits):
+    made = any("device=" in edit.text for edit in fix.edits)
+    if made and any(edit.text.startswith(".to(") for edit in fix.edits):
         return False
     rewriting = [edit for edit in fix.edits if not _inserts_lines(edit)]
     lines = {statements.line(at) for edit in rewriting for at in (edit.start, max(edit.start, edit.end - 1))}
