@@ -239,6 +239,11 @@ SHOWN = {
         "x: torch.Tensor, lengths: torch.Tensor",
         "a = lengths + 1\na = a.cpu()\ny = words(a.to(x.device))\nz = words(a.to(x.device))\n",
     ),
+    "a cast that stays behind what is made": (
+        "TL401",
+        X,
+        "y = x + torch.arange(n).to(device=x.device, dtype=words)\n",
+    ),
     "a list that stays uploaded, and more text": (
         "TL401",
         X,
@@ -465,6 +470,8 @@ def test_an_index_beside_a_data_set_is_only_shown() -> None:
         ("y = y.to(device, non_blocking=True)", False),
         ("y = y.to(device, torch.long)", True),
         ("n = torch.tensor(words).to(device)", True),
+        ("z = [one.to(device) for one in words]", True),
+        ("if n > 2:\n            z = words.to(device)", False),
         ("torch.cuda.synchronize()", True),
     ],
 )
