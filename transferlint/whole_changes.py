@@ -10,8 +10,8 @@ The heuristics rest on 480 unsafe fixes of eight random draws, judged one by one
 - Nothing of the same form stays in the file, and no call of the same method with the same arguments in the same block,
   nor a `.to(...)` behind what is made: a maintainer takes no half of a change.
 - It is seen to run repeatedly (`flow/runs.py`), by loops and calls in code that is seen to run, and not in a
-  constructor. Of 188 edits of the projects of draws 14 and 15, these two leave 85 of 150 that were taken (or not drawn),
-  and 7 of 38 that were not, of which 4 are written otherwise since.
+  constructor. Of 188 edits of the projects of draws 14 and 15, these two leave 85 of 150 that were taken (or not
+  drawn), and 7 of 38 that were not, of which 4 are written otherwise since.
 
 What does not show it is only shown. Whole lines that are put in are for the rule that makes them to judge.
 """
