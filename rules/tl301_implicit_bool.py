@@ -225,6 +225,5 @@ class Padded(torch.nn.Module):
         ),
         ("cupy", "decide on the device (`cp.where`), or ask every so many steps"),
     ),
-    doubted=(("jax", 0.56), ("tensorflow", 0.0)),
     doc=__doc__,
 )

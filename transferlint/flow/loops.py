@@ -8,6 +8,7 @@ from transferlint.flow import guards
 from transferlint.flow.once import once
 from transferlint.flow.values import LOADER, MODULE, Value
 from transferlint.knowledge import roles
+from transferlint.knowledge.frameworks import UPDATES
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
@@ -129,7 +130,7 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
 
 
 def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list[Region]:
-    """The innermost loops around backward passes: each of their turns is a step, also where one batch is all of the
+    """The innermost loops around backward passes, and what changes parameters by their gradients: each of their turns is a step, also where one batch is all of the
     data, and the loop counts epochs. So are those around calls of what a framework compiled (`compiled`), but for
     loops with another such loop inside."""
     found: list[Region] = []
@@ -146,7 +147,7 @@ def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list
 
 @once
 def takes_a_step(function: Function) -> bool:
-    """True where a function goes backward outside of all loops, whatever its arguments: one call of it is one step of
+    """True where a function goes backward, or changes parameters, outside of all loops, whatever its arguments: one call of it is one step of
     a training whose loop is its caller's. What goes backward in one arm alone may do so for a step or for a look."""
     seen: set[str] = set()
     for block in function.blocks:
@@ -186,7 +187,7 @@ def _of(function: Function, reg: Reg, region: Region) -> bool:
 
 def _goes_backward(function: Function, made: p.Instruction) -> bool:
     callee = function.code[made.function] if isinstance(made, p.Call) else None
-    return isinstance(callee, p.Attr) and callee.name == "backward"
+    return isinstance(callee, p.Attr) and (callee.name == "backward" or callee.name in UPDATES)
 
 
 def over_parts(function: Function, region: Region) -> bool:
