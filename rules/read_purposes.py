@@ -128,7 +128,14 @@ def _last_use(function: FunctionFacts, at: Reg) -> bool:
     if isinstance(made, p.Collect) or (isinstance(made, p.Binary) and made.inplace):
         return True
     shows = called(function, at) == "builtins.print" or method(function, at) in _shows()
-    return shows or method(function, at) == "append" or _reduces(function, at)
+    return shows or _appends(function, at) or _reduces(function, at)
+
+
+def _appends(function: FunctionFacts, at: Reg) -> bool:
+    """True for `kept.append(x)` of a list, which takes one thing."""
+    made = function.code[at]
+    alone = isinstance(made, p.Call) and len(made.args) == 1 and not made.keywords
+    return alone and method(function, at) == "append"
 
 
 @functools.cache

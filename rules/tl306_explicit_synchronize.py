@@ -51,6 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transferlint.flow.evident import reads_clock
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import SYNCHRONIZE, Transfer
 from transferlint.knowledge.torch_names import QUEUES
@@ -98,7 +99,7 @@ def _timed(function: FunctionFacts, reg: Reg) -> bool:
     """True where a clock needs the wait, and not in the methods of a stopwatch. Frameworks that compile a step whole
     have no other place to wait in for the time."""
     if function.framework(reg):
-        return clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function)
+        return clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function) or reads_clock(function)
     return timed(function, reg) and not _stopwatch(function, reg)
 
 

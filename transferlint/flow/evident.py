@@ -92,8 +92,8 @@ def _fed(function: FunctionFacts, reg: Reg, further: bool = True) -> bool:
     for loop in around:
         if not feeds(function, loop):
             continue
-        inner = (at for at in _within(function, loop) if at not in around)
-        rare = any(feeds(function, at) for at in inner) or _long(function, loop)
+        inner = [at for at in _within(function, loop) if at not in around]
+        rare = any(feeds(function, at) for at in inner) or _long(function, loop) or _open_ended(function, loop, inner)
         return not (rare or _waited(function, loop, reg) or _left_by_the_device(function, loop))
     caller = function.warmth(reg).caller
     if not further or caller is None or caller[0] != function.file.path or feeding(function):
@@ -163,21 +163,32 @@ def _within(function: FunctionFacts, loop: int) -> list[int]:
 
 
 def _waited(function: FunctionFacts, loop: int, reg: Reg) -> bool:
-    """True after a wait by name in the same turn: what is read after it costs no further one."""
+    """True after a wait by name in the same turn: what is read after it costs no further one. And, in a framework that
+    compiles, after a loop in that turn which reads from the device in each of its own."""
     around = set(function.loops(reg))
     for one in function.transfers:
-        if one.kind == SYNCHRONIZE and one.register < reg and function.inside(one.register, loop):
-            loops_of = function.loops(one.register)
-            if loops_of and loops_of[0] in around:
-                return True
+        if one.register >= reg or not function.inside(one.register, loop) or not (at := function.loops(one.register)):
+            continue
+        within = at[0] not in around and not _always(function, reg)
+        if (one.kind == SYNCHRONIZE and not within) or (within and one.direction is Direction.D2H):
+            return True
     return False
+
+
+@once
+def reads_clock(function: FunctionFacts) -> bool:
+    """True for a function that calls a clock, whatever it calls it."""
+    return any(
+        isinstance(made := function.code[reg], p.Call) and bool(_CLOCKS.match(_name(function, made)))
+        for reg in function.of(p.Call)
+    )
 
 
 @once
 def _long(function: FunctionFacts, loop: int) -> bool:
     """True for a loop whose turns are long, in a framework that compiles: each is timed, or calls what loops over parts
     that the device computes, an evaluation or a whole image."""
-    if any((found := framework_of(value.flags)) is not None and found.always for value in function.values):
+    if any(_always(function, reg) for reg in range(len(function.values))):
         return False
     for reg in function.within(loop):
         made = function.code[reg]
@@ -187,6 +198,18 @@ def _long(function: FunctionFacts, loop: int) -> bool:
         if clock or _loops_itself(function, reg):
             return True
     return False
+
+
+def _open_ended(function: FunctionFacts, loop: int, inner: list[int]) -> bool:
+    """True for a loop with a `while` inside, of as many turns as it needs, as an episode has: in a framework that
+    compiles."""
+    compiled = not any(_always(function, reg) for reg in function.within(loop))
+    return compiled and any(function.function.regions[at].kind == "while" for at in inner)
+
+
+def _always(function: FunctionFacts, reg: Reg) -> bool:
+    found = framework_of(function.values[reg].flags)
+    return found is not None and found.always
 
 
 def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
@@ -237,7 +260,7 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
     kind = loops.classify(function.function, region, value)
     if kind == "epoch" and any(_counts_epochs(function, at) for at in _outside(function, loop)):
         kind = "step"  # `for step in range(steps_per_epoch)`
-    if kind in ("few", "epoch") or (region.kind == "while" and loops.sleeps(function.function, region)):
+    if kind in ("few", "epoch") or _takes_few(function, region.test) or (region.kind == "while" and loops.sleeps(function.function, region)):
         return False
     inside = function.within(loop)
     works = [reg for reg in inside if _works(function, reg)]
@@ -247,9 +270,21 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
         return True
     if region.kind == "while" and value is not None and value.on_device and value.flags & FRAMEWORKS:
         return True  # it asks the device in every turn
-    if any((found := framework_of(function.values[reg].flags)) is not None and found.always for reg in works):
+    if any(_always(function, reg) for reg in works):
         return True
     return any(_trains(function, reg) for reg in inside) or _carries(function, inside)
+
+
+def _takes_few(function: FunctionFacts, over: Reg | None) -> bool:
+    """True for `dataset.take(1)`, also where it is counted."""
+    made = function.code[over] if over is not None else None
+    if isinstance(made, p.Call) and _name(function, made) == "builtins.enumerate" and made.args:
+        made = function.code[made.args[0]]
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    if not (isinstance(made, p.Call) and isinstance(callee, p.Attr) and callee.name == "take" and len(made.args) == 1):
+        return False
+    count = function.code[made.args[0]]
+    return isinstance(count, p.Const) and isinstance(count.value, int) and count.value <= loops.FEW
 
 
 def _works(function: FunctionFacts, reg: Reg) -> bool:
@@ -323,7 +358,8 @@ def _carries(function: FunctionFacts, inside: tuple[Reg, ...]) -> bool:
         for part in parts:
             one = function.code[part]
             if isinstance(made, p.Store) and isinstance(one, p.Load) and one.slot == made.slot:
-                return True
+                if not any(inside[0] <= store < part for store in function.stores(made.slot)):
+                    return True  # else it is what this turn has made
             if isinstance(made, p.SetAttr) and isinstance(one, p.Attr) and one.name == made.name:
                 return True
     return False

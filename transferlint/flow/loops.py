@@ -12,7 +12,7 @@ from transferlint.knowledge.frameworks import UPDATES
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
-_FEW = 4
+FEW = 4
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else"})
 _REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
@@ -119,14 +119,14 @@ def _few(function: Function, iterable: p.Instruction) -> bool:
         callee = function.code[iterable.function]
         if isinstance(callee, p.Outer) and callee.name in ("enumerate", "reversed", "sorted"):
             iterable = function.code[iterable.args[0]]
-    return isinstance(iterable, p.Sequence) and len(iterable.items) <= _FEW and not any(iterable.stars)
+    return isinstance(iterable, p.Sequence) and len(iterable.items) <= FEW and not any(iterable.stars)
 
 
 def _short_range(function: Function, iterable: p.Call) -> bool:
     if not _is_range(function, iterable) or len(iterable.args) != 1:
         return False
     bound = function.code[iterable.args[0]]
-    return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= _FEW
+    return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= FEW
 
 
 def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list[Region]:
