@@ -50,15 +50,29 @@ def evident(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def _aside(function: FunctionFacts, reg: Reg) -> bool:
-    """True in an arm that looks into what went wrong with numbers, or waits for somebody to type."""
+    """True in an arm that looks into what went wrong with numbers, is for the first few turns of a loop alone, or waits
+    for somebody to type."""
     at = function.region(reg)
     while at > 0:
         region = function.function.regions[at]
         if region.kind in ("then", "else") and region.test is not None and not region.implied:
-            if guards.not_finite(function.function, region.test, region.kind == "then") or _asks_somebody(function, at):
+            when = region.kind == "then"
+            odd = guards.not_finite(function.function, region.test, when) or _first_turns(function, region.test, when)
+            if odd or _asks_somebody(function, at):
                 return True
         at = region.parent
     return False
+
+
+def _first_turns(function: FunctionFacts, test: Reg, when: bool) -> bool:
+    """True for `number < 3`, of what a loop counts."""
+    made = function.code[test]
+    if not isinstance(made, p.Compare) or made.operators not in (("<",), ("<=",)) or not when:
+        return False
+    counted, most = (function.code[one] for one in made.operands)
+    few = isinstance(most, p.Const) and isinstance(most.value, int) and most.value <= loops.FEW
+    slots = (slot for region in function.function.regions for slot in region.target_slots)
+    return few and isinstance(counted, p.Load) and counted.slot in slots
 
 
 @once
@@ -235,8 +249,10 @@ def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
 
 @once
 def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
-    """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles:
-    such a turn is long, and one more of them gives another result."""
+    """True for a loop of which the device says when it ends (`if kl > limit: break`, `while error > limit`), in a
+    framework that compiles: such a turn is long, and one more of them gives another result."""
+    if function.function.regions[loop].kind == "while" and _asks_device(function, loop):
+        return not any(_always(function, reg) for reg in function.within(loop))
     for at, region in enumerate(function.function.regions):
         if region.kind not in ("then", "else") or region.leaves not in ("break", "return") or region.test is None:
             continue
@@ -260,7 +276,9 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
     kind = loops.classify(function.function, region, value)
     if kind == "epoch" and any(_counts_epochs(function, at) for at in _outside(function, loop)):
         kind = "step"  # `for step in range(steps_per_epoch)`
-    if kind in ("few", "epoch") or _takes_few(function, region.test) or (region.kind == "while" and loops.sleeps(function.function, region)):
+    if kind in ("few", "epoch") or _takes_few(function, region.test) or _over_numbers(function, loop):
+        return False
+    if region.kind == "while" and loops.sleeps(function.function, region):
         return False
     inside = function.within(loop)
     works = [reg for reg in inside if _works(function, reg)]
@@ -268,11 +286,29 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
         return False
     if kind == "step" and region.kind != "while":
         return True
-    if region.kind == "while" and value is not None and value.on_device and value.flags & FRAMEWORKS:
-        return True  # it asks the device in every turn
+    if region.kind == "while" and _asks_device(function, loop):
+        return True
     if any(_always(function, reg) for reg in works):
         return True
     return any(_trains(function, reg) for reg in inside) or _carries(function, inside)
+
+
+def _asks_device(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop that asks the device in every turn whether there is another."""
+    test = function.function.regions[loop].test
+    parts = tree(function.code, test) if test is not None else ()
+    return any((value := function.values[one]).on_device and bool(value.flags & FRAMEWORKS) for one in parts)
+
+
+def _over_numbers(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop over a list of constants, which are settings (`for size in [100, 1000]`), by a variable too: no
+    batch is one."""
+    region = function.function.regions[loop]
+    made = function.code[region.test] if region.test is not None else None
+    if isinstance(made, p.Load):
+        stores = [function.code[at] for at in function.stores(made.slot)]
+        made = function.code[stores[0].value] if len(stores) == 1 and isinstance(stores[0], p.Store) else None
+    return isinstance(made, p.Sequence) and all(isinstance(function.code[one], p.Const) for one in made.items)
 
 
 def _takes_few(function: FunctionFacts, over: Reg | None) -> bool:
