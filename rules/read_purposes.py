@@ -18,6 +18,7 @@ from .parts import REDUCES
 
 _CONVERSIONS = ("builtins.float", "builtins.int", "builtins.str")
 _INTO_PARTS = (p.Sequence, p.Mapping, p.Format, p.Attr, p.Subscript)
+_ABOUT = frozenset("shape dtype ndim size".split())
 _SIZES = ("size", "shape")
 _BRANCHES = ("if", "elif", "while", "choice")
 
@@ -89,7 +90,7 @@ def put_aside(function: FunctionFacts, reg: Reg) -> bool:
             if isinstance(made, p.Store):
                 end = min((other for other in function.stores(made.slot) if other > at), default=len(function.code))
                 more = {at, *(load for load in function.loads(made.slot) if at < load < end)}
-            elif isinstance(made, _INTO_PARTS) or _spells(function, at):
+            elif (isinstance(made, _INTO_PARTS) and not _about(made)) or _spells(function, at):
                 more = {at}
             else:
                 continue
@@ -144,6 +145,11 @@ def _shows() -> frozenset[str]:
     return frozenset(
         name.rpartition(".")[2] for name, row in rows().items() if row.effect is Effect.FORMATS_ARGUMENTS
     )
+
+
+def _about(made: p.Instruction) -> bool:
+    """True for what is known of an array without its data."""
+    return isinstance(made, p.Attr) and made.name in _ABOUT
 
 
 def _spells(function: FunctionFacts, at: Reg) -> bool:

@@ -136,7 +136,10 @@ def _beside(function: FunctionFacts, transfer: Transfer) -> bool:
     waited = receiver(function, transfer.register)
     if method(function, transfer.register) != "synchronize" or waited is None:
         return False
-    return not isinstance(function.code[origin(function, waited)], p.Call) or not _getter(function, waited)
+    start = origin(function, waited)
+    if isinstance(function.code[start], p.Call):
+        return called(function, start).endswith(("Stream", "Event"))
+    return True
 
 
 def _read_anyway(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -177,15 +177,13 @@ def _within(function: FunctionFacts, loop: int) -> list[int]:
 
 
 def _waited(function: FunctionFacts, loop: int, reg: Reg) -> bool:
-    """True after a wait by name in the same turn: what is read after it costs no further one. And, in a framework that
-    compiles, after a loop in that turn which reads from the device in each of its own."""
+    """True after a wait by name in the same turn: what is read after it costs no further one."""
     around = set(function.loops(reg))
     for one in function.transfers:
-        if one.register >= reg or not function.inside(one.register, loop) or not (at := function.loops(one.register)):
-            continue
-        within = at[0] not in around and not _always(function, reg)
-        if (one.kind == SYNCHRONIZE and not within) or (within and one.direction is Direction.D2H):
-            return True
+        if one.kind == SYNCHRONIZE and one.register < reg and function.inside(one.register, loop):
+            loops_of = function.loops(one.register)
+            if loops_of and loops_of[0] in around:
+                return True
     return False
 
 
@@ -249,10 +247,12 @@ def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
 
 @once
 def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
-    """True for a loop of which the device says when it ends (`if kl > limit: break`, `while error > limit`), in a
-    framework that compiles: such a turn is long, and one more of them gives another result."""
+    """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles:
+    such a turn is long, and one more of them gives another result. Of `while error > limit` only where a turn calls
+    what is compiled: what computes step by step is short, and the framework has a loop for it."""
     if function.function.regions[loop].kind == "while" and _asks_device(function, loop):
-        return not any(_always(function, reg) for reg in function.within(loop))
+        if any(reg in function.compiled for reg in function.within(loop)):
+            return True
     for at, region in enumerate(function.function.regions):
         if region.kind not in ("then", "else") or region.leaves not in ("break", "return") or region.test is None:
             continue
