@@ -112,9 +112,11 @@ def counted(function: FunctionFacts, reg: Reg) -> bool:
                 more = {user, *(load for load in function.loads(made.slot) if user < load < end)}
             elif isinstance(made, p.Subscript) and made.object == at and isinstance(function.code[made.index], p.Const):
                 more = {user}  # of `nonzero`, the indices of one dimension
-            elif _reduces(function, user) or (isinstance(made, p.Attr) and made.name in _SIZES):
-                asked, more = True, set()
-            elif called(function, user) == "builtins.len":
+            elif (
+                _reduces(function, user)
+                or (isinstance(made, p.Attr) and made.name in _SIZES)
+                or called(function, user) == "builtins.len"
+            ):
                 asked, more = True, set()
             else:
                 return False
@@ -142,9 +144,7 @@ def _appends(function: FunctionFacts, at: Reg) -> bool:
 @functools.cache
 def _shows() -> frozenset[str]:
     """The methods that put their arguments into words at the call, as progress bars do."""
-    return frozenset(
-        name.rpartition(".")[2] for name, row in rows().items() if row.effect is Effect.FORMATS_ARGUMENTS
-    )
+    return frozenset(name.rpartition(".")[2] for name, row in rows().items() if row.effect is Effect.FORMATS_ARGUMENTS)
 
 
 def _about(made: p.Instruction) -> bool:

@@ -99,7 +99,9 @@ def _timed(function: FunctionFacts, reg: Reg) -> bool:
     """True where a clock needs the wait, and not in the methods of a stopwatch. Frameworks that compile a step whole
     have no other place to wait in for the time."""
     if function.framework(reg):
-        return clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function) or reads_clock(function)
+        return (
+            clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function) or reads_clock(function)
+        )
     return timed(function, reg) and not _stopwatch(function, reg)
 
 

@@ -394,8 +394,9 @@ def _carries(function: FunctionFacts, inside: tuple[Reg, ...]) -> bool:
         for part in parts:
             one = function.code[part]
             if isinstance(made, p.Store) and isinstance(one, p.Load) and one.slot == made.slot:
-                if not any(inside[0] <= store < part for store in function.stores(made.slot)):
-                    return True  # else it is what this turn has made
+                fresh = any(inside[0] <= store < part for store in function.stores(made.slot))  # made in this turn
+                if not fresh:
+                    return True
             if isinstance(made, p.SetAttr) and isinstance(one, p.Attr) and one.name == made.name:
                 return True
     return False

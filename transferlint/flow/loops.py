@@ -130,9 +130,9 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
 
 
 def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list[Region]:
-    """The innermost loops around backward passes, and what changes parameters by their gradients: each of their turns is a step, also where one batch is all of the
-    data, and the loop counts epochs. So are those around calls of what a framework compiled (`compiled`), but for
-    loops with another such loop inside."""
+    """The innermost loops around backward passes, and what changes parameters by their gradients: each of their
+    turns is a step, also where one batch is all of the data, and the loop counts epochs. So are those around calls
+    of what a framework compiled (`compiled`), but for loops with another such loop inside."""
     found: list[Region] = []
     steps: list[list[Region]] = []
     for block in function.blocks:
@@ -147,8 +147,9 @@ def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list
 
 @once
 def takes_a_step(function: Function) -> bool:
-    """True where a function goes backward, or changes parameters, outside of all loops, whatever its arguments: one call of it is one step of
-    a training whose loop is its caller's. What goes backward in one arm alone may do so for a step or for a look."""
+    """True where a function goes backward, or changes parameters, outside of all loops, whatever its arguments: one
+    call of it is one step of a training whose loop is its caller's. What goes backward in one arm alone may do so
+    for a step or for a look."""
     seen: set[str] = set()
     for block in function.blocks:
         around = {region.kind for region in function.ancestors(block.region) if not region.implied}
