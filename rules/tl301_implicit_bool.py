@@ -78,8 +78,6 @@ from .unchecked import unchecked
 
 _BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often"
 _ASSERTED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
-
-
 _CHANGES = INTO | {"pop", "popleft", "remove"}
 
 

@@ -250,9 +250,9 @@ def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
     """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles:
     such a turn is long, and one more of them gives another result. Of `while error > limit` only where a turn calls
     what is compiled: what computes step by step is short, and the framework has a loop for it."""
-    if function.function.regions[loop].kind == "while" and _asks_device(function, loop):
-        if any(reg in function.compiled for reg in function.within(loop)):
-            return True
+    asks = function.function.regions[loop].kind == "while" and _asks_device(function, loop)
+    if asks and any(reg in function.compiled for reg in function.within(loop)):
+        return True
     for at, region in enumerate(function.function.regions):
         if region.kind not in ("then", "else") or region.leaves not in ("break", "return") or region.test is None:
             continue
