@@ -79,7 +79,8 @@ def added_up(function: FunctionFacts, reg: Reg) -> bool:
 @once
 def put_aside(function: FunctionFacts, reg: Reg) -> bool:
     """True where all that is seen of a copy is that it is put into a list as it is, added to a sum, made a number of,
-    printed, or given back by one step of a training, of which nobody else knows when it is looked at: nothing else is computed from it. Who has made an array of the host for it means to have it there."""
+    printed, or given back by one step of a training, of which nobody knows when it is looked at: nothing else is
+    computed from it. Who has made an array of the host for it means to have it there."""
     held, pending = {reg}, [reg]
     step = takes_a_step(function)
     while pending:
