@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
+from transferlint.flow.evident import takes_a_step
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.catalogue import rows
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -12,6 +17,9 @@ from .derived import ALL, FORMS, INTO, PARTS, TooLong, derived
 from .parts import REDUCES
 
 _CONVERSIONS = ("builtins.float", "builtins.int", "builtins.str")
+_INTO_PARTS = (p.Sequence, p.Mapping, p.Format, p.Attr, p.Subscript)
+_ABOUT = frozenset("shape dtype ndim size".split())
+_SIZES = ("size", "shape")
 _BRANCHES = ("if", "elif", "while", "choice")
 
 
@@ -70,18 +78,20 @@ def added_up(function: FunctionFacts, reg: Reg) -> bool:
 
 @once
 def put_aside(function: FunctionFacts, reg: Reg) -> bool:
-    """True where all that is seen of a copy is that it is put into a list as it is, added to a sum, made a number of or
-    printed: nothing else is computed from it. Who has made an array of the host for it means to have it there."""
+    """True where all that is seen of a copy is that it is put into a list as it is, added to a sum, made a number of,
+    printed, or given back by one step of a training, of which nobody knows when it is looked at: nothing else is
+    computed from it. Who has made an array of the host for it means to have it there."""
     held, pending = {reg}, [reg]
+    step = takes_a_step(function)
     while pending:
         for at in function.users(pending.pop()):
             made = function.code[at]
-            if _last_use(function, at):
+            if _last_use(function, at) or (step and isinstance(made, p.Return)):
                 return True
             if isinstance(made, p.Store):
                 end = min((other for other in function.stores(made.slot) if other > at), default=len(function.code))
                 more = {at, *(load for load in function.loads(made.slot) if at < load < end)}
-            elif isinstance(made, p.Sequence | p.Format | p.Attr | p.Subscript) or _spells(function, at):
+            elif (isinstance(made, _INTO_PARTS) and not _about(made)) or _spells(function, at):
                 more = {at}
             else:
                 continue
@@ -90,12 +100,57 @@ def put_aside(function: FunctionFacts, reg: Reg) -> bool:
     return False
 
 
+@once
+def counted(function: FunctionFacts, reg: Reg) -> bool:
+    """True where nothing is done with a selection but to ask for its size or to reduce it to numbers."""
+    held, pending, asked = {reg}, [reg], False
+    while pending:
+        at = pending.pop()
+        for user in function.users(at):
+            made = function.code[user]
+            if isinstance(made, p.Store):
+                end = min((other for other in function.stores(made.slot) if other > user), default=len(function.code))
+                more = {user, *(load for load in function.loads(made.slot) if user < load < end)}
+            elif isinstance(made, p.Subscript) and made.object == at and isinstance(function.code[made.index], p.Const):
+                more = {user}  # of `nonzero`, the indices of one dimension
+            elif (
+                _reduces(function, user)
+                or (isinstance(made, p.Attr) and made.name in _SIZES)
+                or called(function, user) == "builtins.len"
+            ):
+                asked, more = True, set()
+            else:
+                return False
+            pending += more - held
+            held |= more
+    return asked
+
+
 def _last_use(function: FunctionFacts, at: Reg) -> bool:
     """True for what puts a copy aside: `kept.append(x)`, `total += x`, `x.mean()`, `print(x)`."""
     made = function.code[at]
     if isinstance(made, p.Collect) or (isinstance(made, p.Binary) and made.inplace):
         return True
-    return method(function, at) == "append" or called(function, at) == "builtins.print" or _reduces(function, at)
+    shows = called(function, at) == "builtins.print" or method(function, at) in _shows()
+    return shows or _appends(function, at) or _reduces(function, at)
+
+
+def _appends(function: FunctionFacts, at: Reg) -> bool:
+    """True for `kept.append(x)` of a list, which takes one thing."""
+    made = function.code[at]
+    alone = isinstance(made, p.Call) and len(made.args) == 1 and not made.keywords
+    return alone and method(function, at) == "append"
+
+
+@functools.cache
+def _shows() -> frozenset[str]:
+    """The methods that put their arguments into words at the call, as progress bars do."""
+    return frozenset(name.rpartition(".")[2] for name, row in rows().items() if row.effect is Effect.FORMATS_ARGUMENTS)
+
+
+def _about(made: p.Instruction) -> bool:
+    """True for what is known of an array without its data."""
+    return isinstance(made, p.Attr) and made.name in _ABOUT
 
 
 def _spells(function: FunctionFacts, at: Reg) -> bool:

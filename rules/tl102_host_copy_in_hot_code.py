@@ -334,6 +334,5 @@ def predict(model, loader, device):
         ),
         ("cupy", "collect the arrays and copy them once, after the loop: `cp.asnumpy(cp.stack(outputs))`"),
     ),
-    doubted=(("jax", 0.26), ("cupy", 0.16)),
     doc=__doc__,
 )

@@ -60,12 +60,15 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import EQUAL, TRUTH, Transfer
+from transferlint.flow.values import CONTAINER
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
-from transferlint.syntax.program import Test
+from transferlint.syntax.program import Reg, Test
 
 from . import beside_torch
 from .branchless import without_waiting
+from .chains import method, receiver
+from .derived import INTO
 from .detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
 from .host_numbers import for_host
 from .own_checks import looks, surely
@@ -75,6 +78,7 @@ from .unchecked import unchecked
 
 _BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often"
 _ASSERTED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
+_CHANGES = INTO | {"pop", "popleft", "remove"}
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -101,6 +105,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """How sure it is that the test waits. `torch.equal` does not look at tensors of different shapes, nor at two views
     of the same memory, and which they are is not known: aten/src/ATen/native/cuda/Equal.cpp."""
+    if function.framework(transfer.register) and _fills(function, transfer.register):
+        return Confidence.POSSIBLE
     found = sure(function, transfer, loops=False)
     return min(found, Confidence.LIKELY) if transfer.api in EQUAL else found
 
@@ -109,6 +115,18 @@ def _asserts(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a test that is an assertion's, or a part of it: `assert t`, `assert t or u`."""
     around = (function.code[register] for register in function.around(transfer.register))
     return any(isinstance(one, Test) and one.kind == "assert" for one in around)
+
+
+def _fills(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a test whose arms change a list or a table of the host, which no `where` does."""
+    around = function.around(reg)
+    arms = [at for at, one in enumerate(function.function.regions) if one.test in around and not one.implied]
+    inside = (at for arm in arms for at in function.within(arm))
+    return any(
+        method(function, at) in _CHANGES and (owner := receiver(function, at)) is not None
+        and bool(function.values[owner].kinds & CONTAINER)
+        for at in inside
+    )  # fmt: skip
 
 
 def _given(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -225,6 +243,5 @@ class Padded(torch.nn.Module):
         ),
         ("cupy", "decide on the device (`cp.where`), or ask every so many steps"),
     ),
-    doubted=(("jax", 0.56), ("tensorflow", 0.0)),
     doc=__doc__,
 )

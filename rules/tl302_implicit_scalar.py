@@ -51,8 +51,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
-from transferlint.flow.transfers import NUMBER, SELECTED
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.transfers import NUMBER, SELECTED, Transfer
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
@@ -61,6 +61,7 @@ from .detection import brief, clusters, hot, likely, only_shown, others, sure, t
 from .extremes import extreme
 from .kept_sizes import kept_sizes
 from .leaving import offered
+from .read_purposes import put_aside
 from .round_trips import explained
 
 _HELP = "keep the arithmetic on the device, or read all values at once before"
@@ -78,7 +79,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f" waits {function.warmth(first.register).level.words}",
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
-            sure(function, first),
+            _sure(function, first),
             only_shown(together(function, group, [extreme(function, t) for t in group])) or offered(function, group),
         )
     for function, reg, attribute, uses in kept_sizes(facts):
@@ -91,6 +92,14 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             Confidence.LIKELY,
             heated=False,
         )
+
+
+def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
+    """As for every read; of a framework beside torch only what is put aside in that turn: what else takes a number may
+    have to have one."""
+    if function.framework(transfer.register) and not put_aside(function, transfer.register):
+        return Confidence.POSSIBLE
+    return sure(function, transfer)
 
 
 RULE = Rule(
@@ -150,6 +159,5 @@ class Norms(torch.nn.Module):
         ("tensorflow", "keep the arithmetic on the device, or read all values at once after the loop"),
         ("cupy", "keep the arithmetic on the device, or read all values at once after the loop"),
     ),
-    doubted=(("jax", 0.0), ("cupy", 0.2)),
     doc=__doc__,
 )

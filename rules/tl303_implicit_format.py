@@ -297,6 +297,5 @@ def train(model, loader, optimizer):
         ("tensorflow", "print it behind an interval, or collect and print after the loop"),
         ("cupy", "print it behind an interval, or collect and print after the loop"),
     ),
-    doubted=(("jax", 0.5), ("tensorflow", 0.0)),
     doc=__doc__,
 )

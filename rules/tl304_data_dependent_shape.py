@@ -52,7 +52,7 @@ from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import SHAPE, Transfer
 from transferlint.flow.values import TENSOR
 from transferlint.knowledge.catalogue import rows
-from transferlint.model import Finding, Fix, Safety
+from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
@@ -60,6 +60,7 @@ from . import beside_torch
 from .chains import called, method
 from .detection import brief, clusters, hot, likely, others, sure, together
 from .fixed_size import of_fixed_size
+from .read_purposes import counted
 from .reading_ahead import ahead
 from .selecting import selected
 
@@ -87,7 +88,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f" waits {function.warmth(first.register).level.words}",
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
-            sure(function, first, loops=_by_rows(function, first)),
+            _sure(function, first),
             together(function, group, [_fix(function, t) for t in group]),
         )
 
@@ -104,6 +105,14 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if told:
         return f"give {' and '.join(f'`{one}=`' for one in told)}, where that is known"
     return _OTHERWISE.get(last, "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum")
+
+
+def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
+    """As for every wait; of a framework beside torch only where a mask of fixed size surely serves as well: where
+    nothing is done with the selection but to count it or to reduce it."""
+    if function.framework(transfer.register) and not counted(function, transfer.register):
+        return Confidence.POSSIBLE
+    return sure(function, transfer, loops=_by_rows(function, transfer))
 
 
 def _by_rows(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -161,6 +170,5 @@ class Masked(torch.nn.Module):
             "use the three-argument `cp.where`, or weights: a shape that depends on data has to be read first",
         ),
     ),
-    doubted=(("cupy", 0.33),),
     doc=__doc__,
 )

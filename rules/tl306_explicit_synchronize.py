@@ -51,10 +51,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transferlint.flow.evident import reads_clock
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import SYNCHRONIZE, Transfer
 from transferlint.knowledge.torch_names import QUEUES
-from transferlint.model import Confidence, Edit, Finding, Fix, Safety
+from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -80,6 +81,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         (f, t)
         for f, t in hot(facts, SYNCHRONIZE)
         if not (f.warmth(t.register).weak or f.role.host_side or _timed(f, t.register) or _meant(f, t))
+        and not (f.framework(t.register) and (_beside(f, t) or _read_anyway(f, t)))
     )
     for function, group in clusters(found):
         first = group[0].register
@@ -97,7 +99,9 @@ def _timed(function: FunctionFacts, reg: Reg) -> bool:
     """True where a clock needs the wait, and not in the methods of a stopwatch. Frameworks that compile a step whole
     have no other place to wait in for the time."""
     if function.framework(reg):
-        return clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function)
+        return (
+            clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function) or reads_clock(function)
+        )
     return timed(function, reg) and not _stopwatch(function, reg)
 
 
@@ -125,6 +129,27 @@ def _meant(function: FunctionFacts, transfer: Transfer) -> bool:
         (option and transfer.api.endswith("empty_cache"))
         or _queued(function, transfer.register)
         or guards_copy(function, transfer)
+    )
+
+
+def _beside(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the wait for one stream or event that the program made, of a framework where these have to be made by
+    hand: whoever makes them overlaps copies with work, and waits for that where the host needs it."""
+    waited = receiver(function, transfer.register)
+    if method(function, transfer.register) != "synchronize" or waited is None:
+        return False
+    start = origin(function, waited)
+    if isinstance(function.code[start], p.Call):
+        return called(function, start).endswith(("Stream", "Event"))
+    return True
+
+
+def _read_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where the same turn reads from the device: without the wait it would wait there."""
+    around = function.loops(transfer.register)
+    return any(
+        one.direction is Direction.D2H and one.kind != SYNCHRONIZE and function.loops(one.register)[:1] == around[:1]
+        for one in function.transfers
     )
 
 
@@ -247,6 +272,5 @@ def train(model, loader, optimizer):
         ("tensorflow", "drop it: what reads the result waits for it"),
         ("cupy", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
     ),
-    doubted=(("jax", 0.0), ("cupy", 0.0)),
     doc=__doc__,
 )

@@ -167,6 +167,5 @@ def pipeline(files):
         ("jax", "write it in `jax.numpy`, or return the value and use it after the step, behind an interval"),
         ("tensorflow", "write it in TensorFlow's own operations; what has to be Python belongs before the data set"),
     ),
-    doubted=(("jax", 0.0), ("tensorflow", 0.0)),
     doc=__doc__,
 )

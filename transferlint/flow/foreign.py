@@ -46,7 +46,7 @@ from transferlint.knowledge import frameworks
 from transferlint.knowledge.api import Api, Effect
 from transferlint.knowledge.framework import Framework, Tracer
 from transferlint.model import Direction
-from transferlint.syntax.program import Call, Const, Reg
+from transferlint.syntax.program import Call, Const, Function, Load, Outer, Reg, Sequence, Store
 
 _COMPILED, _TRANSFORMED = "compiled:", "transformed:"
 _ARGUMENTS = ("object", "a", "value", "obj", "x", "tree", "arr", "tensor")
@@ -76,6 +76,8 @@ def apply(frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api, na
     last = name.rpartition(".")[2]
     if effect in (Effect.FILL, Effect.LIKE, Effect.REDUCE):
         return tensor
+    if effect is Effect.DATA and name in framework.ints_on_host and _whole_numbers(frame, made):
+        return Value(TENSOR, HOST, framework_flag(framework.name), (reg,))
     if effect is Effect.DATA:
         return _data(frame, reg, subject, value, tensor, name)
     if effect is Effect.SEND:
@@ -217,6 +219,27 @@ def _data(frame: Frame, reg: Reg, subject: Reg | None, value: Value, tensor: Val
     else:
         return tensor.but(why=(reg,), reads=value.reads)
     return Value(TENSOR, tensor.places, tensor.flags, (reg,), reads=value.reads, uploads=frozenset({reg}))
+
+
+def _whole_numbers(frame: Frame, made: Call) -> bool:
+    """True for one argument alone that is a whole number, what a `range` counts, or a list of such."""
+    if len(made.args) != 1 or made.keywords or any(made.stars):
+        return False
+    given = frame.function.code[made.args[0]]
+    items = given.items if isinstance(given, Sequence) else (made.args[0],)
+    return bool(items) and all(_whole_number(frame.function, item) for item in items)
+
+
+def _whole_number(function: Function, reg: Reg) -> bool:
+    made = function.code[reg]
+    if isinstance(made, Const):
+        return type(made.value) is int
+    if not isinstance(made, Load) or len(function.lookup.about(Store, made.slot)) != 1:
+        return False
+    tests = (one.test for one in function.regions if made.slot in one.target_slots and one.test is not None)
+    calls = (called for test in tests if isinstance(called := function.code[test], Call))
+    callees = (function.code[called.function] for called in calls)
+    return any(isinstance(callee, Outer) and callee.name == "range" for callee in callees)
 
 
 def _empty(value: Value) -> bool:

@@ -8,10 +8,11 @@ from transferlint.flow import guards
 from transferlint.flow.once import once
 from transferlint.flow.values import LOADER, MODULE, Value
 from transferlint.knowledge import roles
+from transferlint.knowledge.frameworks import UPDATES
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
-_FEW = 4
+FEW = 4
 _SOON = 100  # turns: of a demonstration
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else"})
@@ -119,20 +120,20 @@ def _few(function: Function, iterable: p.Instruction) -> bool:
         callee = function.code[iterable.function]
         if isinstance(callee, p.Outer) and callee.name in ("enumerate", "reversed", "sorted"):
             iterable = function.code[iterable.args[0]]
-    return isinstance(iterable, p.Sequence) and len(iterable.items) <= _FEW and not any(iterable.stars)
+    return isinstance(iterable, p.Sequence) and len(iterable.items) <= FEW and not any(iterable.stars)
 
 
 def _short_range(function: Function, iterable: p.Call) -> bool:
     if not _is_range(function, iterable) or len(iterable.args) != 1:
         return False
     bound = function.code[iterable.args[0]]
-    return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= _FEW
+    return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= FEW
 
 
 def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list[Region]:
-    """The innermost loops around backward passes: each of their turns is a step, also where one batch is all of the
-    data, and the loop counts epochs. So are those around calls of what a framework compiled (`compiled`), but for
-    loops with another such loop inside."""
+    """The innermost loops around backward passes, and what changes parameters by their gradients: each of their
+    turns is a step, also where one batch is all of the data, and the loop counts epochs. So are those around calls
+    of what a framework compiled (`compiled`), but for loops with another such loop inside."""
     found: list[Region] = []
     steps: list[list[Region]] = []
     for block in function.blocks:
@@ -147,8 +148,9 @@ def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list
 
 @once
 def takes_a_step(function: Function) -> bool:
-    """True where a function goes backward outside of all loops, whatever its arguments: one call of it is one step of
-    a training whose loop is its caller's. What goes backward in one arm alone may do so for a step or for a look."""
+    """True where a function goes backward, or changes parameters, outside of all loops, whatever its arguments: one
+    call of it is one step of a training whose loop is its caller's. What goes backward in one arm alone may do so
+    for a step or for a look."""
     seen: set[str] = set()
     for block in function.blocks:
         around = {region.kind for region in function.ancestors(block.region) if not region.implied}
@@ -187,7 +189,7 @@ def _of(function: Function, reg: Reg, region: Region) -> bool:
 
 def _goes_backward(function: Function, made: p.Instruction) -> bool:
     callee = function.code[made.function] if isinstance(made, p.Call) else None
-    return isinstance(callee, p.Attr) and callee.name == "backward"
+    return isinstance(callee, p.Attr) and (callee.name == "backward" or callee.name in UPDATES)
 
 
 def over_parts(function: Function, region: Region) -> bool:

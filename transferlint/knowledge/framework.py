@@ -38,7 +38,10 @@ class Framework:
     tensors serve as bounds of slices. `copies` are methods of an array that copy it to the host and give an array of
     the framework there. `replicas` are methods of a distribution strategy (what is called so) that run a function on
     each device and give a value for each, and `replicated` the names under which these are taken apart. `numpy` is the
-    beginning of the names of what numpy's functions call instead, given such an array; "" where they copy it.
+    beginning of the names of what numpy's functions call instead, given such an array; "" where they copy it. `updates`
+    are the last names of what changes parameters by gradients, methods of optimizers, models and states of a training
+    that no other library has; `ints_on_host` the names of what leaves whole numbers of Python in host memory, where no
+    type is asked for; `keys` the qualified names of what makes keys of random numbers.
     """
 
     name: str
@@ -61,3 +64,6 @@ class Framework:
     replicas: frozenset[str] = frozenset()
     replicated: frozenset[str] = frozenset()
     renamed: tuple[tuple[str, str], ...] = ()
+    updates: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
+    ints_on_host: frozenset[str] = frozenset()

@@ -12,6 +12,8 @@ from transferlint.knowledge.tensorflow import TENSORFLOW
 
 FRAMEWORKS: tuple[Framework, ...] = (JAX, TENSORFLOW, CUPY)
 ROOTS: dict[str, Framework] = {root: framework for framework in FRAMEWORKS for root in framework.roots}
+UPDATES: frozenset[str] = frozenset().union(*(framework.updates for framework in FRAMEWORKS))
+KEYS: frozenset[str] = frozenset().union(*(framework.keys for framework in FRAMEWORKS))
 # Programs that build graphs first (TensorFlow 1) read nothing before a session runs.
 _GRAPHS = ("tensorflow.compat.v1", "tensorflow.contrib")
 

@@ -218,6 +218,14 @@ JAX = Framework(
         " is_fully_replicated global_shards addressable_shards".split()
     ),
     from_dlpack="jax.dlpack.from_dlpack(t)",
+    # flax.readthedocs.io 'TrainState' apply_gradients: 'Updates step, params, opt_state'; optax.readthedocs.io
+    # apply_updates: 'Applies an update to the corresponding parameters'
+    updates=frozenset({"apply_gradients", "apply_updates"}),
+    # docs.jax.dev jax.random; dm-haiku.readthedocs.io next_rng_key
+    keys=frozenset(
+        "jax.random.split jax.random.fold_in jax.random.PRNGKey jax.random.key jax.random.clone haiku.next_rng_key"
+        " haiku.next_rng_keys".split()
+    ),
     host_settings=(
         ("jax.config.update", "jax_platform_name", "cpu"),
         ("jax.config.update", "jax_platforms", "cpu"),

@@ -259,6 +259,10 @@ TENSORFLOW = Framework(
         ("CUDA_VISIBLE_DEVICES", "-1"),
     ),
     autograph=True,
+    # source: tensorflow/core/kernels: those of int32, which whole numbers of Python become, take and give host memory
+    ints_on_host=frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.Variable"}),
+    # keras.io api optimizers 'apply_gradients method', 'Model training APIs' train_on_batch
+    updates=frozenset({"apply_gradients", "train_on_batch"}),
     copies=frozenset({"cpu"}),
     # tensorflow.org api_docs tf.distribute.Strategy.run: 'a tf.distribute.DistributedValues' of a value per replica;
     # experimental_local_results: 'A tuple of values contained in value'
