@@ -34,9 +34,9 @@ class ModuleIndex:
     def __init__(self, files: Iterable[str], root: str, links: Mapping[str, str] | None = None) -> None:
         self.root = os.path.abspath(root)
         self._below = os.path.join(self.root, "")
-        self._absolutes = {path: os.path.abspath(path) for path in sorted(files)}
+        self._absolutes = absolutes(sorted(files))
         self._packages = {
-            os.path.dirname(whole) for whole in self._absolutes.values() if os.path.basename(whole) == _INIT + ".py"
+            os.path.dirname(whole) for whole in self._absolutes.values() if whole.endswith(os.sep + _INIT + ".py")
         }
         self._roots: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -203,14 +203,30 @@ class ModuleIndex:
 def _stem(whole: str) -> str:
     """Where a module stands: the path without its ending; of a package, the folder. A notebook keeps its ending, as it
     cannot be imported."""
-    folder, name = os.path.split(whole)
-    stem = name if name.endswith(".ipynb") else os.path.splitext(name)[0]
-    return folder if stem == _INIT else os.path.join(folder, stem)
+    stem = whole if whole.endswith(".ipynb") else os.path.splitext(whole)[0]
+    return os.path.dirname(stem) if stem.endswith(os.sep + _INIT) else stem
 
 
 def _dotted(stem: str, root: str) -> str:
     """A dot in a folder's name becomes a dash, so that nothing that can be imported has such a name."""
-    return os.path.relpath(stem, root).replace(".", "-").replace(os.sep, ".")
+    below = stem[len(root) + 1 :] if stem.startswith(root + os.sep) else os.path.relpath(stem, root)
+    return below.replace(".", "-").replace(os.sep, ".")
+
+
+def absolutes(paths: Iterable[str]) -> dict[str, str]:
+    """`os.path.abspath` of each path, with each folder worked out once."""
+    folders: dict[str, str] = {}
+    found = {}
+    for path in paths:
+        folder, _, name = path.rpartition(os.sep)
+        if name in ("", os.curdir, os.pardir) or (not folder and path != name) or os.altsep:
+            found[path] = os.path.abspath(path)
+            continue
+        known = folders.get(folder)
+        if known is None:
+            known = folders[folder] = os.path.join(os.path.abspath(folder), "")
+        found[path] = known + name
+    return found
 
 
 def _add_beginnings(name: str, separator: str, known: set[str]) -> None:
