@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from transferlint import connected
 from transferlint.cache import graphs
@@ -15,7 +15,7 @@ from transferlint.cache.signatures import GONE, Signature, signature
 from transferlint.discovery import Real, Target, walk
 from transferlint.flow.modules import ModuleIndex, absolutes
 from transferlint.nearest import Nearest, common_folder
-from transferlint.reach import Reach, Reached, View
+from transferlint.reach import Reach, Reached
 from transferlint.screen import worth_analysing
 from transferlint.syntax.notebooks import SUFFIX
 
@@ -33,8 +33,8 @@ class Context:
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
-    them that are not analysed. `contents` and `modules` are what is known of the files by then, `view` gives what of a
-    file's bytes the groups follow from.
+    them that are not analysed. `contents` and `modules` are what is known of the files by then, `reach` where
+    they lead, where that is kept.
     """
 
     root: str
@@ -48,7 +48,7 @@ class Context:
     idle: frozenset[str] = frozenset()
     contents: Contents | None = dataclasses.field(default=None, compare=False)
     modules: ModuleIndex | None = dataclasses.field(default=None, compare=False)
-    view: Callable[[str], View] | None = dataclasses.field(default=None, compare=False)
+    reach: Reach | None = dataclasses.field(default=None, compare=False)
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -143,8 +143,9 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         packages = (path for path in project.files if os.path.basename(path) == "__init__.py")
         rest = (path for path in parts[0] if path not in passed)
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
+    kept = reach.brief() if cache else None
     return dataclasses.replace(
-        project, others=others, users=found.users & small, groups=parts, idle=passed, view=reach.view
+        project, others=others, users=found.users & small, groups=parts, idle=passed, reach=kept
     )
 
 

@@ -175,7 +175,7 @@ def _pass(
         rests_on = _rests_on(stamps, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
     result = _gathered(outcomes, scopes, plans, files.troubles, (around.note, remark), around.states, gone)
-    return result if keeper is None else dataclasses.replace(result, made=Made(around, every, keeper))
+    return result if keeper is None else dataclasses.replace(result, made=Made(around, reading, keeper))
 
 
 def discovered(paths: Iterable[str], scopes: Scopes) -> Found:

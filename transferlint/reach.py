@@ -208,6 +208,11 @@ class Reach:
         used = self._closure(set(targets), _END) | self._closure(users, bounds.bases)
         return Reached(frozenset(users & self.sources.keys()), frozenset(used - users - targets))
 
+    def brief(self) -> Reach:
+        """The same with nothing that was read off the files but where they lead and their views."""
+        known = {file: (self.used(file), self.view(file)) for file in self.sources}
+        return Reach(dict.fromkeys(known, b""), self.modules, known)
+
     def renew(self, file: str) -> None:
         """Forget what was read off a file, because its bytes changed. That of an `__init__.py` says where the names of
         others lead, so then everything has to be asked anew, of another `Reach`."""

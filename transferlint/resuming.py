@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,11 +19,12 @@ from transferlint import discovery, updates
 from transferlint.batches import Run
 from transferlint.cache import bases, results
 from transferlint.cache.runs import News
-from transferlint.context import MAX_BYTES, Context
+from transferlint.context import MAX_BYTES, Context, Sources
 from transferlint.discovery import Target
+from transferlint.flow.modules import ModuleIndex
 from transferlint.kept_results import Keeper, with_text
 from transferlint.plan import Outcome, Plan
-from transferlint.reach import View, is_seen
+from transferlint.reach import Reach, View, is_seen
 from transferlint.screen import worth_analysing
 from transferlint.workers import Job
 
@@ -52,14 +54,19 @@ class Group:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Session:
-    """What a run leaves: the project's folder, its files (path, whether it was named, the selectors that do not count
-    in it), their views (`reach.py`), the folders that were walked with digests of what is in them, and the groups;
-    `idle` are the files that are not analysed. `parts` is what the report says of files, `updated` what it says now of
-    those (of some, nothing: None) of which something else may be found than when their group was written down."""
+    """What a run leaves: the project's folder, the files that were checked or matter for these (path, whether it was
+    named, the selectors that do not count in it, whether it was checked), the `rest` of the project's, the views of
+    both (`reach.py`) and, where not all were checked, by number, what they use; which of the files are `users` of those
+    that were checked, the folders that were walked with digests of what is in them, and the groups; `idle` are the
+    files that are not analysed. `parts` is what the report says of files, `updated` what it says now of those (of some,
+    nothing: None) of which something else may be found than when their group was written down."""
 
     root: str
-    files: Sequence[tuple[str, bool, tuple[str, ...]]]
+    files: Sequence[tuple[str, bool, tuple[str, ...], bool]]
+    rest: Sequence[str]
     views: Sequence[View]
+    uses: Sequence[Sequence[int]]
+    users: Sequence[int]
     folders: Mapping[str, bytes]
     groups: Sequence[Group]
     idle: Sequence[int]
@@ -69,29 +76,41 @@ class Session:
     def plain(self) -> tuple[Any, ...]:
         """The session as plain values."""
         groups = [dataclasses.astuple(one) for one in self.groups]
-        return (self.root, self.files, self.views, self.folders, groups, self.idle, self.parts, self.updated)
+        about = (self.root, self.files, self.rest, self.views, self.uses, self.users, self.folders)
+        return (*about, groups, self.idle, self.parts, self.updated)
+
+    def jobs(self) -> list[Job]:
+        """The files as jobs."""
+        rows = enumerate(self.files)
+        return [Job(number, Target(path, named), ignored, wanted) for number, (path, named, ignored, wanted) in rows]
 
 
 def restored(left: Any) -> Session:
     """The session of plain values. Raises TypeError and ValueError where it is none."""
-    root, files, views, folders, groups, idle, parts, updated = left
-    return Session(root, files, views, folders, [Group(*one) for one in groups], idle, parts, updated)
+    *about, groups, idle, parts, updated = left
+    return Session(*about, [Group(*one) for one in groups], idle, parts, updated)
 
 
 def session(made: Made, folders: Mapping[str, bytes], parts: Mapping[str, Any]) -> Session | None:
     """What a run leaves that reported these parts, by file; None where the next cannot go on from it."""
-    around, paths = made.around, [job.target.path for job in made.jobs]
-    view = around.view
-    if view is None or around.note or list(around.files) != paths or any(job.scope for job in made.jobs):
-        return None
+    around, reach = made.around, made.around.reach
     jobs = {job.target.path: job for job in made.jobs}
+    rest = [path for path in around.files if path not in jobs]
+    if reach is None or around.note or around.links or any(job.scope for job in made.jobs):
+        return None
     groups = [_group(made.keeper, [jobs[path] for path in group]) for group in around.groups]
     if not any(group.base for group in groups):
         return None
+    paths = [*jobs, *rest]
+    numbers = {path: number for number, path in enumerate(paths)}
+    whole = all(job.wanted for job in made.jobs) and not rest
     return Session(
         around.root,
-        [(job.target.path, job.target.named, job.ignored) for job in made.jobs],
-        [view(path) for path in paths],
+        [(job.target.path, job.target.named, job.ignored, job.wanted) for job in made.jobs],
+        rest,
+        list(map(reach.view, paths)),
+        [sorted(numbers[used] for used in reach.used(path)) for path in paths] if not whole else [],
+        sorted(numbers[path] for path in around.users),
         folders,
         groups,
         [jobs[path].index for path in around.idle],
@@ -133,12 +152,13 @@ def resume(before: Session, news: News, plan: Plan) -> Resumed | None:
     changed = _changed(before, news)
     if changed is None:
         return None
-    paths = [path for path, _, _ in before.files]
+    jobs = before.jobs()
+    paths = [job.target.path for job in jobs]
     groups = tuple(tuple(paths[number] for number in group.numbers) for group in before.groups)
     idle = frozenset(paths[number] for number in before.idle)
-    around = Context(before.root, tuple(paths), {}, (), groups=groups, idle=idle)
-    jobs = [Job(number, Target(path, named), ignored) for number, (path, named, ignored) in enumerate(before.files)]
-    run = Run(around, [dataclasses.replace(plan, whole=True)], 1, _nobody, frozenset(range(len(jobs))))
+    around = Context(before.root, (*paths, *before.rest), {}, (), groups=groups, idle=idle)
+    told = frozenset(job.index for job in jobs if job.wanted)
+    run = Run(around, [dataclasses.replace(plan, whole=True)], 1, _nobody, told)
     found: dict[int, Outcome] = {}
     known: dict[int, Outcome] = {}
     now: list[Group] = []
@@ -151,7 +171,7 @@ def resume(before: Session, news: News, plan: Plan) -> Resumed | None:
                 return None
             found.update(outcomes)
             again.update(group.numbers)
-            earlier = _then(run.plans[0].cache, group, paths, set(group.unknown) - outcomes.keys())
+            earlier = _then(run.plans[0].cache, group, jobs, set(group.unknown) - outcomes.keys())
             if earlier is None:
                 return None
             known.update(earlier)
@@ -172,16 +192,17 @@ def _checked(run: Run, group: Group, contents: Sequence[bytes], jobs: Sequence[J
     return updates.since(run, [jobs[number] for number in group.numbers], base, contents)
 
 
-def _then(where: str, group: Group, paths: Sequence[str], wanted: set[int]) -> dict[int, Outcome] | None:
+def _then(where: str, group: Group, jobs: Sequence[Job], missing: set[int]) -> dict[int, Outcome] | None:
     """What came of some files, which are as they were when their group was written down; None where that is not known
     any more."""
-    if not wanted:
+    if not missing:
         return {}
     kept = results.read(where, group.then)
-    if not isinstance(kept, tuple) or [one.path for one in kept] != [paths[number] for number in group.numbers]:
+    wanted = [number for number in group.numbers if jobs[number].wanted]
+    if not isinstance(kept, tuple) or [one.path for one in kept] != [jobs[number].target.path for number in wanted]:
         return None
     try:
-        return {number: with_text(one) for number, one in zip(group.numbers, kept, strict=True) if number in wanted}
+        return {number: with_text(one) for number, one in zip(wanted, kept, strict=True) if number in missing}
     except OSError:
         return None
 
@@ -194,9 +215,11 @@ def _changed(before: Session, news: News) -> dict[int, bytes] | None:
             if discovery.listed(path) != before.folders[path]:
                 return None
             del files[path]
-    numbers = {path: number for number, (path, _, _) in enumerate(before.files) if path in files}
+    paths = [*(path for path, *_ in before.files), *before.rest]
+    numbers = {path: number for number, path in enumerate(paths) if path in files}
+    known = {number: one for group in before.groups for number, one in zip(group.numbers, group.contents, strict=True)}
     found: dict[int, bytes] = {}
-    idle = frozenset(before.idle)
+    several = sum(wanted for _, _, _, wanted in before.files) > 1
     for path, state in files.items():
         number = numbers.get(path)
         if number is None or not path.endswith(".py") or state[2] > MAX_BYTES:
@@ -206,11 +229,28 @@ def _changed(before: Session, news: News) -> dict[int, bytes] | None:
                 data = file.read()
         except OSError:
             return None
-        worth = worth_analysing(data)
-        if worth == (number in idle) or not is_seen(data, before.views[number]):
+        if not is_seen(data, before.views[number]):
             return None
-        found[number] = hashlib.sha256(data).digest() if worth or before.files[number][1] else b""
-    return found
+        if number < len(before.files):
+            _, named, _, wanted = before.files[number]
+            worth = worth_analysing(data)
+            package = not wanted and os.path.basename(path) == "__init__.py"
+            found[number] = hashlib.sha256(data).digest() if named or package or worth else b""
+            if bool(found[number]) != bool(known[number]) or (several and wanted and worth == (number in before.idle)):
+                return None
+    sizes = {path: state[2] for path, state in news.states} | {path: state[2] for path, state in files.items()}
+    return found if not before.uses or _reaches_the_same(before, paths, sizes) else None
+
+
+def _reaches_the_same(before: Session, paths: Sequence[str], sizes: Mapping[str, int]) -> bool:
+    """Whether the same files matter for those that are checked."""
+    uses = zip(paths, before.uses, before.views, strict=True)
+    known = {path: (frozenset(paths[number] for number in used), view) for path, used, view in uses}
+    reach = Reach(Sources(paths), ModuleIndex((), before.root), known)
+    found = reach.of([path for path, _, _, wanted in before.files if wanted])
+    users, used = ({path for path in some if sizes[path] <= MAX_BYTES} for some in (found.users, found.used))
+    others = {path for path, _, _, wanted in before.files if not wanted}
+    return users | used == others and users == {paths[number] for number in before.users}
 
 
 def shown(now: Session) -> Iterable[Any]:

@@ -25,6 +25,7 @@ class Project:
     def __init__(self) -> None:
         self.ways: list[bool] = []
         self.time = 10**9
+        self.path = "."
 
     def write(self, name: str, text: str, replace: bool = False) -> None:
         """Write a file, in its place or by another that takes it, at a time of its own."""
@@ -40,7 +41,7 @@ class Project:
     def check(self, *arguments: str) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main(["check", "-j", "1", *arguments, "."])
+            code = main(["check", "-j", "1", *arguments, self.path])
         return code, out.getvalue(), err.getvalue()
 
     def agrees(self, *arguments: str) -> bool:
@@ -116,11 +117,25 @@ def test_what_came_went_or_is_imported_otherwise_takes_a_whole_run(project: Proj
     assert not project.agrees()
 
 
-@pytest.mark.parametrize("seed", range(6))
+def test_one_file_is_gone_on_with_while_the_same_files_matter_for_it(project: Project) -> None:
+    project.path = "lib/layers.py"
+    for number in range(3):
+        project.write(f"apart{number}.py", "import torch\n\n\ndef apart():\n    return torch.ones(3)\n")
+    project.check()
+    project.write("apart1.py", "import torch\n\n\ndef apart():\n    return torch.ones(4)\n")
+    assert project.agrees()
+    project.write("lib/layers.py", "# why\n" + FILES["lib/layers.py"])
+    assert project.agrees()
+    project.write("apart1.py", "import torch\nfrom lib.layers import *\n\n\ndef apart():\n    return torch.ones(4)\n")
+    assert not project.agrees()
+
+
+@pytest.mark.parametrize("seed", range(8))
 def test_what_is_said_while_files_are_edited_is_what_a_run_says_that_keeps_nothing(
     project: Project, seed: int
 ) -> None:
     drawn = random.Random(seed)
+    project.path = drawn.choice((".", ".", "lib", *EDITED))
     names = drawn.sample(EDITED, 2)
     form = drawn.choice(FORMS)
     project.check(*form)

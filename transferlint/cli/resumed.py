@@ -51,7 +51,8 @@ def go_on(
     if found is None:
         return None
     now = found.told(_parts(found.outcomes, look), _parts(found.known, look))
-    report = Report((), {}, len(now.files), unsafe=settings.unsafe_fixes, root=os.getcwd())
+    checked = sum(wanted for _, _, _, wanted in now.files)
+    report = Report((), {}, checked, unsafe=settings.unsafe_fixes, root=os.getcwd())
     shown = list(map(_part, resuming.shown(now)))
     content = parts.joined(shown, report, look, options.quiet)
     output.write(content, None, coloured)
