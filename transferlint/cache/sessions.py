@@ -19,7 +19,7 @@ def read(where: str, news: News) -> Any:
     return kept[1] if isinstance(kept, tuple) and len(kept) == 2 and kept[0] == news.row else None
 
 
-def write(where: str, news: News, left: object) -> None:
+def write(where: str, news: News, left: Any) -> None:
     """Leave plain values for the next run."""
     entries.write(where, _path(where, news), marshal.dumps((news.row, left)))
 

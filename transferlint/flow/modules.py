@@ -48,7 +48,7 @@ class ModuleIndex:
         self._beginnings: set[str] = set()
         self._folders: set[str] = set()
         self._links = links or {}
-        for path in sorted(self._absolutes, key=self._rank):
+        for path in sorted(self._absolutes, key=self.is_package, reverse=True):  # which keeps the order of the rest
             stem = _stem(self._absolutes[path])
             if stem not in self._at:
                 self._at[stem] = path
@@ -67,7 +67,7 @@ class ModuleIndex:
 
     def is_package(self, path: str) -> bool:
         """Whether a file is the `__init__.py` of a package."""
-        return os.path.basename(path) == _INIT + ".py"
+        return path.endswith(_INIT + ".py") and os.path.basename(path) == _INIT + ".py"
 
     def find(self, dotted: str, asking: str = "") -> tuple[str, str] | None:
         """The file of the longest beginning of `dotted` that is a module, and the rest: "a.b.f" is ("a/b.py", "f").
@@ -196,14 +196,14 @@ class ModuleIndex:
     def _whole(self, path: str) -> str:
         return self._absolutes.get(path) or os.path.abspath(path)
 
-    def _rank(self, path: str) -> tuple[bool, str]:
-        return not self.is_package(path), path
-
 
 def _stem(whole: str) -> str:
     """Where a module stands: the path without its ending; of a package, the folder. A notebook keeps its ending, as it
     cannot be imported."""
-    stem = whole if whole.endswith(".ipynb") else os.path.splitext(whole)[0]
+    if whole.endswith(".py") and whole[-4] not in (os.sep, "."):
+        stem = whole[:-3]
+    else:
+        stem = whole if whole.endswith(".ipynb") else os.path.splitext(whole)[0]
     return os.path.dirname(stem) if stem.endswith(os.sep + _INIT) else stem
 
 
