@@ -87,8 +87,10 @@ class Session:
 
 def restored(left: Any) -> Session:
     """The session of plain values. Raises TypeError and ValueError where it is none."""
-    *about, groups, idle, parts, updated = left
-    return Session(*about, [Group(*one) for one in groups], idle, parts, updated)
+    root, files, rest, views, uses, users, folders, groups, *others = left
+    idle, parts, updated = others
+    every = [Group(*one) for one in groups]
+    return Session(root, files, rest, views, uses, users, folders, every, idle, parts, updated)
 
 
 def session(made: Made, folders: Mapping[str, bytes], parts: Mapping[str, Any]) -> Session | None:
@@ -142,13 +144,20 @@ class Resumed:
 
     def told(self, now: Mapping[int, Any], then: Mapping[int, Any]) -> Session:
         """The session after the run, of which these are the parts of the report."""
-        updated = self.session.updated | {number: now.get(number) for number in self.outcomes}
+        updated = {**self.session.updated, **{number: now.get(number) for number in self.outcomes}}
         parts = {number: part for number, part in self.session.parts.items() if number not in self.known}
         return dataclasses.replace(self.session, updated=updated, parts=parts | dict(then))
 
 
-def resume(before: Session, news: News, plan: Plan) -> Resumed | None:
-    """Check what changed since a session; None where that takes a whole run."""
+def resume(left: Any, news: News, plan: Plan) -> Resumed | None:
+    """Check what changed since a run left this; None where that takes a whole run."""
+    try:
+        return _resumed(restored(left), news, plan)
+    except Exception:  # of a defect of ours, or in what was left, only time comes
+        return None
+
+
+def _resumed(before: Session, news: News, plan: Plan) -> Resumed | None:
     changed = _changed(before, news)
     if changed is None:
         return None

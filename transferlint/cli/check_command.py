@@ -108,5 +108,5 @@ def COMMAND(**given: Any) -> int:
 
     names = {field.name for field in dataclasses.fields(CheckOptions)}
     options = CheckOptions(**{key: value for key, value in given.items() if key in names})
-    given = click.get_current_context().find_object(Given) or Given((), None)
-    return run_check(options, os.environ, given.arguments, given.news)
+    asked = click.get_current_context().find_object(Given) or Given((), None)
+    return run_check(options, os.environ, asked.arguments, asked.news)

@@ -137,6 +137,7 @@ def _run_once(
 
         code = resumed.go_on(run, news, options, settings, plan, environment)
         if code is not None:
+            pruning.prune(kept)
             return code
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
         result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes, options.shard)

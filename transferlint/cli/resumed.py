@@ -43,11 +43,7 @@ def go_on(
     left = sessions.read(run.where, news) if look is not None else None
     if left is None or look is None:
         return None
-    try:
-        before = resuming.restored(left)
-    except (TypeError, ValueError):
-        return None
-    found = resuming.resume(before, news, plan)
+    found = resuming.resume(left, news, plan)
     if found is None:
         return None
     now = found.told(_parts(found.outcomes, look), _parts(found.known, look))
