@@ -21,7 +21,8 @@ from transferlint.flow.recorded import HeatRecord, edges_of, is_read
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
 from transferlint.flow.traces import LEARNT, OUTER, PLACE, Trace, Unforeseen, as_seen
-from transferlint.flow.values import ANYWHERE, UNKNOWN, Value
+from transferlint.flow.unasked import SOMETHING
+from transferlint.flow.values import ANYWHERE, FROM_PARAMETER, GIVEN, OBJECT, UNKNOWN, Value
 from transferlint.flow.warmth import Warmth
 from transferlint.syntax.program import Function, Program, Reg, Slot
 
@@ -120,8 +121,9 @@ class Update:
     def _tell(self, key: str, index: int, script: Script) -> None:
         """Take up that a function gives others something else. Raises Unforeseen where it does anything else to them,
         or what it gives may tell them something: of a parameter of which something is known by itself, its callers tell
-        nothing as long as one of them gives what is on the device (`start.learnt`, `start.on_host`), and how often they
-        are called follows from the kind of what they are given alone (`unasked.py`)."""
+        nothing as long as one of them gives what is on the device, or where its place is not taken from them
+        (`start.learnt`, `start.on_host`); and how often they are called follows from the kind of what they are given
+        alone (`unasked.py`)."""
         before, old = script.before.told()
         now, new = script.now.told()
         if before != now:
@@ -130,14 +132,15 @@ class Update:
             if values == old[told]:
                 continue
             on_device = all(value.on_device for value in (*values, *old[told]))
-            if not on_device or values[-1].kinds != old[told][-1].kinds:
+            if values[-1].is_a(SOMETHING) != old[told][-1].is_a(SOMETHING):
                 raise Unforeseen
             _, callee, number, slot = told[:4]
             self._project.retold.add((key, index))
             for other, at, name in self._learners(callee, number, slot):
                 record = self._project.record(other)
                 for trace in record.traces.get(at, ()) if record is not None else ():
-                    if any(e[0] == LEARNT and e[3].name == name and _is_unknown(e[4]) for e in trace.events):
+                    alone = [e[4] for e in trace.events if e[0] == LEARNT and e[3].name == name]
+                    if any(_is_unknown(one) or (not on_device and _listens(one)) for one in alone):
                         raise Unforeseen
 
     def _learners(self, key: str, index: int, slot: Slot) -> Iterator[tuple[str, int, str]]:
@@ -243,6 +246,13 @@ class Update:
 def _is_unknown(alone: Value) -> bool:
     """Whether of a parameter by itself nothing is known that could not come from its callers."""
     return bool(alone.kinds & UNKNOWN) and alone.places == ANYWHERE
+
+
+def _listens(alone: Value) -> bool:
+    """Whether of a parameter of which something is known its callers can tell that it is on the host."""
+    if alone.places == ANYWHERE:
+        return bool(alone.kinds & OBJECT)
+    return bool(alone.places == GIVEN and alone.flags & FROM_PARAMETER)
 
 
 def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredProject) -> None:
