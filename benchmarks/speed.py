@@ -83,9 +83,9 @@ def tools(peers: Path | None, folder: Path, files: Path, kept: Path) -> Iterator
     check = (python, "-m", "transferlint", "check", "-j", "1", "-f", "concise", "--output-file", os.devnull)
     yield Tool(OURS, (*check, "--no-cache", "."), "transferlint")
     largest = max(folder.rglob("*.py"), key=lambda path: path.stat().st_size)
-    yield Tool("transferlint, one file changed", (*check, "."), "transferlint", before=lambda: changed(largest))
-    # Only what goes to standard output is kept and said again.
+    # Only what goes to standard output is kept, said again, and gone on from.
     again = (python, "-m", "transferlint", "check", "-j", "1", "-f", "concise", ".")
+    yield Tool("transferlint, one file changed", again, "transferlint", before=lambda: changed(largest))
     yield Tool(AGAIN, again, "transferlint", before=functools.partial(warmed, again, folder, kept))
     at = peers / "bin" if peers else Path("missing")
     own = str(at / "python")

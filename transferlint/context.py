@@ -13,7 +13,7 @@ from transferlint.cache import graphs
 from transferlint.cache.contents import Contents
 from transferlint.cache.signatures import GONE, Signature, signature
 from transferlint.discovery import Real, Target, walk
-from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.modules import ModuleIndex, absolutes
 from transferlint.nearest import Nearest, common_folder
 from transferlint.reach import Reach, Reached
 from transferlint.screen import worth_analysing
@@ -33,7 +33,8 @@ class Context:
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
-    them that are not analysed. `contents` and `modules` are what is known of the files by then.
+    them that are not analysed. `contents` and `modules` are what is known of the files by then, `reach` where
+    they lead, where that is kept.
     """
 
     root: str
@@ -47,6 +48,7 @@ class Context:
     idle: frozenset[str] = frozenset()
     contents: Contents | None = dataclasses.field(default=None, compare=False)
     modules: ModuleIndex | None = dataclasses.field(default=None, compare=False)
+    reach: Reach | None = dataclasses.field(default=None, compare=False)
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -96,8 +98,8 @@ def walked(
     real: dict[str, str] = {}
     where = Real()
     links: dict[str, str] = {}
-    for path in (*names, *found):
-        if first.setdefault(os.path.abspath(path), path) == path:
+    for path, whole in absolutes((*names, *found)).items():
+        if first.setdefault(whole, path) == path:
             leads_to = real.setdefault(where.of(path), path)
             if leads_to != path:
                 links[path] = leads_to
@@ -141,7 +143,10 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         packages = (path for path in project.files if os.path.basename(path) == "__init__.py")
         rest = (path for path in parts[0] if path not in passed)
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
-    return dataclasses.replace(project, others=others, users=found.users & small, groups=parts, idle=passed)
+    kept = reach.brief() if cache else None
+    return dataclasses.replace(
+        project, others=others, users=found.users & small, groups=parts, idle=passed, reach=kept
+    )
 
 
 def _worth(path: str, project: Context, sources: Sources, texts: Collection[str]) -> bool:
@@ -169,9 +174,8 @@ def reach_of(project: Context, data: Sources, texts: Collection[str], cache: str
     for path in texts:
         known.pop(path, None)
     found = Reach(data, project.index(), known)
-    uses = {path: found.used(path) for path in files}
     if len(known) < len(files):
-        kept = {path: used for path, used in uses.items() if path not in texts}
+        kept = {path: (found.used(path), found.view(path)) for path in files if path not in texts}
         graphs.write(cache, project.root, project.links, states, kept, now)
     return found
 

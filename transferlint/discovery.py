@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import errno
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -54,6 +55,7 @@ class Exclusion:
 
     def __init__(self, settings: Settings) -> None:
         self.root = settings.root or os.getcwd()
+        self._below = os.path.join(self.root, "")
         self.patterns = [*settings.exclude, *settings.extend_exclude]
         self.spec = gitignore.compiled(self.patterns)
 
@@ -74,7 +76,11 @@ class Exclusion:
 
     def covers(self, path: str, is_folder: bool = False) -> bool:
         """Whether a pattern names the path itself or, for a file that was named, a folder above it."""
-        whole, root = os.path.abspath(path), os.path.join(self.root, "")
+        return self.holds(os.path.abspath(path), is_folder)
+
+    def holds(self, whole: str, is_folder: bool = False) -> bool:
+        """`covers` for an absolute path."""
+        root = self._below
         relative = whole[len(root) :] if whole.startswith(root) else os.path.relpath(whole, self.root)
         relative = relative.replace(os.sep, "/")
         while relative.startswith("../"):
@@ -131,6 +137,20 @@ def walk(folder: str, nearest: Nearest) -> Iterator[Target]:
             yield item
 
 
+def listed(folder: str) -> bytes:
+    """A digest of the names in a folder and what they stand for; b"" where it cannot be looked at."""
+    try:
+        with os.scandir(folder) as entries:
+            return _listing(sorted(entries, key=lambda entry: entry.name))
+    except OSError:
+        return b""
+
+
+def _listing(entries: Iterable[os.DirEntry[str]]) -> bytes:
+    rows = [(one.name, _is_folder(one), _is_file(one), one.is_symlink()) for one in entries]
+    return hashlib.blake2b(repr(rows).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def _under(path: str, nearest: Nearest) -> Iterator[Target | Trouble]:
     shown = _shown(path)
     try:
@@ -168,17 +188,21 @@ def _walk(start: str, nearest: Nearest) -> Iterator[Target | Trouble]:
         except OSError as error:
             yield Trouble(_shown(folder), _why(error))
             continue
+        nearest.listed[folder] = _listing(ordered)
         settings = nearest.of_folder(folder)
         exclusion = exclusions.get(settings.source)
         if exclusion is None:
             exclusion = exclusions[settings.source] = Exclusion(settings).below(start)
+        whole = os.path.join(os.path.abspath(folder), "")
         below = []
         for entry in ordered:
             is_folder = _is_folder(entry)
             if not is_folder and not (entry.name.endswith((".py", ".ipynb")) and _is_file(entry)):
                 continue
             path = entry.path
-            if exclusion.covers(path, is_folder) or gitignore.ignores(layers, os.path.abspath(path), is_folder):
+            if exclusion.holds(whole + entry.name, is_folder) or gitignore.ignores(
+                layers, whole + entry.name, is_folder
+            ):
                 continue
             if is_folder:
                 below.append((path, layers))

@@ -17,6 +17,7 @@ from transferlint.pipeline import check_bytes
 from transferlint.plan import UNPARSABLE, Outcome, Plan
 from transferlint.reach import Reach
 from transferlint.registry import Registry
+from transferlint.resuming import Made
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings
 from transferlint.shards import Shard, weight
@@ -46,7 +47,7 @@ class Result:
     looked at, the texts of files with findings, the diffs of fixes that were only shown, `notes` on fixes that were
     left out, the paths of texts that changed, what suppressions were added for, how many findings the baseline knew,
     and what is quiet on purpose, where that was asked. `seen` are the files that it rests on, and the folders that were
-    walked, in the state they were in before."""
+    walked, in the state they were in before; `made` is of what the next run may go on from."""
 
     findings: tuple[Finding, ...]
     fixed: tuple[Finding, ...]
@@ -60,6 +61,7 @@ class Result:
     known: int = 0
     quiet: tuple[QuietSite, ...] = ()
     seen: Mapping[str, Signature] = dataclasses.field(default_factory=dict, compare=False)
+    made: Made | None = dataclasses.field(default=None, compare=False)
 
     @property
     def changed(self) -> int:
@@ -172,7 +174,8 @@ def _pass(
     if write and any(outcome.data for outcome in outcomes):
         rests_on = _rests_on(stamps, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
-    return _gathered(outcomes, scopes, plans, files.troubles, (around.note, remark), around.states, gone)
+    result = _gathered(outcomes, scopes, plans, files.troubles, (around.note, remark), around.states, gone)
+    return result if keeper is None else dataclasses.replace(result, made=Made(around, reading, keeper))
 
 
 def discovered(paths: Iterable[str], scopes: Scopes) -> Found:

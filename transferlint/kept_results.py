@@ -41,7 +41,7 @@ class Keeper:
                 self._contents[job.target.path] = self._content(job)
         except OSError:
             return ""
-        return self._key(group, self.contents(group))
+        return self.key_of(group, self.contents(group))
 
     def name(self, group: Sequence[Job]) -> str:
         """What a group is known by, whatever is in its files."""
@@ -51,7 +51,8 @@ class Keeper:
         """The digests of what was in the files of a group when its key was made, none for what does not count."""
         return [self._contents[job.target.path] for job in group]
 
-    def _key(self, group: Sequence[Job], contents: Sequence[bytes]) -> str:
+    def key_of(self, group: Sequence[Job], contents: Sequence[bytes]) -> str:
+        """The key of a group when these were the contents of its files."""
         rows = [(*self._row(job), content) for job, content in zip(group, contents, strict=True)]
         return results.digest(self._base, rows)
 
@@ -73,7 +74,7 @@ class Keeper:
 
     def read_contents(self, group: Sequence[Job], contents: Sequence[bytes]) -> dict[int, Outcome] | None:
         """What came of the wanted files of a group when these were the contents of its files."""
-        return self.read(self._key(group, contents), group)
+        return self.read(self.key_of(group, contents), group)
 
     def read(self, key: str, group: Sequence[Job]) -> dict[int, Outcome] | None:
         """What came of the wanted files of a group, by their index; None where that is not known."""
@@ -82,7 +83,7 @@ class Keeper:
         if not isinstance(kept, tuple) or [one.path for one in kept] != [job.target.path for job in wanted]:
             return None
         try:
-            return {job.index: _with_text(one) for job, one in zip(wanted, kept, strict=True)}
+            return {job.index: with_text(one) for job, one in zip(wanted, kept, strict=True)}
         except OSError:
             return None
 
@@ -167,7 +168,7 @@ def _names(folder: str) -> set[str]:
         return {*line_length.NAMES, ".git"} if os.path.exists(os.path.join(folder, ".git")) else set(line_length.NAMES)
 
 
-def _with_text(outcome: Outcome) -> Outcome:
+def with_text(outcome: Outcome) -> Outcome:
     """An outcome with the text that its findings' lines refer to, which lies in the file."""
     if not outcome.text:
         return outcome

@@ -198,10 +198,14 @@ def _linter(folder: Path) -> int:
 
 
 def _sections(path: Path) -> configparser.ConfigParser | None:
+    try:
+        text = _text(path)
+    except (OSError, ValueError):  # before a parser is made, which takes longer
+        return None
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
-        parser.read_string(_text(path))
-    except (OSError, ValueError, configparser.Error):
+        parser.read_string(text)
+    except (ValueError, configparser.Error):
         return None
     return parser
 

@@ -57,19 +57,25 @@ class Nearest:
     files where `merged` is None. `merged` adds to the settings of a file what the command line says.
 
     `troubles` gets a line for each settings file that cannot be used, or not wholly; what is below it has those above.
-    `walked` gets the state of each folder before it is walked.
+    `walked` gets the state of each folder before it is walked, `listed` a digest of what is in it.
     """
 
     def __init__(self, top: Settings, merged: Callable[[Settings], Settings] | None = None) -> None:
         self.top = top
         self.troubles: list[str] = [top.refused] if top.refused else []
         self.walked: dict[str, Signature] = {}
+        self.listed: dict[str, bytes] = {}
         self._merged = merged
         self._known: dict[str, Settings] = {top.project_root: top}
+        self._asked: dict[str, Settings] = {}  # by folder as it was spelt
 
     def of(self, path: str) -> Settings:
         """The settings of a file."""
-        return self.of_folder(os.path.dirname(path))
+        folder = os.path.dirname(path)
+        found = self._asked.get(folder)
+        if found is None:
+            found = self._asked[folder] = self.of_folder(folder)
+        return found
 
     def used(self) -> tuple[Settings, ...]:
         """The settings that any file asked for so far, each once; the run's own first."""

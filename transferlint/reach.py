@@ -13,6 +13,7 @@ Imports are read off the bytes, a hundred times as fast as parsing: those in fun
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -34,6 +35,8 @@ _CALLED = re.compile(rb"(?<!def )\b(\w+)\(")
 _DEFINES = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+def|def|class)[ \t]")
 # What a package defines itself may use whatever it imports; names with an underscore are its own affair.
 _DEFINES_PUBLIC = re.compile(_DEFINES.pattern + rb"|^[A-Za-z]\w*[ \t]*(?::[^=\n]*)?=(?!=)")
+# Names of packages that a file binds, and a digest of its imports and of what it reads from these names.
+View = tuple[tuple[str, ...], bytes]
 _END = 1 << 20
 _FEW = 8
 
@@ -169,15 +172,21 @@ class _Lists:
 
 
 class Reach:
-    """Who uses whom among `sources`, worked out file by file as it is asked for; `known` has which files some use."""
+    """Who uses whom among `sources`, worked out file by file as it is asked for; `known` has which files some use, and
+    their views."""
 
     def __init__(
-        self, sources: Mapping[str, bytes], modules: Modules, known: Mapping[str, frozenset[str]] | None = None
+        self,
+        sources: Mapping[str, bytes],
+        modules: Modules,
+        known: Mapping[str, tuple[frozenset[str], View]] | None = None,
     ) -> None:
         self.sources = sources
         self.modules = modules
         self._imports: dict[str, dict[str, list[Import]]] = {}
-        self._uses: dict[str, frozenset[str]] = dict(known or {})
+        self._uses: dict[str, frozenset[str]] = {file: used for file, (used, _) in (known or {}).items()}
+        self._views: dict[str, View] = {file: view for file, (_, view) in (known or {}).items()}
+        self._packages: dict[str, tuple[str, ...]] = {}
         self._traced: dict[tuple[str, str], frozenset[str]] = {}
         self._used_by: dict[str, set[str]] = {}
         self._said: dict[tuple[str, bool], frozenset[bytes]] = {}
@@ -199,10 +208,16 @@ class Reach:
         used = self._closure(set(targets), _END) | self._closure(users, bounds.bases)
         return Reached(frozenset(users & self.sources.keys()), frozenset(used - users - targets))
 
+    def brief(self) -> Reach:
+        """The same with nothing that was read off the files but where they lead and their views."""
+        known = {file: (self.used(file), self.view(file)) for file in self.sources}
+        return Reach(dict.fromkeys(known, b""), self.modules, known)
+
     def renew(self, file: str) -> None:
         """Forget what was read off a file, because its bytes changed. That of an `__init__.py` says where the names of
         others lead, so then everything has to be asked anew, of another `Reach`."""
         self._imports.pop(file, None)
+        self._views.pop(file, None)
         self._near = {one: known for one, known in self._near.items() if one == file}
         self._said.pop((file, True), None)
         self._said.pop((file, False), None)
@@ -257,9 +272,7 @@ class Reach:
         """What a file imports, by what it is bound to ("*" for a star)."""
         known = self._imports.get(file)
         if known is None:
-            known = self._imports[file] = {}
-            for one in imports(self.sources.get(file, b"")):
-                known.setdefault(one.bound, []).append(one)
+            known = self._imports[file] = _by_name(self.sources.get(file, b""))
         return known
 
     def used(self, file: str) -> frozenset[str]:
@@ -274,6 +287,7 @@ class Reach:
                         base = self._follow(file, one, found)
                         if base and bound:
                             packages.setdefault(bound, set()).add(base)
+                self._packages[file] = tuple(sorted(packages))
                 for bound, chain in _chains(self.sources.get(file, b""), packages):
                     for base in packages[bound]:
                         place = self.modules.find(f"{base}.{chain}", file)
@@ -281,6 +295,16 @@ class Reach:
                             found |= self._trace(*place)
             found.discard(file)
             known = self._uses[file] = frozenset(found)
+        return known
+
+    def view(self, file: str) -> View:
+        """What `used` of a file follows from, of its bytes."""
+        known = self._views.get(file)
+        if known is None:
+            self.used(file)
+            names = self._packages.get(file, ())
+            data = self.sources.get(file, b"")
+            known = self._views[file] = names, _viewed(self._imports_of(file), data, names)
         return known
 
     def named(self, file: str) -> frozenset[str]:
@@ -356,6 +380,25 @@ class Reach:
                 place = self.modules.find(self._dotted(path, one) or "-", path)
                 if place is not None:
                     found |= self._trace(*place)
+
+
+def is_seen(data: bytes, view: View) -> bool:
+    """Whether a file that has these bytes now leads to the same files as when it was seen so, where no file came or
+    went and none on the way changed."""
+    names, digest = view
+    return _viewed(_by_name(data), data, names) == digest
+
+
+def _viewed(found: Mapping[str, list[Import]], data: bytes, names: Collection[str]) -> bytes:
+    about = list(found.items()), bool(_DEFINES_PUBLIC.search(data)), sorted(_chains(data, names))
+    return hashlib.sha256(repr(about).encode("utf-8", "surrogatepass")).digest()
+
+
+def _by_name(data: bytes) -> dict[str, list[Import]]:
+    found: dict[str, list[Import]] = {}
+    for one in imports(data):
+        found.setdefault(one.bound, []).append(one)
+    return found
 
 
 def _base(one: Import) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from transferlint.flow.project import Project
     from transferlint.flow.recorded import FileRecord
     from transferlint.flow.update import Others
+    from transferlint.kept_results import Keeper
     from transferlint.syntax.program import Program
 
 FEWEST = 8  # files; smaller groups are checked anew as fast
@@ -49,16 +50,27 @@ def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outco
 def check(run: Run, group: Group) -> dict[int, Outcome] | None:
     """What comes of the wanted files of a group, by their index; None where all of it has to be checked."""
     keeper = run.keeper
-    if keeper is None or len(group) < FEWEST:
+    base = base_of(keeper, group) if keeper is not None else None
+    if keeper is None or base is None:
         return None
-    base = bases.read(keeper.where, keeper.name(group))
-    if base is None:
-        return None
+    known = keeper.read_contents(group, base.head[0])
+    found = since(run, group, base, keeper.contents(group)) if known is not None else None
+    return None if known is None or found is None else known | found
+
+
+def base_of(keeper: Keeper, group: Group) -> bases.Base | None:
+    """What was written down of a group."""
+    return bases.read(keeper.where, keeper.name(group)) if len(group) >= FEWEST else None
+
+
+def since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes]) -> dict[int, Outcome] | None:
+    """What comes of the files of a group of which something else may be found than when it was written down, where
+    these are the contents of its files; None where that takes all of it."""
     before, tables = base.head
-    now = keeper.contents(group)
     changed = [number for number, content in enumerate(now) if content != before[number]]
-    known = keeper.read_contents(group, before)
-    if known is None or not 0 < len(changed) <= _MOST:
+    if not changed:
+        return {}
+    if len(changed) > _MOST:
         return None
     from transferlint.flow.traces import Unforeseen
 
@@ -68,7 +80,7 @@ def check(run: Run, group: Group) -> dict[int, Outcome] | None:
         return None
     except Exception:  # a defect of ours costs time, not the run
         return None
-    return known | found
+    return found
 
 
 def _updated(
@@ -79,7 +91,6 @@ def _updated(
     from transferlint.flow.traces import Unforeseen
     from transferlint.flow.update import Update
 
-    assert run.keeper is not None
     jobs = {job.target.path: job for job in group}
     fresh = {group[number].target.path: _prepared(run, group[number]) for number in changed}
     old = {group[number].target.path: _before(run, group[number], before[number]) for number in changed}

@@ -173,3 +173,60 @@ def test_what_was_damaged_is_written_anew(project: Project, damage: Any) -> None
     path.write_text(FILES["lib/training.py"] + "\n# why not\n")
     project.checked()
     assert isinstance(project.updated[0], int)
+
+
+def test_what_is_given_from_the_device_still_is_looked_at_no_further(project: Project) -> None:
+    """A result that was on the device where the program is given one, and now is on it for certain, is handed on."""
+    Path("lib/handing.py").write_text(HANDING)
+    Path("lib/made.py").write_text(MADE)
+    project.checked()
+    every = set(project.placed)
+    Path("lib/made.py").write_text(MADE.replace("return x", "return x.cuda()"))
+    project.checked()
+    assert isinstance(project.updated[0], int)
+    assert len(set(project.placed)) < len(every)
+
+
+@pytest.mark.parametrize("taken", ["x", "x: torch.Tensor", "x=None", "x: list"])
+@pytest.mark.parametrize("made", ["x.cuda()", "x.cpu()", "[x.cuda()]", "None", "x.item()"])
+def test_what_is_given_otherwise_tells_whom_it_is_given(project: Project, taken: str, made: str) -> None:
+    Path("lib/handing.py").write_text(HANDING.replace("x: torch.Tensor", taken))
+    Path("lib/made.py").write_text(MADE)
+    project.checked()
+    Path("lib/made.py").write_text(MADE.replace("return x", f"return {made}"))
+    project.checked()
+    Path("lib/made.py").write_text(MADE)
+    project.checked()
+
+
+MADE = "import torch\n\n\ndef made(x: torch.Tensor, device):\n    x = x.to(device)\n    return x\n"
+HANDING = """import torch
+from lib.made import made
+
+
+class Net(torch.nn.Module):
+    def forward(self, x: torch.Tensor, device):
+        return self.inner(made(x, device))
+
+    def inner(self, x: torch.Tensor):
+        if x is None:
+            return 0
+        return handed(x) + x.sum().item()
+
+
+class Other(Net):
+    def inner(self, x: torch.Tensor):
+        return handed(x).cpu()
+
+
+def handed(x: torch.Tensor):
+    for one in range(10):
+        print(x.sum().item())
+    return x * 2
+
+
+def run(loader, net: Net, device):
+    for x in loader:
+        y = made(x, device)
+        net(handed(y), device)
+"""

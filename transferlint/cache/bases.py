@@ -51,10 +51,11 @@ class _Reader(pickle.Unpickler):
 
 
 class Base:
-    """An open base: `head` is what `write` was given."""
+    """An open base: `head` is what `write` was given, `digest` stands for all that was."""
 
-    def __init__(self, path: str, head: Any, places: dict[str, tuple[int, int, bytes]]) -> None:
+    def __init__(self, path: str, head: Any, places: dict[str, tuple[int, int, bytes]], digest: bytes) -> None:
         self.head = head
+        self.digest = digest
         self._path = path
         self._places = places
 
@@ -90,7 +91,7 @@ def read(where: str, key: str) -> Base | None:
         if _digest(content) != digest:
             return None
         head, places = marshal.loads(content)
-        return Base(path, head, places)
+        return Base(path, head, places, digest)
     except (OSError, ValueError, EOFError, TypeError):
         return None
 

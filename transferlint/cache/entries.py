@@ -12,19 +12,27 @@ _DIGEST = 16  # bytes
 
 def read(path: str) -> object:
     """The value that was written there, None where there is none, or not whole."""
+    return read_with_digest(path)[0]
+
+
+def read_with_digest(path: str) -> tuple[object, bytes]:
+    """The same with its digest, which `write` gave back."""
     try:
         with open(path, "rb") as file:
             content = file.read()
-        if hashlib.blake2b(memoryview(content)[_DIGEST:], digest_size=_DIGEST).digest() != content[:_DIGEST]:
-            return None
-        return marshal.loads(memoryview(content)[_DIGEST:])
+        digest = content[:_DIGEST]
+        if hashlib.blake2b(memoryview(content)[_DIGEST:], digest_size=_DIGEST).digest() != digest:
+            return None, b""
+        return marshal.loads(memoryview(content)[_DIGEST:]), digest
     except (OSError, ValueError, EOFError, TypeError):
-        return None
+        return None, b""
 
 
-def write(where: str, path: str, content: bytes) -> None:
-    """Keep a value, as `marshal` wrote it, in a file below the cache's folder `where`."""
-    write_parts(where, path, (hashlib.blake2b(content, digest_size=_DIGEST).digest(), content))
+def write(where: str, path: str, content: bytes) -> bytes:
+    """Keep a value, as `marshal` wrote it, in a file below the cache's folder `where`; its digest."""
+    digest = hashlib.blake2b(content, digest_size=_DIGEST).digest()
+    write_parts(where, path, (digest, content))
+    return digest
 
 
 def write_parts(where: str, path: str, parts: Iterable[bytes]) -> None:

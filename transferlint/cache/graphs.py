@@ -17,7 +17,8 @@ from transferlint.cache.signatures import Signature, settled
 
 _SHELF = "graphs"
 
-Uses = dict[str, frozenset[str]]
+# By file, those that it uses, and what of its bytes that follows from.
+Uses = dict[str, tuple[frozenset[str], Any]]
 
 
 def read(where: str, root: str, links: Mapping[str, str], states: Mapping[str, Signature]) -> Uses:
@@ -28,8 +29,8 @@ def read(where: str, root: str, links: Mapping[str, str], states: Mapping[str, S
         return {}
     paths = list(states)
     return {
-        path: frozenset(paths[number] for number in numbers)
-        for (path, state), (was, numbers) in zip(states.items(), kept[1], strict=True)
+        path: (frozenset(paths[number] for number in numbers), view)
+        for (path, state), (was, numbers, view) in zip(states.items(), kept[1], strict=True)
         if was == state
     }
 
@@ -39,14 +40,16 @@ def write(
     root: str,
     links: Mapping[str, str],
     states: Mapping[str, Signature],
-    uses: Mapping[str, Iterable[str]],
+    uses: Mapping[str, tuple[Iterable[str], Any]],
     now: int,
 ) -> None:
     """Keep which files each file uses that was in these states at a time (nanoseconds since 1970); what changed shortly
     before is left out, as it may have changed since."""
     numbers = {path: number for number, path in enumerate(states)}
     rows = [
-        (state, sorted(numbers[one] for one in uses[path])) if path in uses and settled(state, now) else (None, [])
+        (state, sorted(numbers[one] for one in uses[path][0]), uses[path][1])
+        if path in uses and settled(state, now)
+        else (None, [], None)
         for path, state in states.items()
     ]
     packages = (state for path, state in states.items() if _is_package(path))

@@ -15,16 +15,37 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from transferlint.cache import entries, places
-from transferlint.cache.signatures import Signature, settled, signature
+from transferlint.cache.signatures import GONE, Signature, settled, signature
 
 _SHELF = "runs"
 _VARIABLES = ("NO_COLOR", "FORCE_COLOR", "TERM", "HOME")
 _OPTIONS = "TRANSFERLINT_"
+_FEW = 60  # changed files and folders; beyond, too much is looked at again
+
+
+class News:
+    """A run that is known, but for what changed since: by path, the states of these now. `states` are those that it
+    was kept with, `path` is where it is kept, `row` a digest of all that."""
+
+    __slots__ = ("changed", "path", "row", "shown", "states")
+
+    def __init__(self, path: str, row: bytes, shown: str, states: tuple[tuple[str, Signature], ...]) -> None:
+        self.path = path
+        self.row = row
+        self.shown = shown
+        self.states = states
+        self.changed: dict[str, Signature] = {}
 
 
 def repeated(given: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str, int] | None:
     """What a run of these arguments writes to standard output and error, and its exit code; None where that is not
     known, or not any more."""
+    found = known(given, environment)
+    return found if isinstance(found, tuple) else None
+
+
+def known(given: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str, int] | News | None:
+    """`repeated`; or, where not much changed since, what did."""
     if "--no-cache" in given or "-" in given or not _has_streams():
         return None
     try:
@@ -36,12 +57,19 @@ def repeated(given: Sequence[str], environment: Mapping[str, str]) -> tuple[str,
             return None
     except OSError:  # the current folder is gone
         return None
-    kept = entries.read(path)
+    kept, row = entries.read_with_digest(path)
     if not isinstance(kept, tuple) or len(kept) != 3 or kept[0] != shown:
         return None
     _, looked_at, said = kept
-    if any(signature(path) != state for path, state in looked_at):
-        return None
+    news = News(path, row, shown, looked_at)
+    for one, state in looked_at:
+        now = signature(one)
+        if now != state:
+            if GONE in (now, state) or len(news.changed) == _FEW:
+                return None
+            news.changed[one] = now
+    if news.changed:
+        return news
     out, err, code = said
     return out, err, code
 
@@ -54,16 +82,34 @@ def keep(
     seen: Mapping[str, Signature],
     others: Iterable[str],
     said: tuple[str, str, int],
-) -> None:
+) -> News | None:
     """Keep what a run said that began at a time (nanoseconds since 1970), which saw files and folders in some states,
-    and rests on `others` too. Nothing is kept where one of them changed lately, or since."""
+    and rests on `others` too: what it is known by then. None where nothing is kept, as one of them changed lately, or
+    since."""
     if not _has_streams():
-        return
+        return None
     looked_at = dict.fromkeys((*others, *_made_by()), None) | dict(seen)
     states = {path: signature(path) for path in looked_at}
     if all(settled(state, began) and looked_at[path] in (None, state) for path, state in states.items()):
         shown = _shown(given, environment)
-        entries.write(where, _path(where, shown), marshal.dumps((shown, tuple(states.items()), said)))
+        return _kept(where, _path(where, shown), shown, tuple(states.items()), said)
+    return None
+
+
+def renew(where: str, news: News, began: int, said: tuple[str, str, int]) -> News | None:
+    """Keep what a run says in whose beginning this was the news, and else all as it was; None where what changed did so
+    lately."""
+    if not all(settled(state, began) for state in news.changed.values()):
+        return None
+    states = tuple((path, news.changed.get(path, state)) for path, state in news.states)
+    return _kept(where, news.path, news.shown, states, said)
+
+
+def _kept(
+    where: str, path: str, shown: str, states: tuple[tuple[str, Signature], ...], said: tuple[str, str, int]
+) -> News:
+    content = marshal.dumps((shown, states, said))
+    return News(path, entries.write(where, path, content), shown, states)
 
 
 def _has_streams() -> bool:

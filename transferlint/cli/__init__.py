@@ -6,6 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to import than the version takes to show
+if TYPE_CHECKING:
+    from transferlint.cache.runs import News
+
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
 
 
@@ -16,24 +20,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given in (["--version"], ["-V"]):  # asked by every tool that runs this one, so before anything is imported
         return _show_version()
     try:
-        if given[:1] == ["check"] and (code := _repeated(given)) is not None:
-            return code
+        known = _known(given) if given[:1] == ["check"] else None
+        if isinstance(known, tuple):
+            return _said(*known)
         from transferlint.cli.root import run
 
-        return run(given)
+        return run(given, known)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
-def _repeated(given: list[str]) -> int | None:
-    """The exit code of a run of which nothing has changed since the last, with its output repeated; else None."""
+def _known(given: list[str]) -> tuple[str, str, int] | News | None:
+    """What a run writes, and its exit code, of which nothing has changed since the last; or what has."""
     from transferlint.cache import runs
 
-    said = runs.repeated(given, os.environ)
-    if said is None:
-        return None
-    out, err, code = said
+    return runs.known(given, os.environ)
+
+
+def _said(out: str, err: str, code: int) -> int:
+    """Say again what a run said; its exit code."""
     try:
         for stream, text in ((sys.stderr, err), (sys.stdout, out)):
             if hasattr(stream, "reconfigure"):

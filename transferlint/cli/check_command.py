@@ -104,7 +104,9 @@ def COMMAND(**given: Any) -> int:
     Exit code: 0 nothing found, 1 findings, 2 something could not be done (the rest is reported all the same).
     """
     from transferlint.cli.reporting import CheckOptions, run_check
+    from transferlint.cli.root import Given
 
     names = {field.name for field in dataclasses.fields(CheckOptions)}
     options = CheckOptions(**{key: value for key, value in given.items() if key in names})
-    return run_check(options, os.environ, click.get_current_context().find_object(tuple) or ())
+    asked = click.get_current_context().find_object(Given) or Given((), None)
+    return run_check(options, os.environ, asked.arguments, asked.news)

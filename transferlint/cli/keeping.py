@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from transferlint import context, gitignore, line_length, nearest
 from transferlint.cache import runs
+from transferlint.cache.runs import News
 from transferlint.engine import Result
 from transferlint.nearest import Nearest
 from transferlint.registry import Registry
@@ -32,11 +33,12 @@ def keep(
     environment: Mapping[str, str],
     result: Result,
     said: tuple[str, str, int],
-) -> None:
-    """Keep what a run said: its output, its words on standard error and its exit code."""
+) -> News | None:
+    """Keep what a run said: its output, its words on standard error and its exit code. What it is known by then."""
     if all(map(_in_file, {rule.detect.__module__ for rule in packs.rules})):
         others = dict.fromkeys(_consulted(near, paths, result))
-        runs.keep(run.where, run.given, environment, run.began, result.seen, others, said)
+        return runs.keep(run.where, run.given, environment, run.began, result.seen, others, said)
+    return None
 
 
 def _in_file(module: str) -> bool:

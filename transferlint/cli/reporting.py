@@ -15,7 +15,8 @@ import click
 from transferlint import baseline, engine, registry
 from transferlint.cache import packs as installed_packs
 from transferlint.cache import places, pruning
-from transferlint.cli import FAILED, FOUND, keeping, output, version
+from transferlint.cache.runs import News
+from transferlint.cli import FAILED, FOUND, keeping, output, rendering, version
 from transferlint.cli.cards import card
 from transferlint.cli.merging import nearest
 from transferlint.cli.progress import NoProgress, TerminalProgress
@@ -26,7 +27,7 @@ from transferlint.model import Finding
 from transferlint.nearest import Nearest
 from transferlint.pipeline import Plan
 from transferlint.registry import Registry
-from transferlint.reporters import formats, order, statistics
+from transferlint.reporters import order, parts
 from transferlint.reporters.report import Problem, Report, count, tallies
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings, SettingsError, as_table
@@ -84,17 +85,22 @@ class CheckOptions:
     shard: Shard | None = None
 
 
-def run_check(options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = ()) -> int:
-    """Do what the options ask and return the exit code; `given` are the arguments of the command line."""
+def run_check(
+    options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = (), news: News | None = None
+) -> int:
+    """Do what the options ask and return the exit code; `given` are the arguments of the command line, `news` is what
+    changed since they were given last."""
     _refuse_contradictions(options)
     if options.watch:
         from transferlint.cli import watching
 
         return watching.watch(options.paths or (".",), lambda: _run_once(options, environment))
-    return _run_once(options, environment, given)
+    return _run_once(options, environment, given, news)
 
 
-def _run_once(options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = ()) -> int:
+def _run_once(
+    options: CheckOptions, environment: Mapping[str, str], given: Sequence[str] = (), news: News | None = None
+) -> int:
     began, started = time.time_ns(), time.monotonic()
     try:
         near = nearest({field.name: getattr(options, field.name) for field in dataclasses.fields(options)})
@@ -125,6 +131,14 @@ def _run_once(options: CheckOptions, environment: Mapping[str, str], given: Sequ
     scopes = Scopes(near, plan, lambda other: _plan(options, other, packs, kept, since))
     if options.paths == ("-",):
         return _check_stdin(options, scopes, packs, environment)
+    run = keeping.Run(given, began, kept) if kept and given and _only_reports(options, plan) else None
+    if run is not None and news is not None:
+        from transferlint.cli import resumed
+
+        code = resumed.go_on(run, news, options, settings, plan, environment)
+        if code is not None:
+            pruning.prune(kept)
+            return code
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
         result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes, options.shard)
     if kept:
@@ -133,7 +147,6 @@ def _run_once(options: CheckOptions, environment: Mapping[str, str], given: Sequ
         _say_what_it_rests_on(near, plan, packs, kept, result, time.monotonic() - started)
     if options.write_baseline:
         return _write_baseline(options, scopes, packs, result)
-    run = keeping.Run(given, began, kept) if kept and given and _only_reports(options, plan) else None
     return _report(options, near, packs, result, environment, run=run)
 
 
@@ -289,13 +302,22 @@ def _report(
     else:
         report = _as_report(result, settings, packs, problems, options)
         coloured = output.coloured(options.color, options.output_file, environment, sys.stderr if err else sys.stdout)
-        content = _rendered(report, options, settings, coloured)
+        look = rendering.look(options, settings, coloured)
+        said = rendering.in_parts(report, look) if look is not None else []
+        if look is not None:
+            content = parts.joined((part for _, part in said), report, look, options.quiet)
+        else:
+            content = rendering.whole(report, options, settings, coloured)
         failed |= not output.write(content, options.output_file, coloured, err)
         found = bool(result.findings)
         if run is not None and not problems and not (coloured and os.name == "nt"):  # where colours are no text
             code = FOUND if found and not options.exit_zero else 0
-            said = content, "".join(map(output.complaint, result.notes)), code
-            keeping.keep(run, near, packs, options.paths or (".",), environment, result, said)
+            words = content, "".join(map(output.complaint, result.notes)), code
+            kept = keeping.keep(run, near, packs, options.paths or (".",), environment, result, words)
+            if kept is not None and look is not None:
+                from transferlint.cli import resumed
+
+                resumed.leave(run, kept, near.listed, result, dict(said))
     if options.show_fixes and not options.diff:
         output.remark(_fixes(result))
     found |= options.exit_non_zero_on_fix and bool(result.fixed) and not options.diff
@@ -332,8 +354,11 @@ def _say_what_it_rests_on(
 def _as_report(
     result: Result, settings: Settings, packs: Registry, problems: list[Problem], options: CheckOptions
 ) -> Report:
+    findings = result.findings
+    if options.statistics or settings.output_format not in parts.FORMS:
+        findings = order.ordered(findings, settings.sort or usual_order(settings.output_format))
     return Report(
-        findings=order.ordered(result.findings, settings.sort or usual_order(settings.output_format)),
+        findings=findings,
         texts=result.texts,
         files=result.files,
         problems=tuple(problems),
@@ -347,11 +372,3 @@ def _as_report(
         quiet=result.quiet if options.quiet_sites else None,
         shard=str(options.shard or ""),
     )
-
-
-def _rendered(report: Report, options: CheckOptions, settings: Settings, coloured: bool) -> str:
-    name = settings.output_format
-    if options.statistics:
-        return statistics.render_json(report) if name == "json" else statistics.render(report)
-    width = 0 if options.output_file else output.width()
-    return formats.render(report, name, coloured, options.quiet, width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
 import functools
 import importlib
@@ -15,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from transferlint import escaping
+from transferlint.cache.runs import News
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
 _COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "config", "init", "schema", "server", "debug")
@@ -82,14 +84,23 @@ def GROUP() -> None:
     """Find the host-device transfers and synchronisations that PyTorch programs make by accident."""
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command line and return its exit code; only KeyboardInterrupt is raised, and only while nothing runs."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Given:
+    """The arguments of the command line, and what changed since they were given last; None where that is not known."""
+
+    arguments: tuple[str, ...]
+    news: News | None
+
+
+def run(arguments: Sequence[str], news: News | None = None) -> int:
+    """Run the command line and return its exit code; only KeyboardInterrupt is raised, and only while nothing runs.
+    `news` is what changed since the last run of these arguments."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name or a line of source may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     debugging = list(arguments[:1]) == ["debug"]
-    given = tuple(arguments)
-    main = functools.partial(GROUP.main, list(given), "transferlint", standalone_mode=False, obj=given)
+    given = Given(tuple(arguments), news)
+    main = functools.partial(GROUP.main, list(arguments), "transferlint", standalone_mode=False, obj=given)
     return _guarded(main, debugging)
 
 

@@ -34,9 +34,9 @@ class ModuleIndex:
     def __init__(self, files: Iterable[str], root: str, links: Mapping[str, str] | None = None) -> None:
         self.root = os.path.abspath(root)
         self._below = os.path.join(self.root, "")
-        self._absolutes = {path: os.path.abspath(path) for path in sorted(files)}
+        self._absolutes = absolutes(sorted(files))
         self._packages = {
-            os.path.dirname(whole) for whole in self._absolutes.values() if os.path.basename(whole) == _INIT + ".py"
+            os.path.dirname(whole) for whole in self._absolutes.values() if whole.endswith(os.sep + _INIT + ".py")
         }
         self._roots: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -48,7 +48,7 @@ class ModuleIndex:
         self._beginnings: set[str] = set()
         self._folders: set[str] = set()
         self._links = links or {}
-        for path in sorted(self._absolutes, key=self._rank):
+        for path in sorted(self._absolutes, key=self.is_package, reverse=True):  # which keeps the order of the rest
             stem = _stem(self._absolutes[path])
             if stem not in self._at:
                 self._at[stem] = path
@@ -67,7 +67,7 @@ class ModuleIndex:
 
     def is_package(self, path: str) -> bool:
         """Whether a file is the `__init__.py` of a package."""
-        return os.path.basename(path) == _INIT + ".py"
+        return path.endswith(_INIT + ".py") and os.path.basename(path) == _INIT + ".py"
 
     def find(self, dotted: str, asking: str = "") -> tuple[str, str] | None:
         """The file of the longest beginning of `dotted` that is a module, and the rest: "a.b.f" is ("a/b.py", "f").
@@ -196,21 +196,37 @@ class ModuleIndex:
     def _whole(self, path: str) -> str:
         return self._absolutes.get(path) or os.path.abspath(path)
 
-    def _rank(self, path: str) -> tuple[bool, str]:
-        return not self.is_package(path), path
-
 
 def _stem(whole: str) -> str:
     """Where a module stands: the path without its ending; of a package, the folder. A notebook keeps its ending, as it
     cannot be imported."""
-    folder, name = os.path.split(whole)
-    stem = name if name.endswith(".ipynb") else os.path.splitext(name)[0]
-    return folder if stem == _INIT else os.path.join(folder, stem)
+    if whole.endswith(".py") and whole[-4] not in (os.sep, "."):
+        stem = whole[:-3]
+    else:
+        stem = whole if whole.endswith(".ipynb") else os.path.splitext(whole)[0]
+    return os.path.dirname(stem) if stem.endswith(os.sep + _INIT) else stem
 
 
 def _dotted(stem: str, root: str) -> str:
     """A dot in a folder's name becomes a dash, so that nothing that can be imported has such a name."""
-    return os.path.relpath(stem, root).replace(".", "-").replace(os.sep, ".")
+    below = stem[len(root) + 1 :] if stem.startswith(root + os.sep) else os.path.relpath(stem, root)
+    return below.replace(".", "-").replace(os.sep, ".")
+
+
+def absolutes(paths: Iterable[str]) -> dict[str, str]:
+    """`os.path.abspath` of each path, with each folder worked out once."""
+    folders: dict[str, str] = {}
+    found = {}
+    for path in paths:
+        folder, _, name = path.rpartition(os.sep)
+        if name in ("", os.curdir, os.pardir) or (not folder and path != name) or os.altsep:
+            found[path] = os.path.abspath(path)
+            continue
+        known = folders.get(folder)
+        if known is None:
+            known = folders[folder] = os.path.join(os.path.abspath(folder), "")
+        found[path] = known + name
+    return found
 
 
 def _add_beginnings(name: str, separator: str, known: set[str]) -> None:

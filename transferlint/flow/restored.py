@@ -48,7 +48,7 @@ class RestoredProject(Project):
     """`Project` of programs of which `record` has what was written down (None for a file of which nothing was).
     `instead` has, by file and index, what functions were placed as now (each time), where others see that they changed;
     `traces` those of all functions that were placed again; `moved`, of those whose code `changed`, the registers of
-    calls that are other ones now."""
+    calls that are other ones now; `retold` are the functions that give others something else."""
 
     def __init__(
         self,
@@ -66,6 +66,7 @@ class RestoredProject(Project):
         self.traces: dict[tuple[str, int], list[Trace]] = {}
         self.changed: set[tuple[str, int]] = set()
         self.moved: dict[tuple[str, int], dict[Reg, Reg]] = {}
+        self.retold: set[tuple[str, int]] = set()
 
     def link(self) -> None:
         """Everything is linked that is asked for: whatever else raises Unforeseen."""
@@ -377,6 +378,11 @@ class RestoredCallers(Callers):
             for slot, values in slots.items():
                 kept = self._values.setdefault(index, {}).setdefault(slot, {})
                 kept.update((project.site(site), value) for site, value in values.items())
+        for place in project.retold:
+            for trace in project.traces[place]:
+                for event in trace.events:
+                    if event[0] == TELL and event[1] == self._key:
+                        self._values.setdefault(event[2], {}).setdefault(event[3], {})[event[5]] = event[4]
 
 
 def _as_placed(function: Function, seen: Seen | None) -> Placed:

@@ -23,6 +23,7 @@ from transferlint.flow.traces import (
     Event,
     Trace,
 )
+from transferlint.flow.values import Value
 from transferlint.syntax.program import Parameter, Reg
 
 Question = tuple[Any, ...]
@@ -67,6 +68,20 @@ class Effects:
             self.most += 1
         elif event[-1]:
             self.most += self._once(question(event[:-2]))
+
+    def told(self) -> tuple[list[Question], dict[Question, list[Value]]]:
+        """All effects without what calls give, and by call and parameter what they give, in order."""
+        given: dict[Question, list[Value]] = {}
+        done: list[Question] = []
+        for one in self.done:
+            if one[0] == TELL:
+                told = (*one[:4], *one[5:])
+                given.setdefault(told, []).append(one[4])
+                if len(given[told]) > 1:
+                    continue
+                one = told
+            done.append(one)
+        return done, given
 
     def _number(self, reg: Reg) -> int:
         return self.registers.setdefault(reg, len(self.registers))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN = object()
 _SOME = object()  # something of which no more is known than that it is not None
+SOMETHING = TENSOR | CONTAINER | MODULE  # kinds of what is not None
 _NUMBER = object()  # a number, by its annotation
 _CALLS = 64
 _VALUES = 6
@@ -140,7 +141,7 @@ def _argument(
         if taken.annotation in _NUMBERS and taken.default != "None":
             return _NUMBER
     value = file.callers.value(function.index, one.slot, site)
-    return _SOME if value is not None and value.is_a(TENSOR | CONTAINER | MODULE) else _UNKNOWN
+    return _SOME if value is not None and value.is_a(SOMETHING) else _UNKNOWN
 
 
 def _passed(file: FilePlacement, function: Function, one: Parameter, depth: int, files: int) -> object:

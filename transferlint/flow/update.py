@@ -10,18 +10,21 @@ N. Mitchell, S. Peyton Jones, Build Systems a la Carte, 2018).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transferlint.flow.changes import differing, rebound, redeclared, rewritten, visible
 from transferlint.flow.heat import HeatMap
+from transferlint.flow.names import ident, split
 from transferlint.flow.placement import FilePlacement, moved
 from transferlint.flow.recorded import HeatRecord, edges_of, is_read
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
-from transferlint.flow.traces import OUTER, PLACE, Trace, Unforeseen, as_seen
+from transferlint.flow.traces import LEARNT, OUTER, PLACE, Trace, Unforeseen, as_seen
+from transferlint.flow.unasked import SOMETHING
+from transferlint.flow.values import ANYWHERE, FROM_PARAMETER, GIVEN, OBJECT, UNKNOWN, Value
 from transferlint.flow.warmth import Warmth
-from transferlint.syntax.program import Function, Program, Reg
+from transferlint.syntax.program import Function, Program, Reg, Slot
 
 _MOST = 2000  # functions that are placed again; beyond, all are
 
@@ -106,12 +109,50 @@ class Update:
         function = owner.program.functions[index]
         was = self._old[key].program.functions[index] if key in self._old else function
         for one, other, script in zip(before, after, scripts, strict=True):
-            if one.leans != other.leans or script.before.done != script.now.done:
+            if one.leans != other.leans:
                 raise Unforeseen
+            if script.before.done != script.now.done:
+                self._tell(key, index, script)
             self._move(key, index, script)
             if is_read(owner, index):
                 self._stored(owner, was, function, one, other)
         self._returned(owner, index, after)
+
+    def _tell(self, key: str, index: int, script: Script) -> None:
+        """Take up that a function gives others something else. Raises Unforeseen where it does anything else to them,
+        or what it gives may tell them something: of a parameter of which something is known by itself, its callers tell
+        nothing as long as one of them gives what is on the device, or where its place is not taken from them
+        (`start.learnt`, `start.on_host`); and how often they are called follows from the kind of what they are given
+        alone (`unasked.py`)."""
+        before, old = script.before.told()
+        now, new = script.now.told()
+        if before != now:
+            raise Unforeseen
+        for told, values in new.items():
+            if values == old[told]:
+                continue
+            on_device = all(value.on_device for value in (*values, *old[told]))
+            if values[-1].is_a(SOMETHING) != old[told][-1].is_a(SOMETHING):
+                raise Unforeseen
+            _, callee, number, slot = told[:4]
+            self._project.retold.add((key, index))
+            for other, at, name in self._learners(callee, number, slot):
+                record = self._project.record(other)
+                for trace in record.traces.get(at, ()) if record is not None else ():
+                    alone = [e[4] for e in trace.events if e[0] == LEARNT and e[3].name == name]
+                    if any(_is_unknown(one) or (not on_device and _listens(one)) for one in alone):
+                        raise Unforeseen
+
+    def _learners(self, key: str, index: int, slot: Slot) -> Iterator[tuple[str, int, str]]:
+        """The functions to which a call tells what it gives for a parameter: the one that is called, and those that
+        override it, with the name of the parameter."""
+        name = self._project.restored(key).program.functions[index].slot_names[slot]
+        yield key, index, name
+        for one, _ in self._dispatch[0].get(ident(key, index), ()):
+            place = split(one)
+            if place is None:
+                raise Unforeseen
+            yield *place, name
 
     def _returned(self, owner: RestoredPlacement, index: int, after: list[Trace]) -> None:
         key = owner.key
@@ -200,6 +241,18 @@ class Update:
             return
         _, _, heat = self._project.linked(key)
         _go_through(record.heat, heat, key, self._project)
+
+
+def _is_unknown(alone: Value) -> bool:
+    """Whether of a parameter by itself nothing is known that could not come from its callers."""
+    return bool(alone.kinds & UNKNOWN) and alone.places == ANYWHERE
+
+
+def _listens(alone: Value) -> bool:
+    """Whether of a parameter of which something is known its callers can tell that it is on the host."""
+    if alone.places == ANYWHERE:
+        return bool(alone.kinds & OBJECT)
+    return bool(alone.places == GIVEN and alone.flags & FROM_PARAMETER)
 
 
 def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredProject) -> None:

@@ -103,6 +103,8 @@ def _stretch(site: Site, lines: Sequence[str], sign: str, style: str, words: str
 
 def _clean(line: str) -> tuple[str, list[int]]:
     """A line as a terminal may show it, and the cell at which each of its code points starts (and the end)."""
+    if line.isascii() and line.isprintable():  # as most are: each in a cell of its own
+        return line, list(range(len(line) + 1))
     shown: list[str] = []
     cells = [0]
     for character in line:

@@ -12,11 +12,15 @@ from transferlint.reporters.report import fixable
 
 def ordered(findings: Iterable[Finding], order: str) -> tuple[Finding, ...]:
     """The findings in an order of `formats.ORDERS`; equals stay as they are, which is by path and line."""
-    key = _KEYS[order]
-    return tuple(findings) if key is None else tuple(sorted(findings, key=key))
+    return tuple(sorted(findings, key=_KEYS[order]))
 
 
-def _cost(finding: Finding) -> tuple[int, ...]:
+def key(order: str) -> Callable[[Finding], tuple[int | str, ...]]:
+    """What an order goes by."""
+    return _KEYS[order]
+
+
+def _cost(finding: Finding) -> tuple[int | str, ...]:
     """What runs most often first; of that, what is seen and not assumed, and what is surest. What could not even be
     read (TL001) comes before all: nobody knows what it costs."""
     if finding.code == "TL001":
@@ -27,11 +31,15 @@ def _cost(finding: Finding) -> tuple[int, ...]:
     return (1 if heat.hot else 2, -heat.level, 0 if heat.seen else 1, -finding.confidence)
 
 
-def _rule(finding: Finding) -> tuple[Any, ...]:
+def _rule(finding: Finding) -> tuple[int | str, ...]:
     return (finding.code,)
 
 
-_KEYS: Mapping[str, Callable[[Finding], tuple[Any, ...]] | None] = {"cost": _cost, "place": None, "rule": _rule}
+def _place(_: Finding) -> tuple[int | str, ...]:
+    return ()
+
+
+_KEYS: Mapping[str, Callable[[Finding], tuple[int | str, ...]]] = {"cost": _cost, "place": _place, "rule": _rule}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 
 from transferlint.model import Finding, QuietSite, Safety
 
+# How many findings there are, by code, name and the option that fixes them ("" for none).
+Counts = dict[tuple[str, str, str], int]
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 
@@ -42,7 +44,8 @@ class Report:
     """The result of a run. `texts` maps a path to the text that its findings' lines and offsets refer to; `unsafe`
     says that unsafe fixes are allowed; `root` is the absolute folder that paths are relative to; for the `silenced`
     suppressions were added, and as many more as `known` says stand in the baseline; `quiet` are the transfers that are
-    quiet on purpose, None where nobody asked; `shard` is the part of a run that this is, such as 2/4, "" for all."""
+    quiet on purpose, None where nobody asked; `shard` is the part of a run that this is, such as 2/4, "" for all.
+    `counts` are how many findings there are, None for those of `findings`."""
 
     findings: tuple[Finding, ...]
     texts: Mapping[str, str]
@@ -57,6 +60,11 @@ class Report:
     known: int = 0
     quiet: tuple[QuietSite, ...] | None = None
     shard: str = ""
+    counts: Counts | None = None
+
+    def counted(self) -> Counts:
+        """How many findings of each kind there are."""
+        return counted(self.findings, self.unsafe) if self.counts is None else self.counts
 
 
 def lines_of(text: str) -> list[str]:
@@ -102,6 +110,11 @@ def fixable(finding: Finding, unsafe: bool) -> str:
     return "--fix" if unsafe or finding.fix.safety is Safety.SAFE else "--unsafe-fixes"
 
 
+def counted(findings: Iterable[Finding], unsafe: bool) -> Counts:
+    """How many of these findings there are of each kind."""
+    return dict(collections.Counter((one.code, one.name, fixable(one, unsafe)) for one in findings))
+
+
 def count(number: int, noun: str) -> str:
     """ "1 file", "2 files"."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
@@ -113,15 +126,17 @@ def summary(report: Report) -> str:
     done = f"Fixed {count(len(report.fixed), 'finding')}. " if report.fixed else ""
     done += f"Suppressed {count(len(report.silenced), 'finding')}. " if report.silenced else ""
     known = f" {count(report.known, 'finding')} of the baseline not shown." if report.known else ""
-    if not report.findings:
+    options: collections.Counter[str] = collections.Counter()
+    for (_, _, option), number in report.counted().items():
+        options[option] += number
+    if not options:
         return f"{done}Nothing found {where}.{known}"
-    options = [fixable(finding, report.unsafe) for finding in report.findings]
-    safe, unsafe = options.count("--fix"), options.count("--unsafe-fixes")
+    safe, unsafe = options["--fix"], options["--unsafe-fixes"]
     parts = [f"{safe} fixable with --fix"] if safe else []
     if unsafe:
         parts.append(f"{unsafe} with --unsafe-fixes" if safe else f"{unsafe} fixable with --fix --unsafe-fixes")
     fixes = f" ({', '.join(parts)})" if parts else ""
-    return f"{done}Found {count(len(report.findings), 'finding')}{fixes} {where}.{known}"
+    return f"{done}Found {count(options.total(), 'finding')}{fixes} {where}.{known}"
 
 
 def tallies(fixed: Iterable[Finding], remaining: Iterable[Finding]) -> str:

@@ -6,7 +6,7 @@ import collections
 import json
 
 from transferlint import escaping
-from transferlint.reporters.report import Report, fixable
+from transferlint.reporters.report import Report
 
 
 def render(report: Report) -> str:
@@ -25,9 +25,13 @@ def render_json(report: Report) -> str:
 
 
 def _rows(report: Report) -> list[tuple[str, str, int, int, int]]:
-    counts = collections.Counter(finding.code for finding in report.findings)
-    names = {finding.code: finding.name for finding in report.findings}
-    options = collections.Counter((finding.code, fixable(finding, report.unsafe)) for finding in report.findings)
+    counts: collections.Counter[str] = collections.Counter()
+    names: dict[str, str] = {}
+    options: collections.Counter[tuple[str, str]] = collections.Counter()
+    for (code, name, option), number in report.counted().items():
+        counts[code] += number
+        names[code] = name
+        options[code, option] += number
     return [
         (code, names[code], number, options[code, "--fix"], options[code, "--unsafe-fixes"])
         for code, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))

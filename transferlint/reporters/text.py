@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transferlint import rows as lines_of_pieces
-from transferlint.model import Heat
+from transferlint.model import Finding, Heat
 from transferlint.reporters import excerpt, order, preview, statistics
 from transferlint.reporters.order import Told
 from transferlint.reporters.report import Report, fixable, lines_of, summary, tallies
@@ -28,22 +28,34 @@ _STYLES = {
 def render(report: Report, color: bool = False, quiet: bool = False, width: int = 0) -> str:
     """The report; with `color`, with ANSI codes. `quiet` leaves out the summary. `width` is that of the terminal in
     cells, to which everything is fitted; 0 for none: then each message stands on one line, for whoever searches it."""
+    shown = blocks(report.findings, report.texts, report.unsafe, color, width)
+    return "".join(block for _, block in shown) + tail(report, color, quiet)
+
+
+def blocks(
+    findings: Iterable[Finding], texts: Mapping[str, str], unsafe: bool, color: bool, width: int
+) -> Iterator[tuple[Finding, str]]:
+    """Findings in their order, each told once: the first of those that are told together, and what is said."""
     width = max(width, _NARROWEST) if width else 0
-    rows: list[Row] = []
-    texts: dict[str, list[str]] = {}
-    for one in order.told(report.findings, report.unsafe):
+    rendered = lines_of_pieces.renderer(_STYLES, color)
+    lines: dict[str, list[str]] = {}
+    for one in order.told(findings, unsafe):
         path = one.finding.site.path
-        if path not in texts:
-            texts[path] = lines_of(report.texts.get(path, ""))
-        rows.extend(_finding(one, texts[path], report.unsafe, width))
-        rows.extend(preview.rows(one.finding, report.texts.get(path, ""), width))
-        rows.append([])
-    if not quiet:
-        rows.append([("label", summary(report))])
-        rows += [[("", line)] for line in tallies(report.fixed, report.findings).splitlines()]
-        if not report.fixed and len({finding.code for finding in report.findings}) > 1:
-            rows += [[("", line)] for line in statistics.render(report).splitlines()]
-    return lines_of_pieces.render(rows, _STYLES, color)
+        if path not in lines:
+            lines[path] = lines_of(texts.get(path, ""))
+        rows = [*_finding(one, lines[path], unsafe, width), *preview.rows(one.finding, texts.get(path, ""), width), []]
+        yield one.finding, rendered(rows)
+
+
+def tail(report: Report, color: bool, quiet: bool) -> str:
+    """What follows on the findings."""
+    if quiet:
+        return ""
+    rows: list[Row] = [[("label", summary(report))]]
+    rows += [[("", line)] for line in tallies(report.fixed, report.findings).splitlines()]
+    if not report.fixed and len({code for code, _, _ in report.counted()}) > 1:
+        rows += [[("", line)] for line in statistics.render(report).splitlines()]
+    return lines_of_pieces.renderer(_STYLES, color)(rows)
 
 
 def _finding(one: Told, lines: Sequence[str], unsafe: bool, width: int) -> Iterator[Row]:
