@@ -253,8 +253,6 @@ FINITE = re.compile(r"^_*(is|all)_?finite$", re.IGNORECASE)
 PARTS = frozenset(
     "parameters named_parameters buffers named_buffers modules named_modules children named_children".split()
 )
-# What names one of a handful of parts of the data.
-SPLITS = re.compile(r"^(split|subset|phase)(_(name|key|id))?$")
 # What passes objects between processes (docs.python.org multiprocessing.Queue).
 QUEUES = re.compile(r"(^|_)(queue|q)$")
 # Counters of what went wrong.
