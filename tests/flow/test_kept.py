@@ -189,13 +189,13 @@ def test_a_flag_that_was_set_before_tells_nothing(look: LookUp) -> None:
 HOOKED = """
 class Engine:
     def __init__(self, model):
-        self.first = None
+        self.given = None
 
         def check(module, args):
             compare(args)
             {remove}
 
-        self.first = model.register_forward_pre_hook({hook})
+        self.given = model.register_forward_pre_hook({hook})
 
 
 def compare(values):
@@ -207,11 +207,11 @@ def compare(values):
 @pytest.mark.parametrize(
     ("remove", "hook", "cold"),
     [
-        ("self.first.remove()", "check", True),
+        ("self.given.remove()", "check", True),
         ("self.other.remove()", "check", False),
-        ("self.first.remove()", "compare", False),
-        ("if args:\n                self.first.remove()", "check", False),
-        ("self.first.remove(args)", "check", False),
+        ("self.given.remove()", "compare", False),
+        ("if args:\n                self.given.remove()", "check", False),
+        ("self.given.remove(args)", "check", False),
     ],
 )
 def test_a_hook_that_removes_itself_runs_once(look: LookUp, remove: str, hook: str, cold: bool) -> None:
@@ -254,10 +254,10 @@ def test_what_is_longer_than_what_was_computed_before(look: LookUp, test: str, o
 SENDER = """
 class Stage:
     def __init__(self):
-        self.first = True
+        self.given = True
 
     def forward(self, x, n):
-        if self.first:
+        if self.given:
             {arm}
         after
         return x
@@ -267,7 +267,7 @@ class Stage:
         {put_out}
 
     def {name}(self):
-        self.first = True
+        self.given = True
 
     def train(self, x, n):
         {call}
@@ -285,7 +285,7 @@ class Stage:
     ],
 )
 def test_a_flag_that_a_reset_sets_again(look: LookUp, name: str, call: str, rare: bool) -> None:
-    arm = "self.first = False\n            self._greet(x)"
+    arm = "self.given = False\n            self._greet(x)"
     found = look(SENDER.format(arm=arm, put_out="", name=name, call=call))
     assert bool(found.warmth("seen").cold) is rare
     assert found.warmth("after").hot
@@ -294,10 +294,10 @@ def test_a_flag_that_a_reset_sets_again(look: LookUp, name: str, call: str, rare
 @pytest.mark.parametrize(
     ("arm", "put_out", "rare"),
     [
-        ("self._greet(x)", "self.first = False", True),
-        ("self._greet(x)", "self.first = True", False),
-        ("self._greet(x)", "if x:\n            self.first = False", False),
-        ("n._greet(x)\n            self._greet", "self.first = False", False),
+        ("self._greet(x)", "self.given = False", True),
+        ("self._greet(x)", "self.given = True", False),
+        ("self._greet(x)", "if x:\n            self.given = False", False),
+        ("n._greet(x)\n            self._greet", "self.given = False", False),
     ],
 )
 def test_a_flag_that_a_method_puts_out(look: LookUp, arm: str, put_out: str, rare: bool) -> None:
@@ -378,3 +378,55 @@ def test_a_flag_in_a_table(look: LookUp, table: str, test: str, last: str, rare:
     again = f"        {test.partition(' ')[0]} = True\n" if not test.startswith("not") else ""
     if rare and again:
         assert look(f"TABLE = dict(stale=True)\n{text}{again}").warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    ("other", "after", "rare"),
+    [
+        ("y = store['key']", "store.update({'key': y, 'value': x})", True),
+        ("y = store['key'] if n else x", "store['key'] = y", True),
+        ("y = store['key']", "store['value'] = y", False),
+        ("y = store['key']", "kept.update({'key': y})", False),
+        ("y = store['key']", "return y", False),
+        ("y = store['value']", "store['key'] = y", False),
+        ("y = store['key']\n            store['key'] = x", "return y", False),
+    ],
+)
+def test_a_state_that_is_missing_in_the_first_call_alone(look: LookUp, other: str, after: str, rare: bool) -> None:
+    text = f"def forward(self, x, n, store, kept):\n    if 'key' not in store:\n        y = seen\n    else:\n        {other}"
+    found = look(text.replace("            ", "        ") + f"\n    {after}\n")
+    assert bool(found.warmth("seen").amortised) is rare
+
+
+COUNTING = """
+class Trainer:
+    def run(self, n):
+        for self.turn in range(n):
+            self.training_step(n)
+
+    def training_step(self, x):
+        {counts}
+        if {test}:
+            seen
+        after
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "test", "rare"),
+    [
+        ("pass", "self.turn == self.given", True),
+        ("pass", "x is not None and self.given == self.turn", True),
+        ("self.done += 1", "self.done == 100", True),
+        ("self.done = self.done + 1", "not self.done != x", True),
+        ("pass", "x or self.turn == self.given", False),
+        ("pass", "self.turn != self.given", False),
+        ("pass", "self.other == self.given", False),
+        ("self.done += 1", "self.done == self.turn", False),
+        ("self.done += x", "self.done == 100", False),
+    ],
+)
+def test_what_a_counter_is_asked_for_it_is_in_one_turn(look: LookUp, counts: str, test: str, rare: bool) -> None:
+    found = look(COUNTING.format(counts=counts, test=test))
+    assert bool(found.warmth("seen").amortised) is rare
+    assert found.warmth("after").hot
