@@ -189,13 +189,13 @@ def test_a_flag_that_was_set_before_tells_nothing(look: LookUp) -> None:
 HOOKED = """
 class Engine:
     def __init__(self, model):
-        self.given = None
+        self.first = None
 
         def check(module, args):
             compare(args)
             {remove}
 
-        self.given = model.register_forward_pre_hook({hook})
+        self.first = model.register_forward_pre_hook({hook})
 
 
 def compare(values):
@@ -207,11 +207,11 @@ def compare(values):
 @pytest.mark.parametrize(
     ("remove", "hook", "cold"),
     [
-        ("self.given.remove()", "check", True),
+        ("self.first.remove()", "check", True),
         ("self.other.remove()", "check", False),
-        ("self.given.remove()", "compare", False),
-        ("if args:\n                self.given.remove()", "check", False),
-        ("self.given.remove(args)", "check", False),
+        ("self.first.remove()", "compare", False),
+        ("if args:\n                self.first.remove()", "check", False),
+        ("self.first.remove(args)", "check", False),
     ],
 )
 def test_a_hook_that_removes_itself_runs_once(look: LookUp, remove: str, hook: str, cold: bool) -> None:
@@ -254,10 +254,10 @@ def test_what_is_longer_than_what_was_computed_before(look: LookUp, test: str, o
 SENDER = """
 class Stage:
     def __init__(self):
-        self.given = True
+        self.first = True
 
     def forward(self, x, n):
-        if self.given:
+        if self.first:
             {arm}
         after
         return x
@@ -267,7 +267,7 @@ class Stage:
         {put_out}
 
     def {name}(self):
-        self.given = True
+        self.first = True
 
     def train(self, x, n):
         {call}
@@ -285,7 +285,7 @@ class Stage:
     ],
 )
 def test_a_flag_that_a_reset_sets_again(look: LookUp, name: str, call: str, rare: bool) -> None:
-    arm = "self.given = False\n            self._greet(x)"
+    arm = "self.first = False\n            self._greet(x)"
     found = look(SENDER.format(arm=arm, put_out="", name=name, call=call))
     assert bool(found.warmth("seen").cold) is rare
     assert found.warmth("after").hot
@@ -294,10 +294,10 @@ def test_a_flag_that_a_reset_sets_again(look: LookUp, name: str, call: str, rare
 @pytest.mark.parametrize(
     ("arm", "put_out", "rare"),
     [
-        ("self._greet(x)", "self.given = False", True),
-        ("self._greet(x)", "self.given = True", False),
-        ("self._greet(x)", "if x:\n            self.given = False", False),
-        ("n._greet(x)\n            self._greet", "self.given = False", False),
+        ("self._greet(x)", "self.first = False", True),
+        ("self._greet(x)", "self.first = True", False),
+        ("self._greet(x)", "if x:\n            self.first = False", False),
+        ("n._greet(x)\n            self._greet", "self.first = False", False),
     ],
 )
 def test_a_flag_that_a_method_puts_out(look: LookUp, arm: str, put_out: str, rare: bool) -> None:
@@ -393,8 +393,8 @@ def test_a_flag_in_a_table(look: LookUp, table: str, test: str, last: str, rare:
     ],
 )
 def test_a_state_that_is_missing_in_the_first_call_alone(look: LookUp, other: str, after: str, rare: bool) -> None:
-    text = f"def forward(self, x, n, store, kept):\n    if 'key' not in store:\n        y = seen\n    else:\n        {other}"
-    found = look(text.replace("            ", "        ") + f"\n    {after}\n")
+    arms = f"    if 'key' not in store:\n        y = seen\n    else:\n        {other}\n    {after}\n"
+    found = look("def forward(self, x, n, store, kept):\n" + arms.replace("            ", "        "))
     assert bool(found.warmth("seen").amortised) is rare
 
 

@@ -8,7 +8,7 @@ from transferlint.syntax.program import Function, Program, Reg
 
 
 def counted(program: Program) -> frozenset[str]:
-    """The attributes of `self` that a file counts up (`self.x += 1`) or that a loop binds (`for self.x in range(n)`)."""
+    """The attributes of `self` that a file counts up (`self.x += 1`) or a loop binds (`for self.x in range(n)`)."""
     found = set()
     for function in program.functions:
         for made in function.code:
