@@ -153,7 +153,7 @@ STEP_WORDS = re.compile(r"(step|iter|batch|timestep|tick|frame|rollout|episode|t
 FEW_WORDS = re.compile(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re.IGNORECASE)
 
 _SWITCHES = (
-    r"log|logs|logging|print|prints|verbose|debug|vis|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"
+    r"log|logs|logging|print|prints|verbose|debug|vi[sz]|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"
     r"frequency|period|save|saving|ckpt|eval|validate|wandb|tensorboard|tb|writer|dump|trace|monitor|sanity|"
     r"display|record|stats|verify|dry_run|synchroni[sz]ed?|sync_cuda|cuda_sync|breakdown|timers?|verbosity|logger|test_mode|diagnostics?|assertions?|validation"
 )
