@@ -84,16 +84,14 @@ def _told(frame: Frame, value: Value) -> Value:
 def assumed(frame: Frame, reg: Reg) -> bool:
     """True for (a part of) what a function of the checked source gives, of which nothing but that function's argument
     says that it is on the device, and that argument was only taken to be there."""
-    made, index = frame.code[reg], -1
-    if isinstance(made, Unpack):
-        made, index, reg = frame.code[made.value], made.index, made.value
-    found = frame.file.located(frame.calls.get(reg, ""))
+    part = frame.code[reg]
+    found = frame.file.located(frame.calls.get(part.value if isinstance(part, Unpack) else reg, ""))
     placed = found[0].placed.get(found[1]) if found is not None else None
-    if not isinstance(made, Call) or placed is None or placed.returns is None:
+    if placed is None or placed.returns is None:
         return False
     returns = placed.returns
-    if returns.items is not None and 0 <= index < len(returns.items):
-        returns = returns.items[index]
+    if isinstance(part, Unpack) and returns.items is not None and 0 <= part.index < len(returns.items):
+        returns = returns.items[part.index]
     parts = (returns, *(returns.items or ()))
     return any(part.flags & FROM_PARAMETER and part.places == GIVEN for part in parts)
 

@@ -119,8 +119,8 @@ class LoopKinds:
             if at <= 0:
                 return False
             region = function.regions[at]
-            arm = region.kind in ("then", "else") and region.test is not None
-            if arm and guards.rare(function, region.test, region.kind == "then", stores):
+            test = region.test if region.kind in ("then", "else") else None
+            if test is not None and guards.rare(function, test, region.kind == "then", stores):
                 return False
             at = region.parent
         return True
