@@ -92,18 +92,20 @@ class LoopKinds:
         one: what is around the steps is as rare as an epoch. Those behind a rare test, an evaluation every so many
         turns, count for nothing."""
         values, calls = self._placed[function.index].values, self._placed[function.index].calls
+        region = function.regions[index]
         for number, inner in enumerate(function.regions):
-            if number == index or inner.kind not in ("for", "while") or not self._always(function, number, index):
+            within = inner.kind in ("for", "while") and any(one is region for one in function.ancestors(inner.parent))
+            if not within:
                 continue
             over = values[inner.test] if inner.kind == "for" and inner.test is not None else None
             loaded = over is not None and bool(over.kinds & LOADER)
-            if loaded or self._draws(function, number) or self.kind(function, number) == "epoch":
+            looped = loaded or self._draws(function, number) or self.kind(function, number) == "epoch"
+            if looped and self._always(function, number, index):
                 return True
         for reg in function.lookup.registers(index):
-            callee = self._own(calls.get(reg, ""))
-            if callee is None or callee is function or not self._always(function, function.lookup.regions[reg], index):
-                continue
-            if self.runs_steps(callee):
+            callee = self._own(calls[reg]) if reg in calls else None
+            looped = callee is not None and callee is not function and self.runs_steps(callee)
+            if looped and self._always(function, function.lookup.regions[reg], index):
                 return True
         return False
 
