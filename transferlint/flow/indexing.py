@@ -76,8 +76,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         ):
             return base.items[position.value]
     if base.is_a(CONTAINER | HOST_VALUE):
-        # A dict asks a key for its hash alone, and what is taken for a number, but has items, is something else.
-        if base.is_a(CONTAINER) and not base.flags & MAPPING and index.is_a(TENSOR) and index.on_device:
+        if not base.flags & MAPPING and index.is_a(TENSOR) and index.on_device:  # a dict asks a key for its hash
             frame.record(reg, NUMBER, made.index, index, HOST, "list[t]", explicit=False)
         if base.item is not None:
             return base.item
