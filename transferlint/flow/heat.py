@@ -29,6 +29,7 @@ from transferlint.syntax.program import Function, Reg, Region
 _DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
 
 _RARELY = "all that calls it runs rarely"
+_ONCE = "all that calls it runs once"
 
 # The heat of a region, and that of the places outside of the loops around it, innermost first.
 _Outside = tuple[Warmth, Any]
@@ -269,7 +270,8 @@ class HeatMap:
         level = outer.level
         if kind == "few" or (kind == "element" and level < Level.PER_STEP and loops.checks(function, index)):
             return outer
-        if kind == "element" and level < Level.PER_STEP and not outer.unsure and loops.over_entries(function, region):
+        once = kind == "element" and level < Level.PER_STEP and not outer.unsure
+        if once and loops.over_entries(function, region, mappings=outer.reason != _RARELY):
             return outer  # a handful of names, once: no step
         if kind == "epoch":
             level = max(level, Level.PER_EPOCH)
@@ -409,14 +411,14 @@ class HeatMap:
         elif self._bases[place[1]].unsure:
             self._bases[place[1]] = warmth
 
-    def cool(self, index: int, cold: str) -> None:
+    def cool(self, index: int, cold: str, once: bool = False) -> None:
         """Note that all that calls a function is cold, for which `cold` is one reason, or ("") that it runs rarely:
-        then its own loops count as ever."""
+        then its own loops count as ever. `once`: in a program, not in an epoch."""
         if cold and not (cold in HARDLY_EVER and self._loops.runs_steps(self._file.program.functions[index])):
             why = cold.removeprefix("called only from cold code (").removesuffix(")")
             self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
         else:
-            self._bases[index] = Warmth(Level.ONCE, True, reason=_RARELY)
+            self._bases[index] = Warmth(Level.ONCE, True, reason=_ONCE if once else _RARELY)
         self._regions.clear()
 
     def assumed(self, index: int) -> bool:
@@ -448,6 +450,11 @@ class HeatMap:
         """Why a place is cold or amortised, "" where it is neither."""
         found = self.at(caller, reg)
         return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
+
+    def once(self, caller: int, reg: Reg) -> bool:
+        """Whether a place is known to be come by once in a program."""
+        found = self.at(caller, reg)
+        return found.seen and found.level == Level.ONCE and not found.amortised and found.reason != _RARELY
 
     def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
         """Whether a place runs rarely, and why it is cold, hardly ever comes by, or stands behind a switch for what is

@@ -187,14 +187,14 @@ def _goes_backward(function: Function, made: p.Instruction) -> bool:
     return isinstance(callee, p.Attr) and callee.name == "backward"
 
 
-def over_entries(function: Function, region: Region) -> bool:
-    """True for a loop over what a module is made of, or over the entries of a mapping: `model.named_parameters()`,
-    `metrics.items()`, `sorted(state.keys())`."""
+def over_entries(function: Function, region: Region, mappings: bool) -> bool:
+    """True for a loop over what a module is made of, or (`mappings`) over the entries of a mapping:
+    `model.named_parameters()`, `metrics.items()`, `sorted(state.keys())`."""
     made = function.code[region.test] if region.test is not None else None
     while isinstance(made, p.Call):
         callee = function.code[made.function]
         if isinstance(callee, p.Attr):
-            return callee.name in roles.PARTS or (callee.name in _ENTRIES and not made.args)
+            return callee.name in roles.PARTS or (mappings and callee.name in _ENTRIES and not made.args)
         made = function.code[made.args[0]] if isinstance(callee, p.Outer) and made.args else None
     return False
 

@@ -144,7 +144,8 @@ class Project:
                     continue
                 cold = all(why for _, why in found)
                 if all(UNASKED in why for _, why in found) if borrowed else cold or all(rare for rare, _ in found):
-                    heat.cool(index, found[0][1] if cold else "")
+                    once = all(linked[key][2].once(caller, reg) for key, caller, reg in sites)
+                    heat.cool(index, found[0][1] if cold else "", once)
                     for key, caller in sorted(idle):
                         linked[key][2].cool(caller, found[0][1])
                     del waiting[target, index]
