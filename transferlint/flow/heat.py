@@ -29,7 +29,6 @@ from transferlint.syntax.program import Function, Reg, Region
 _DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
 
 _RARELY = "all that calls it runs rarely"
-_ONCE = "all that calls it runs once"
 
 # The heat of a region, and that of the places outside of the loops around it, innermost first.
 _Outside = tuple[Warmth, Any]
@@ -411,14 +410,14 @@ class HeatMap:
         elif self._bases[place[1]].unsure:
             self._bases[place[1]] = warmth
 
-    def cool(self, index: int, cold: str, once: bool = False) -> None:
+    def cool(self, index: int, cold: str) -> None:
         """Note that all that calls a function is cold, for which `cold` is one reason, or ("") that it runs rarely:
-        then its own loops count as ever. `once`: in a program, not in an epoch."""
+        then its own loops count as ever."""
         if cold and not (cold in HARDLY_EVER and self._loops.runs_steps(self._file.program.functions[index])):
             why = cold.removeprefix("called only from cold code (").removesuffix(")")
             self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
         else:
-            self._bases[index] = Warmth(Level.ONCE, True, reason=_ONCE if once else _RARELY)
+            self._bases[index] = Warmth(Level.ONCE, True, reason=_RARELY)
         self._regions.clear()
 
     def assumed(self, index: int) -> bool:
@@ -450,11 +449,6 @@ class HeatMap:
         """Why a place is cold or amortised, "" where it is neither."""
         found = self.at(caller, reg)
         return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
-
-    def once(self, caller: int, reg: Reg) -> bool:
-        """Whether a place is known to be come by once in a program."""
-        found = self.at(caller, reg)
-        return found.seen and found.level == Level.ONCE and not found.amortised and found.reason != _RARELY
 
     def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
         """Whether a place runs rarely, and why it is cold, hardly ever comes by, or stands behind a switch for what is

@@ -144,8 +144,7 @@ class Project:
                     continue
                 cold = all(why for _, why in found)
                 if all(UNASKED in why for _, why in found) if borrowed else cold or all(rare for rare, _ in found):
-                    once = all(linked[key][2].once(caller, reg) for key, caller, reg in sites)
-                    heat.cool(index, found[0][1] if cold else "", once)
+                    heat.cool(index, found[0][1] if cold else "")
                     for key, caller in sorted(idle):
                         linked[key][2].cool(caller, found[0][1])
                     del waiting[target, index]
