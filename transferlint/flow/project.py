@@ -7,7 +7,7 @@ read. Names that cannot be resolved stay unknown; none is guessed.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.heat import HeatMap
@@ -17,6 +17,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import TESTING
+from transferlint.flow.runs import runs
 from transferlint.flow.seldom import UNASKED
 from transferlint.flow.values import Value
 from transferlint.model import Evidence
@@ -98,6 +99,9 @@ class Project:
             for key in work:
                 linked[key][2].spread()
         self._cool(linked)
+        found = runs({key: (owner, heat.uses()) for key, (owner, _, heat) in linked.items()})
+        for key in sorted(linked):
+            linked[key][2].tell(found[key])
         self._linked = linked
 
     def _dispatch(self) -> tuple[Overriding, Mapping[str, tuple[str, ...]]]:
@@ -265,6 +269,17 @@ class Project:
                     return bound if "#" in bound else self.resolve(bound, owner.key) or bound
                 pending += [(star, owner.key) for star in owner.names.stars]
         return None if unread else ""
+
+    def public(self, module: str, asking: str) -> Iterator[str]:
+        """The idents of the functions and classes that a module of the project defines, but for its own affairs."""
+        found = self._module(module, asking)
+        owner = self.placement(found[0]) if found is not None and not found[1] else None
+        if owner is not None:
+            names = owner.program.functions[0].slot_names
+            for slot, name in owner.names.bindings(0).items():
+                place = split(name)
+                if place is not None and place[0] == owner.key and not names[slot].startswith("_"):
+                    yield name
 
     def stars(self, names: Names) -> list[str]:
         """The modules of the project that a file imports all of."""
