@@ -51,8 +51,8 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.sharing import path
-from transferlint.flow.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
-from transferlint.flow.values import HOST_VALUE, MOVED, ON_DEVICE, TENSOR, UNKNOWN, Value
+from transferlint.flow.transfers import MOVE, NUMBER, SCALAR_READ, TRUTH, Transfer
+from transferlint.flow.values import HOST_VALUE, MOVED, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.flow.writes import Writes
 from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
@@ -133,7 +133,7 @@ def _goes_over(function: FunctionFacts, subject: Reg, region: int) -> Reg | None
     made = function.code[loop.test]
     if isinstance(made, p.Call) and called(function, loop.test) in _GOES_OVER:
         candidates = list(made.args)
-    tensors = [r for r in candidates if _on_device(function.values[r])]
+    tensors = [r for r in candidates if _on_device(function, r)]
     if not tensors:
         return None
     slots = set(loop.target_slots)
@@ -144,11 +144,19 @@ def _goes_over(function: FunctionFacts, subject: Reg, region: int) -> Reg | None
     return None
 
 
-def _on_device(value: Value) -> bool:
-    """True for a tensor on the device, and for what was moved there as only a tensor is."""
-    return bool(value.places & ON_DEVICE) and (
-        value.is_a(TENSOR) or (value.is_a(UNKNOWN) and bool(value.flags & MOVED))
-    )
+def _on_device(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a tensor on the device, and for what was moved there as only a tensor is; not for what a call gives that
+    was given such: it may give one tensor after the other, or a list of them."""
+    value = function.values[reg]
+    if not value.places & ON_DEVICE or value.is_a(TENSOR):
+        return bool(value.places & ON_DEVICE)
+    if not value.is_a(UNKNOWN) or not value.flags & MOVED:
+        return False
+    made = function.code[reg]
+    bound = [function.code[store] for store in function.stores(made.slot)] if isinstance(made, p.Load) else []
+    given = {reg, *(one.value for one in bound if isinstance(one, p.Store))}
+    given -= {transfer.register for transfer in function.transfers if transfer.kind == MOVE}
+    return not any(isinstance(function.code[one], p.Call) for one in given)
 
 
 def _of_target(

@@ -28,6 +28,7 @@ SWITCHES = [
     "verbose",
     "args.verbose",
     "self.debug",
+    "self.viewer and self.debug_viz",
     "should_log",
     "log_interval_reached or verbose",
     "self.should_log()",

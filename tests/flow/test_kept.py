@@ -378,3 +378,55 @@ def test_a_flag_in_a_table(look: LookUp, table: str, test: str, last: str, rare:
     again = f"        {test.partition(' ')[0]} = True\n" if not test.startswith("not") else ""
     if rare and again:
         assert look(f"TABLE = dict(stale=True)\n{text}{again}").warmth("seen").hot
+
+
+@pytest.mark.parametrize(
+    ("other", "after", "rare"),
+    [
+        ("y = store['key']", "store.update({'key': y, 'value': x})", True),
+        ("y = store['key'] if n else x", "store['key'] = y", True),
+        ("y = store['key']", "store['value'] = y", False),
+        ("y = store['key']", "kept.update({'key': y})", False),
+        ("y = store['key']", "return y", False),
+        ("y = store['value']", "store['key'] = y", False),
+        ("y = store['key']\n            store['key'] = x", "return y", False),
+    ],
+)
+def test_a_state_that_is_missing_in_the_first_call_alone(look: LookUp, other: str, after: str, rare: bool) -> None:
+    arms = f"    if 'key' not in store:\n        y = seen\n    else:\n        {other}\n    {after}\n"
+    found = look("def forward(self, x, n, store, kept):\n" + arms.replace("            ", "        "))
+    assert bool(found.warmth("seen").amortised) is rare
+
+
+COUNTING = """
+class Trainer:
+    def run(self, n):
+        for self.turn in range(n):
+            self.training_step(n)
+
+    def training_step(self, x):
+        {counts}
+        if {test}:
+            seen
+        after
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "test", "rare"),
+    [
+        ("pass", "self.turn == self.given", True),
+        ("pass", "x is not None and self.given == self.turn", True),
+        ("self.done += 1", "self.done == 100", True),
+        ("self.done = self.done + 1", "not self.done != x", True),
+        ("pass", "x or self.turn == self.given", False),
+        ("pass", "self.turn != self.given", False),
+        ("pass", "self.other == self.given", False),
+        ("self.done += 1", "self.done == self.turn", False),
+        ("self.done += x", "self.done == 100", False),
+    ],
+)
+def test_what_a_counter_is_asked_for_it_is_in_one_turn(look: LookUp, counts: str, test: str, rare: bool) -> None:
+    found = look(COUNTING.format(counts=counts, test=test))
+    assert bool(found.warmth("seen").amortised) is rare
+    assert found.warmth("after").hot

@@ -230,14 +230,17 @@ def test_a_loop_that_tries_until_it_succeeds(look: LookUp, loop: str, last: str,
 @pytest.mark.parametrize(
     ("loop", "level"),
     [
-        ("for split, data in sets.items():", Level.ONCE),
-        ("for split_name in sets.keys():", Level.ONCE),
-        ("for split in x.split(8):", Level.PER_STEP),
-        ("for name, data in sets.items():", Level.PER_STEP),
+        ("for name, data in sets.items():", Level.ONCE),
+        ("for name in sorted(sets.keys()):", Level.ONCE),
+        ("for i, data in enumerate(sets.values()):", Level.ONCE),
+        ("for name, weight in x.named_parameters():", Level.ONCE),
+        ("for part in x.split(8):", Level.PER_STEP),
+        ("for one in sets.values(0):", Level.PER_STEP),
     ],
 )
-def test_loops_over_the_parts_of_the_data(look: LookUp, loop: str, level: Level) -> None:
+def test_the_entries_of_a_mapping_are_no_steps_in_code_that_runs_once(look: LookUp, loop: str, level: Level) -> None:
     assert look(f"def main(sets, x):\n    {loop}\n        seen\n").warmth("seen").level == level
+    assert look(f"def forward(self, sets, x):\n    {loop}\n        seen\n").warmth("seen").level == Level.PER_ELEMENT
 
 
 @pytest.mark.parametrize(
@@ -253,3 +256,58 @@ def test_loops_over_the_parts_of_the_data(look: LookUp, loop: str, level: Level)
 def test_a_loop_that_only_checks(look: LookUp, body: str, hot: bool) -> None:
     assert look(f"def main(args):\n    for one in args.classes:\n        {body}\n").warmth("seen").hot is hot
     assert look(f"def forward(self, args):\n    for one in args.classes:\n        {body}\n").warmth("seen").hot
+
+
+HOLDING = """
+    def train_once(batches):
+        feed = iter(batches)
+        while True:
+            try:
+                batch = next(feed)
+            except StopIteration:
+                break
+            at_step
+
+    def walk(rows):
+        for row in rows:
+            at_row
+
+    def main(tasks, batches, net):
+        {loop}
+            {body}
+            seen
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "body", "hot"),
+    [
+        ("for task in tasks:", "train_once(batches)", False),
+        ("for task in range(tasks):", "while True: train_once(batches)", False),
+        ("for task in range(tasks):", "if task > 0: train_once(batches)", False),
+        ("for task in tasks:", "for epoch in range(9): net(task)", False),
+        ("while True:", "train_once(batches)", False),
+        ("for task in tasks:", "if net.count % 10 == 0: train_once(batches)", True),
+        ("while net.count:", "net.count % 10 == 0 and train_once(batches)", True),
+        ("for step in range(9):", "train_once(batches)", True),
+        ("for task in tasks:", "walk(batches)", True),
+        ("while True:", "net(task).backward(); train_once(batches)", True),
+        ("while True:", "x = next(batches); train_once(batches)", True),
+    ],
+)
+def test_what_is_around_loops_of_steps_is_no_step(look: LookUp, loop: str, body: str, hot: bool) -> None:
+    found = look(HOLDING.format(loop=loop, body=body))
+    assert found.warmth("seen").hot is hot
+    assert found.warmth("at_step").hot
+
+
+def test_functions_whose_loops_call_each_other(look: LookUp) -> None:
+    text = "def {0}(n):\n    for x in n:\n        {1}(x)\n        seen_{0}\n"
+    found = look(text.format("one", "other") + text.format("other", "one"))
+    assert found.warmth("seen_one").hot
+    assert found.warmth("seen_other").hot
+
+
+@pytest.mark.parametrize(("body", "hot"), [("time.sleep(1)", False), ("if x: time.sleep(1)", True)])
+def test_a_loop_that_always_sleeps_waits(look: LookUp, body: str, hot: bool) -> None:
+    assert look(f"import time\ndef f(x):\n    while x:\n        {body}\n        seen\n").warmth("seen").hot is hot

@@ -36,6 +36,8 @@ _ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"
 
 def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """The value of a builtin's call."""
+    if name == "dict.fromkeys":
+        return Value(CONTAINER, ANYWHERE, MAPPING)
     if name == "dict":
         return _dict(frame, made)
     if name == "super":

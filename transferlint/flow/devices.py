@@ -81,7 +81,8 @@ def target(value: Value, spelled: str) -> tuple[int, bool]:
     if value.is_a(TENSOR):
         return value.places, False
     if value.kinds & DEVICE_NAME:
-        return settle(value.places) & ~ANYWHERE or GIVEN, False
+        text = ANYWHERE if value.kinds & HOST_VALUE else 0  # put together: it names who knows which place
+        return settle(value.places | text) & ~ANYWHERE or GIVEN, False
     if spelled:
         if roles.DEVICE_WORDS.search(spelled):
             return GIVEN, False

@@ -62,7 +62,7 @@ def _shape(
         return known
     edges = CallEdges(file.key, placed, overriding, methods)
     made, passing = made_functions(file.program), passing_hooks(file)
-    kinds = LoopKinds(placed, file.tracing.framework is not None)
+    kinds = LoopKinds(file.key, placed, file.tracing.framework is not None)
     return _Shape(placed, overriding, methods, made, passing, kinds, edges)
 
 
@@ -269,8 +269,9 @@ class HeatMap:
         level = outer.level
         if kind == "few" or (kind == "element" and level < Level.PER_STEP and loops.checks(function, index)):
             return outer
-        if kind == "element" and outer.reason == _RARELY and loops.over_parts(function, region):
-            return outer
+        once = kind == "element" and level < Level.PER_STEP and not outer.unsure
+        if once and loops.over_entries(function, region, mappings=outer.reason != _RARELY):
+            return outer  # a handful of names, once: no step
         if kind == "epoch":
             level = max(level, Level.PER_EPOCH)
         elif kind == "step":

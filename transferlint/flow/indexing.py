@@ -18,6 +18,7 @@ from transferlint.flow.values import (
     HOST_VALUE,
     INTEGER,
     LITERAL,
+    MAPPING,
     MODULE,
     NOTHING,
     OBJECT,
@@ -75,7 +76,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         ):
             return base.items[position.value]
     if base.is_a(CONTAINER | HOST_VALUE):
-        if index.is_a(TENSOR) and index.on_device:
+        if not base.flags & MAPPING and index.is_a(TENSOR) and index.on_device:  # a dict asks a key for its hash
             frame.record(reg, NUMBER, made.index, index, HOST, "list[t]", explicit=False)
         if base.item is not None:
             return base.item

@@ -37,7 +37,7 @@ def fills(function: Function, index: int, test: Reg, when: bool) -> bool:
             return True
         if searched is not None and _fills_table(function, searched, made):
             return True
-    return False
+    return searched is not None and _hands_on(function, index, test, *searched)
 
 
 def wanting(function: Function, test: Reg, when: bool = True) -> frozenset[str]:
@@ -120,6 +120,38 @@ def _fills_table(function: Function, searched: tuple[Reg, Reg], made: p.SetItem)
     if isinstance(found, p.Attr) and isinstance(function.code[found.object], p.Load | p.Outer):
         return True
     return same(function, key, made.index) and _outlives(function, table)
+
+
+def _hands_on(function: Function, index: int, test: Reg, key: Reg, table: Reg) -> bool:
+    """True where the other arm reads the item that is missing here, and after both arms it is stored again, for the
+    next call: a table of states, whoever keeps it."""
+    arms = [one for one in function.regions if one.test == test and not one.implied]
+    other = [one for one in arms if one is not function.regions[index]]
+    reads = stores = False
+    for block in function.blocks:
+        around = [id(one) for one in function.ancestors(block.region)]
+        code = function.code[block.start : block.end]
+        if any(id(one) in around for one in other):
+            reads = reads or any(isinstance(m, p.Subscript) and _is_item(function, m, key, table) for m in code)
+        elif not any(id(one) in around for one in arms):
+            stores = stores or any(_stores_item(function, m, key, table) for m in code)
+    return reads and stores
+
+
+def _is_item(function: Function, made: p.Subscript | p.SetItem, key: Reg, table: Reg) -> bool:
+    return same(function, table, made.object) and same(function, key, made.index)
+
+
+def _stores_item(function: Function, made: p.Instruction, key: Reg, table: Reg) -> bool:
+    """True for `table[key] = x` and `table.update({key: x})`."""
+    if isinstance(made, p.SetItem):
+        return _is_item(function, made, key, table)
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    if not isinstance(made, p.Call) or not isinstance(callee, p.Attr) or callee.name != "update" or not made.args:
+        return False
+    given = function.code[made.args[0]]
+    keys = given.keys if isinstance(given, p.Mapping) else ()
+    return same(function, table, callee.object) and any(one is not None and same(function, key, one) for one in keys)
 
 
 def same(function: Function, one: Reg, other: Reg) -> bool:

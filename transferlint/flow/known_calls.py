@@ -19,6 +19,7 @@ from transferlint.flow.values import (
     DEVICE_NAME,
     FROM_ANOTHER,
     FROM_PARAMETER,
+    GIVEN,
     HOST,
     MODULE,
     NOTHING,
@@ -33,7 +34,7 @@ from transferlint.flow.values import (
     from_parameter,
 )
 from transferlint.knowledge.libraries import MOVERS
-from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot
+from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot, Unpack
 
 _NUMBERS = frozenset({"int", "float", "bool", "str", "Optional[int]", "Optional[float]", "int | None", "float | None"})
 
@@ -78,6 +79,21 @@ def _told(frame: Frame, value: Value) -> Value:
     if frame.leaning and value.is_a(UNKNOWN) and value.places == ANYWHERE:
         return value.but(places=HOST | ANYWHERE)
     return value
+
+
+def assumed(frame: Frame, reg: Reg) -> bool:
+    """True for (a part of) what a function of the checked source gives, of which nothing but that function's argument
+    says that it is on the device, and that argument was only taken to be there."""
+    part = frame.code[reg]
+    found = frame.file.located(frame.calls.get(part.value if isinstance(part, Unpack) else reg, ""))
+    placed = found[0].placed.get(found[1]) if found is not None else None
+    if placed is None or placed.returns is None:
+        return False
+    returns = placed.returns
+    if isinstance(part, Unpack) and returns.items is not None and 0 <= part.index < len(returns.items):
+        returns = returns.items[part.index]
+    parts = (returns, *(returns.items or ()))
+    return any(part.flags & FROM_PARAMETER and part.places == GIVEN for part in parts)
 
 
 def iterated(frame: Frame, reg: Reg, over: Value) -> Value | None:

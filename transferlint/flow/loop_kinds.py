@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transferlint.flow import loops
+from transferlint.flow import guards, loops
+from transferlint.flow.names import split
 from transferlint.flow.placement import Placed
 from transferlint.flow.values import LOADER
 from transferlint.syntax.program import Function
@@ -11,9 +12,10 @@ _LOOPING = frozenset({"main", "fit", "main_worker", "run_training"})  # names of
 
 
 class LoopKinds:
-    """The kinds of loops of one file; each is worked out once. `beside_torch`: the file uses another framework."""
+    """The kinds of loops of a file (`key`); each is worked out once. `beside_torch`: it uses another framework."""
 
-    def __init__(self, placed: list[Placed], beside_torch: bool) -> None:
+    def __init__(self, key: str, placed: list[Placed], beside_torch: bool) -> None:
+        self._key = key
         self._placed = placed
         self._beside_torch = beside_torch
         self._kinds: dict[tuple[int, int], str] = {}
@@ -34,12 +36,15 @@ class LoopKinds:
             return True
         known = self._steps.get(function.index)
         if known is None:
+            self._steps[function.index] = False  # for functions that call each other
             found = any(self._of_steps(function, at) for at in range(len(function.regions)))
             known = self._steps[function.index] = found
         return known
 
     def _of_steps(self, function: Function, index: int) -> bool:
         region = function.regions[index]
+        if region.kind == "while":
+            return self._draws(function, index)
         kind = self.kind(function, index) if region.kind == "for" else ""
         if kind not in ("epoch", "step"):
             return False
@@ -51,15 +56,24 @@ class LoopKinds:
         region = function.regions[index]
         value = self._placed[function.index].values[region.test] if region.test is not None else None
         kind = loops.classify(function, region, value)
-        if kind == "step" and region.kind == "while" and self._beside_torch:
-            return "epoch" if loops.sleeps(function, region) else kind
+        waits = kind == "step" and region.kind == "while"
+        if waits and loops.sleeps(function, region, always=not self._beside_torch):
+            return "epoch"
         if kind in ("epoch", "element") and self._trains(function, index):
             return "step"
         if kind == "element" and region.kind == "for" and self._evaluates(function, index):
             return "step"
-        if kind == "element" and region.kind == "for" and self._holds_loader_loop(function, index):
-            return "epoch"
+        if (waits or (kind == "element" and region.kind == "for")) and not self._takes(function, index):
+            return "epoch" if self._holds_steps(function, index) else kind
         return kind
+
+    def _draws(self, function: Function, index: int) -> bool:
+        """True for a loop that takes a batch from a loader's iterator in each turn."""
+        return loops.draws(function, index, self._placed[function.index].values)
+
+    def _takes(self, function: Function, index: int) -> bool:
+        """True for a loop each turn of which is a step itself, whatever else it does in some of them."""
+        return self._trains(function, index) or self._draws(function, index)
 
     def _trains(self, function: Function, index: int) -> bool:
         """True for the innermost loop around a backward pass."""
@@ -73,13 +87,42 @@ class LoopKinds:
         """True for a loop that moves what it goes over to the device and calls a module."""
         return loops.evaluates(function, index, self._placed[function.index].values)
 
-    def _holds_loader_loop(self, function: Function, index: int) -> bool:
-        """True where a loop over a loader stands in the region: what is around it is as rare as an epoch."""
-        values, region = self._placed[function.index].values, function.regions[index]
-        return any(
-            inner.kind == "for"
-            and inner.test is not None
-            and bool(values[inner.test].kinds & LOADER)
-            and any(around is region for around in function.ancestors(inner.parent))
-            for inner in function.regions
-        )
+    def _holds_steps(self, function: Function, index: int) -> bool:
+        """True where a loop over a loader, or over epochs, stands in the region, or a call of a function that holds
+        one: what is around the steps is as rare as an epoch. Those behind a rare test, an evaluation every so many
+        turns, count for nothing."""
+        values, calls = self._placed[function.index].values, self._placed[function.index].calls
+        region = function.regions[index]
+        for number, inner in enumerate(function.regions):
+            within = inner.kind in ("for", "while") and any(one is region for one in function.ancestors(inner.parent))
+            if not within:
+                continue
+            over = values[inner.test] if inner.kind == "for" and inner.test is not None else None
+            loaded = over is not None and bool(over.kinds & LOADER)
+            looped = loaded or self._draws(function, number) or self.kind(function, number) == "epoch"
+            if looped and self._always(function, number, index):
+                return True
+        for reg in function.lookup.registers(index):
+            callee = self._own(calls[reg]) if reg in calls else None
+            looped = callee is not None and callee is not function and self.runs_steps(callee)
+            if looped and self._always(function, function.lookup.regions[reg], index):
+                return True
+        return False
+
+    def _own(self, name: str) -> Function | None:
+        """A function of this file by its ident."""
+        place = split(name)
+        return self._placed[place[1]].function if place is not None and place[0] == self._key else None
+
+    def _always(self, function: Function, at: int, loop: int) -> bool:
+        """True where a region within a loop, or the loop's own, stands behind no rare test."""
+        stores = guards.single_stores(function)
+        while at != loop:
+            if at <= 0:
+                return False
+            region = function.regions[at]
+            test = region.test if region.kind in ("then", "else") else None
+            if test is not None and guards.rare(function, test, region.kind == "then", stores):
+                return False
+            at = region.parent
+        return True

@@ -17,6 +17,7 @@ _SOON = 100  # turns: of a demonstration
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else"})
 _REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
+_ENTRIES = frozenset({"items", "keys", "values"})
 _STRIDED = 3  # range(start, stop, size): batches of something
 
 
@@ -40,7 +41,7 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
         return "step"
     if any(roles.EPOCH_WORDS.search(w) for w in words) and not loader:
         return "epoch"
-    if any(roles.FEW_WORDS.match(w) for w in spelled) or _splits(function, iterable, words):
+    if any(roles.FEW_WORDS.match(w) for w in spelled):
         return "few"
     if loader or any(roles.LOADER_WORDS.search(w) for w in spelled):
         return "step"
@@ -64,13 +65,6 @@ def _tries(function: Function, region: Region) -> bool:
     )
 
 
-def _splits(function: Function, iterable: p.Instruction, words: list[str]) -> bool:
-    """True for `for split, data in sets.items()`: train, validation and test."""
-    callee = function.code[iterable.function] if isinstance(iterable, p.Call) and not iterable.args else None
-    named = isinstance(callee, p.Attr) and callee.name in ("items", "keys")
-    return named and bool(words) and bool(roles.SPLITS.match(words[0]))
-
-
 def _awaits(function: Function, region: Region) -> bool:
     """True for a loop that waits for requests: each turn is a run of its own."""
     at = next(number for number, one in enumerate(function.regions) if one is region)
@@ -85,10 +79,13 @@ def _awaits(function: Function, region: Region) -> bool:
     return False
 
 
-def sleeps(function: Function, region: Region) -> bool:
-    """True for a loop that lets time pass in some of its turns, until there is something to do (`time.sleep(10)`)."""
+def sleeps(function: Function, region: Region, always: bool = False) -> bool:
+    """True for a loop that lets time pass in some of its turns, until there is something to do (`time.sleep(10)`);
+    `always`: in all of them."""
     at = next(number for number, one in enumerate(function.regions) if one is region)
     for reg in function.lookup.registers(at):
+        if always and function.lookup.regions[reg] != at:
+            continue
         made = function.code[reg]
         callee = function.code[made.function] if isinstance(made, p.Call) else None
         if isinstance(callee, p.Attr | p.Outer) and callee.name == "sleep":
@@ -192,11 +189,33 @@ def _goes_backward(function: Function, made: p.Instruction) -> bool:
     return isinstance(callee, p.Attr) and (callee.name == "backward" or callee.name in UPDATES)
 
 
-def over_parts(function: Function, region: Region) -> bool:
-    """True for a loop over what a module is made of: `for name, value in model.named_parameters()`."""
+def over_entries(function: Function, region: Region, mappings: bool) -> bool:
+    """True for a loop over what a module is made of, or (`mappings`) over the entries of a mapping:
+    `model.named_parameters()`, `metrics.items()`, `sorted(state.keys())`."""
     made = function.code[region.test] if region.test is not None else None
-    callee = function.code[made.function] if isinstance(made, p.Call) else None
-    return isinstance(callee, p.Attr) and callee.name in roles.PARTS
+    while isinstance(made, p.Call):
+        callee = function.code[made.function]
+        if isinstance(callee, p.Attr):
+            return callee.name in roles.PARTS or (mappings and callee.name in _ENTRIES and not made.args)
+        made = function.code[made.args[0]] if isinstance(callee, p.Outer) and made.args else None
+    return False
+
+
+def draws(function: Function, index: int, values: Sequence[Value]) -> bool:
+    """True for a loop that takes a batch in each turn from a loader of which it has the iterator: `next(batches)`."""
+    stores = guards.single_stores(function)
+    for reg in function.lookup.registers(index):
+        made = function.code[reg]
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        if not isinstance(made, p.Call) or not isinstance(callee, p.Outer) or callee.name != "next" or not made.args:
+            continue
+        source = made.args[0]
+        while isinstance(held := function.code[source], p.Load) and held.slot in stores and stores[held.slot] < source:
+            source = stores[held.slot]
+        named = any(roles.LOADER_WORDS.search(word) for word in _spelled(function, source))
+        if (named or values[source].kinds & LOADER) and _innermost(function, reg, function.regions[index]):
+            return True
+    return False
 
 
 def checks(function: Function, index: int) -> bool:

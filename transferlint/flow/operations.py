@@ -81,7 +81,8 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
     value = frame.values[made.value]
     slot = made.slot
     name = frame.function.slot_names[slot]
-    shown = frame.usage.shown.get(reg, frozenset()) if value.kinds & UNKNOWN else frozenset()
+    open_to = value.kinds & UNKNOWN or known_calls.assumed(frame, made.value)
+    shown = frame.usage.shown.get(reg, frozenset()) if open_to else frozenset()
     if shown and not value.on_host:
         frame.refuted = True
     if _taken_for_tensor(frame, reg, slot, value):

@@ -64,6 +64,8 @@ def _subject(function: Function, call: p.Instruction) -> tuple[Slot, str] | None
                 return None
             path = f"[{key.value!r}]{path}"
             made = code[made.object]
+        elif isinstance(made, p.Subscript) and isinstance(code[made.index], p.Slice) and not path:
+            made = code[made.object]  # a slice of a tensor: a list has no such method
         else:
             return None
     return (made.slot, path) if made is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transferlint.flow import guards, kept
+from transferlint.flow.counters import counted, in_one_turn
 from transferlint.flow.flags import Flags
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
@@ -37,6 +38,7 @@ class Seldom:
     def __init__(self, file: FilePlacement, before: Seldom | None = None) -> None:
         self._file = file
         self._flags = Flags(file)
+        self._counters = counted(file.program)
         self._known: dict[tuple[int, int], str] = before._known if before is not None else {}
         self._raising: dict[int, frozenset[Reg]] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
@@ -68,6 +70,8 @@ class Seldom:
             return ""  # what follows a validated argument is the ordinary path
         if self._flags.once(function, index, region.test, when):
             return FLAG
+        if in_one_turn(function, region.test, when, self._counters):
+            return "in one turn only"
         stores = self._stores.get(function.index)
         if stores is None:
             stores = self._stores[function.index] = guards.single_stores(function)

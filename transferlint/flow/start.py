@@ -145,7 +145,8 @@ def _of_tensors(told: Value) -> bool:
 def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:
     if name.endswith("dtype"):
         return DTYPE_VALUE
-    if re.fullmatch(r"(-?\d[\w.\-]*|True|False|['\"].*['\"])", default):
+    number = bool(re.fullmatch(r"-?\d[\w.\-]*|True|False", default)) and slot not in frame.usage.opened
+    if number or re.fullmatch(r"['\"].*['\"]", default):
         return PYTHON
     if roles.CONFIG_WORDS.match(name) or name in ("self", "cls"):
         return Value(OBJECT, ANYWHERE)

@@ -8,6 +8,7 @@ from transferlint.flow.values import (
     ARRAY,
     CONTAINER,
     DATA,
+    DEVICE_NAME,
     FRAMEWORKS,
     GIVEN,
     HOST,
@@ -37,10 +38,12 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
     values = arguments(frame, made)
     if MOVERS.match(name):
         subject = values[0] if values else NOTHING
+        there = any(v.is_a(DEVICE_NAME) and v.places == HOST for v in values[1:])
+        places = HOST if there else GIVEN
         return (
-            subject.but(places=GIVEN, why=(made.function,), flags=subject.flags & ~DATA)
+            subject.but(places=places, why=(made.function,), flags=subject.flags & ~DATA)
             if subject is not NOTHING
-            else Value(UNKNOWN, GIVEN, 0, (made.function,))
+            else Value(UNKNOWN, places, 0, (made.function,))
         )
     if READERS.match(name):
         return Value(ARRAY | HOST_VALUE, HOST)

@@ -104,6 +104,7 @@ class Usage:
     numbered: set[Slot]  # numbers are made of their elements: `int(lengths[i])`
     sizes: set[Slot]  # given as a size or a bound, `torch.arange(n)`, `range(n)`: a number, or a tensor like one
     computed: set[Slot]  # numpy computes with their elements, or with what is compared with them: no tensor elsewhere
+    opened: set[Slot]  # of which an item or an attribute is taken: no number
     last: dict[Slot, Reg]  # where the last evidence is that a variable holds a tensor
     shown: Proofs  # what is shown to be on the host where it is stored
     shown_given: dict[Slot, frozenset[str]]  # and of parameters
@@ -118,6 +119,7 @@ def usage(names: Names, function: Function) -> Usage:
     computed: set[Slot] = set()
     numbered: set[Slot] = set()
     sizes: set[Slot] = set()
+    opened: set[Slot] = set()
     numpy = False
     last: dict[Slot, Reg] = {}
     converted: list[Reg] = []
@@ -128,6 +130,8 @@ def usage(names: Names, function: Function) -> Usage:
         call.function for made in code if isinstance(made, Discard) and isinstance(call := code[made.value], Call)
     }
     for reg, instruction in enumerate(code):
+        if isinstance(instruction, Attr | Subscript):
+            _add(code, instruction.object, opened)
         if isinstance(instruction, Attr):
             base = code[instruction.object]
             if isinstance(base, Load):
@@ -217,7 +221,7 @@ def usage(names: Names, function: Function) -> Usage:
     again = _made_of_data(names, function)
     given = {slot for slot in found if tensors[slot] < again.get(slot, len(code))}
     shown = proofs(function, converted)
-    return Usage(found, given, arrays - both, called, numbered, sizes, computed - tensors.keys(), last, *shown)
+    return Usage(found, given, arrays - both, called, numbered, sizes, computed - tensors.keys(), opened, last, *shown)
 
 
 def _made_of_data(names: Names, function: Function) -> dict[Slot, Reg]:

@@ -153,7 +153,7 @@ STEP_WORDS = re.compile(r"(step|iter|batch|timestep|tick|frame|rollout|episode|t
 FEW_WORDS = re.compile(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re.IGNORECASE)
 
 _SWITCHES = (
-    r"log|logs|logging|print|prints|verbose|debug|vis|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"
+    r"log|logs|logging|print|prints|verbose|debug|vi[sz]|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"
     r"frequency|period|save|saving|ckpt|eval|validate|wandb|tensorboard|tb|writer|dump|trace|monitor|sanity|"
     r"display|record|stats|verify|dry_run|synchroni[sz]ed?|sync_cuda|cuda_sync|breakdown|timers?|verbosity|logger|test_mode|diagnostics?|assertions?|validation"
 )
@@ -253,8 +253,6 @@ FINITE = re.compile(r"^_*(is|all)_?finite$", re.IGNORECASE)
 PARTS = frozenset(
     "parameters named_parameters buffers named_buffers modules named_modules children named_children".split()
 )
-# What names one of a handful of parts of the data.
-SPLITS = re.compile(r"^(split|subset|phase)(_(name|key|id))?$")
 # What passes objects between processes (docs.python.org multiprocessing.Queue).
 QUEUES = re.compile(r"(^|_)(queue|q)$")
 # Counters of what went wrong.
