@@ -16,6 +16,7 @@ from transferlint.syntax.program import Reg
 from .chains import called
 from .importing import torch_name
 from .padding import shortened
+from .presence import or_equal
 from .statement_text import filled_in, if_statement, line_end, offset, parsed
 from .truth_text import condition
 from .unbranched import always, weighed
@@ -65,15 +66,9 @@ def _identical(function: FunctionFacts, read: Reg) -> Fix | None:
     """`a is b or torch.equal(a, b)` to `a is b`: equal tensors that are not the same take the general way then."""
     users = function.users(read)
     either = function.code[users[0]] if len(users) == 1 else None
-    if called(function, read) != "torch.equal" or not isinstance(either, p.Boolean) or either.operator != "or":
+    if not isinstance(either, p.Boolean) or len(either.operands) != 2 or not or_equal(function, read):
         return None
-    made = function.code[read]
     others = [r for r in either.operands if r != read]
-    same = function.code[others[0]] if len(others) == 1 else None
-    if not isinstance(made, p.Call) or not isinstance(same, p.Compare) or same.operators != ("is",):
-        return None
-    if {function.text(r) for r in same.operands} != {function.text(r) for r in made.args}:
-        return None
     start, end = function.span(users[0])
     if function.file.spans.commented(start, end):
         return None

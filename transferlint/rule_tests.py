@@ -134,9 +134,7 @@ def _first_difference(made: str, example: Example) -> int:
     return next((number for number, (one, other) in enumerate(pairs, start=1) if one != other), made.count("\n") + 1)
 
 
-def _checked(
-    name: str, text: str, rules: Sequence[Rule], least: Confidence = Confidence.LIKELY
-) -> tuple[Finding, ...]:
+def _checked(name: str, text: str, rules: Sequence[Rule], least: Confidence = Confidence.LIKELY) -> tuple[Finding, ...]:
     return _findings(name, text.encode(), rules, least)
 
 

@@ -26,7 +26,6 @@ from transferlint.syntax.program import Function
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
-_WRAPPERS = ("torch.", "functools.", "contextlib.", "jit", "staticmethod", "classmethod", "typing.", "no_grad")
 _INSIDE = ("forward", "__call__")
 
 
@@ -233,7 +232,7 @@ class _Search:
 
 def _handed(function: Function) -> bool:
     """True for a function that a decorator gets to know, which may call it or keep it for others that do."""
-    return function.kind == "function" and any(not one.startswith(_WRAPPERS) for one in function.decorators)
+    return function.kind == "function" and any(not one.startswith(roles.WRAPPERS) for one in function.decorators)
 
 
 def runs_alone(file: FilePlacement, uses: Uses) -> Runs:

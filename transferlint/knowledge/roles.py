@@ -276,6 +276,8 @@ VENDORED_PATHS: tuple[str, ...] = tuple(
         "external", "externals", "extern", "deps",
     )
 )  # fmt: skip
+# Decorators that give a function back as it was, or wrapped, and keep none.
+WRAPPERS = ("torch.", "functools.", "contextlib.", "jit", "staticmethod", "classmethod", "typing.", "no_grad")
 TEST_PATHS: tuple[str, ...] = (
     "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",
     "**/benchmarks/**", "**/benchmark/**", "**/bench_*.py", "**/benchmark_*.py", "**/unit_tests/**", "**/test_utils/**",
