@@ -15,6 +15,7 @@ import difflib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,15 +60,34 @@ def drawn(
     return taken
 
 
-def diff(tree: Path, finding: dict[str, Any], around: int = 6) -> str:
-    """The change of one fix, with so many lines before and after."""
+def applied(finding: dict[str, Any], found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The edits of a fix, and of all others that `--fix --unsafe-fixes` applies to its file and that leave it alone."""
+    fixes = [one["fix"] for one in found if one["path"] == finding["path"] and one["fix"] is not None]
+    edits: list[dict[str, Any]] = []
+    for fix in (finding["fix"], *(one for one in fixes if one["safety"] in ("safe", "unsafe"))):
+        more = [edit for edit in fix["edits"] if edit not in edits]
+        if not any(one["start"] < edit["end"] and edit["start"] < one["end"] for one in more for edit in edits):
+            edits += more
+    return sorted(edits, key=lambda edit: (edit["start"], edit["end"]), reverse=True)
+
+
+def diff(tree: Path, finding: dict[str, Any], found: list[dict[str, Any]], around: int = 6) -> str:
+    """What the command changes around a fix, with so many lines before and after: the others beside it too, without
+    which half of a change would be judged."""
     path = tree / finding["path"]
     before = path.read_bytes().decode("utf-8-sig", "replace")
     after = before
-    for edit in sorted(finding["fix"]["edits"], key=lambda edit: (edit["start"], edit["end"]), reverse=True):
+    for edit in applied(finding, found):
         after = after[: edit["start"]] + edit["text"] + after[edit["end"] :]
     lines = (text.splitlines(keepends=True) for text in (before, after))
-    return "".join(difflib.unified_diff(*lines, finding["path"], finding["path"], n=around))
+    text = "".join(difflib.unified_diff(*lines, finding["path"], finding["path"], n=around))
+    head, *hunks = re.split(r"(?m)^(?=@@ )", text)
+    return head + "".join(hunk for hunk in hunks if _within(hunk, finding["line"]))
+
+
+def _within(hunk: str, line: int) -> bool:
+    start, count = re.findall(r"-(\d+)(?:,(\d+))?", hunk)[0]
+    return int(start) <= line < int(start) + int(count or 1)
 
 
 def main() -> None:
@@ -80,14 +100,15 @@ def main() -> None:
     parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
     trees = {Path(os.path.abspath(tree)).name: Path(os.path.abspath(tree)) for tree in given.trees}
-    projects = {name: unsafe(findings(tree, given.kept)) for name, tree in trees.items()}
+    found = {name: findings(tree, given.kept) for name, tree in trees.items()}
+    projects = {name: unsafe(ones) for name, ones in found.items()}
     total = sum(map(len, projects.values()))
     print(f"seed {given.seed}, {total} unsafe fixes in {len(projects)} projects")
     for number, (name, finding) in enumerate(drawn(projects, given.count, given.most, given.seed), 1):
         site = f"{finding['path']}:{finding['line']}"
         print(f"\n=== {number} {name} {finding['code']} {site}: {finding['fix']['title']}\n{finding['message']}")
         print(f"{finding['context'] or 'the module'}: {finding['heat']['why']}")
-        print(diff(trees[name], finding, given.around))
+        print(diff(trees[name], finding, found[name], given.around))
 
 
 if __name__ == "__main__":

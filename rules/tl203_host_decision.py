@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.model import Evidence, Finding, Fix, Safety
+from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -76,7 +76,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 f" {function.warmth(asked).level.words}",
                 "decide on the device: `torch.where`, a mask, `clamp`, or a check that is deferred",
                 evidence,
-                sure(function, by_register[read]),
+                _sure(function, asked, by_register[read]),
                 _fix(function, made.value, by_register[read]),
             )
 
@@ -92,6 +92,18 @@ def _asked(function: FunctionFacts, test: Reg, read: Reg) -> Reg:
             return at
         at = user
     return test
+
+
+def _sure(function: FunctionFacts, asked: Reg, read: Transfer) -> Confidence:
+    """As sure as the read; likely at most where the test can be reached without it, on another branch or first turn."""
+    at, around = function.region(asked), {0}
+    while at > 0:
+        around.add(at)
+        at = function.function.regions[at].parent
+    found = sure(function, read)
+    before = read.register <= asked and function.region(read.register) in around
+    inside = read.register in set(function.expression(asked))
+    return found if before or inside else min(found, Confidence.LIKELY)
 
 
 def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:

@@ -35,7 +35,8 @@ Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_f
 them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
 copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts, for what is
 copied then is not pinned, and where a move beside it in the same step waits anyway: such a cast, or one from pageable
-memory, or where the step waits by name (`torch.cuda.synchronize()`). A batch that is stacked by hand has no automatic
+memory, or where the step waits by name (`torch.cuda.synchronize()`); and of what a `collate_fn` gives where nothing
+shows that it is a tensor. A batch that is stacked by hand has no automatic
 fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
 
 See also
@@ -200,10 +201,17 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     safety = Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE
     if any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
         safety = min(safety, Safety.DISPLAY)  # it is cast on the host, into memory that is not pinned
-    anyway = any(_waits(function, one) for one in _beside(function, transfer))
+    anyway = _of_any_kind(function, transfer) or any(_waits(function, one) for one in _beside(function, transfer))
     if safety is Safety.UNSAFE and (anyway or waits_for_all(function, transfer.register)):
         safety = Safety.DISPLAY
     return Fix("add non_blocking=True", safety, (edit,))
+
+
+def _of_any_kind(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for what a loader's own `collate_fn` gives, of a kind that nothing shows: an object's `.to()` or `.cuda()`
+    need not take `non_blocking` (torchsparse's `SparseTensor`). What torch collates are tensors."""
+    loader = batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
+    return loader is not None and loader.has_collate and not transfer.before.is_a(TENSOR)
 
 
 def _beside(function: FunctionFacts, transfer: Transfer) -> Iterator[Transfer]:
