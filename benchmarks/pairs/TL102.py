@@ -14,3 +14,7 @@ def run(steps):
         classes = model(tokens).argmax(dim=1)
         predicted.append(classes.cpu())
     return torch.cat(predicted).float().sum()
+
+
+if __name__ == "__main__":
+    run(range(1000))

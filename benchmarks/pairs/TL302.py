@@ -14,3 +14,7 @@ def run(steps):
         loss = train(model, optimizer, tokens, labels)
         total += float(loss)
     return total
+
+
+if __name__ == "__main__":
+    run(range(1000))

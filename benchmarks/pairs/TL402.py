@@ -16,3 +16,7 @@ def run(steps):
         mean += picture.float().mean(dim=(1, 2, 3))
         loss = train(model, optimizer, tokens, labels)
     return loss
+
+
+if __name__ == "__main__":
+    run(range(1000))

@@ -19,3 +19,7 @@ def run(steps):
             loss.backward()
             optimizer.step()
     return loss
+
+
+if __name__ == "__main__":
+    run(range(1000))

@@ -6,7 +6,7 @@ from transferlint.flow import guards, loops
 from transferlint.flow.names import split
 from transferlint.flow.placement import Placed
 from transferlint.flow.values import LOADER
-from transferlint.syntax.program import Function
+from transferlint.syntax.program import Function, Reg, Slot
 
 _LOOPING = frozenset({"main", "fit", "main_worker", "run_training"})  # names of what holds the loop of a program
 
@@ -21,6 +21,7 @@ class LoopKinds:
         self._kinds: dict[tuple[int, int], str] = {}
         self._training: dict[int, frozenset[int]] = {}  # identities: regions are equal where they look alike
         self._steps: dict[int, bool] = {}
+        self._stores: dict[int, dict[Slot, Reg]] = {}
 
     def kind(self, function: Function, index: int) -> str:
         """What a loop (a region) goes over: see `loops.classify`."""
@@ -92,10 +93,11 @@ class LoopKinds:
         one: what is around the steps is as rare as an epoch. Those behind a rare test, an evaluation every so many
         turns, count for nothing."""
         values, calls = self._placed[function.index].values, self._placed[function.index].calls
-        region = function.regions[index]
-        for number, inner in enumerate(function.regions):
-            within = inner.kind in ("for", "while") and any(one is region for one in function.ancestors(inner.parent))
-            if not within:
+        for number in range(index + 1, len(function.regions)):
+            inner = function.regions[number]
+            if inner.parent < index:  # regions are numbered as they begin: those inside follow
+                break
+            if inner.kind not in ("for", "while"):
                 continue
             over = values[inner.test] if inner.kind == "for" and inner.test is not None else None
             loaded = over is not None and bool(over.kinds & LOADER)
@@ -116,7 +118,9 @@ class LoopKinds:
 
     def _always(self, function: Function, at: int, loop: int) -> bool:
         """True where a region within a loop, or the loop's own, stands behind no rare test."""
-        stores = guards.single_stores(function)
+        stores = self._stores.get(function.index)
+        if stores is None:
+            stores = self._stores[function.index] = guards.single_stores(function)
         while at != loop:
             if at <= 0:
                 return False

@@ -203,13 +203,12 @@ def over_entries(function: Function, region: Region, mappings: bool) -> bool:
 
 def draws(function: Function, index: int, values: Sequence[Value]) -> bool:
     """True for a loop that takes a batch in each turn from a loader of which it has the iterator: `next(batches)`."""
-    stores = guards.single_stores(function)
     for reg in function.lookup.registers(index):
         made = function.code[reg]
         callee = function.code[made.function] if isinstance(made, p.Call) else None
         if not isinstance(made, p.Call) or not isinstance(callee, p.Outer) or callee.name != "next" or not made.args:
             continue
-        source = made.args[0]
+        stores, source = guards.single_stores(function), made.args[0]
         while isinstance(held := function.code[source], p.Load) and held.slot in stores and stores[held.slot] < source:
             source = stores[held.slot]
         named = any(roles.LOADER_WORDS.search(word) for word in _spelled(function, source))
