@@ -195,3 +195,17 @@ def test_a_call_that_only_python_can_make_is_at_most_possible() -> None:
         "def train(env, batches):\n    for batch in batches:\n        print(step(env, batch).shape)\n"
     )
     assert [one for one in found(text) if one.confidence > Confidence.POSSIBLE] == []
+
+
+def test_what_keras_gives_as_numbers_is_on_the_host_whoever_asks() -> None:
+    text = """
+import keras
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("adam", "mse")
+losses = []
+for x, y in loader:
+    losses.append(float(model.train_on_batch(x, y)))
+"""
+    assert check_bytes("example.py", text.encode(), default_rules(), Confidence.POSSIBLE) == ()
+    copied = text.replace("float(model.train_on_batch(x, y))", "model(x).numpy()")
+    assert [one.code for one in check_bytes("example.py", copied.encode(), default_rules())] == ["TL102"]

@@ -102,6 +102,8 @@ def _method_of(
 def _of_module(frame: Frame, reg: Reg, framework: Framework, subject: Reg, base: Value, name: str) -> Value | None:
     """`model.predict(x)` of Keras, `model.apply(variables, x)` of Flax."""
     row = frameworks.own_row(framework, f"keras.Model.{name}") if framework.name == "tensorflow" else None
+    if row is not None and row.effect is Effect.HOST:
+        return PYTHON
     if row is not None:
         tensor = Value(TENSOR, foreign.place(frame, framework), framework_flag(framework.name) | RESIDENT, base.why)
         return foreign.download(frame, reg, subject, tensor, f".{name}()")

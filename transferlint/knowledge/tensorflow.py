@@ -138,8 +138,8 @@ TABLE: tuple[Api, ...] = (
     ),
     Api(
         methods(("keras.Model", "keras.Sequential"), "train_on_batch test_on_batch"),
-        Effect.COPY,
-        _KERAS + "'Model training APIs' train_on_batch: 'A scalar loss value' as a Python number",
+        Effect.HOST,
+        _KERAS + "'Model training APIs' train_on_batch: 'A scalar loss value' as a Python number, whoever asks for it",
         example="keras.Sequential([keras.layers.Dense(1)]).predict_on_batch(numpy.zeros((1, 2)))",
     ),
     Api(
