@@ -19,6 +19,7 @@ What does not show it is only shown. Whole lines that are put in are for the rul
 from __future__ import annotations
 
 import ast
+import bisect
 import dataclasses
 import itertools
 import re
@@ -48,6 +49,7 @@ def only_whole(statements: Statements, found: Sequence[Finding]) -> tuple[Findin
     while True:
         applied = [one.fix for one in kept if one.fix is not None and one.fix.safety is not Safety.DISPLAY]
         places = [(edit.start, edit.end) for fix in applied for edit in fix.edits]
+        expressions.forget()
         made = [_shown(one) if _unsafe(one) and _half(expressions, one.fix, places) else one for one in kept]
         if made == kept:
             return tuple(kept)
@@ -131,6 +133,13 @@ class _Expressions:
                 start = self._offset(node.lineno, node.col_offset)
                 self._spans.append(((start, self._offset(node.end_lineno, node.end_col_offset)), node))
         self._like: dict[str, list[tuple[Span, str]]] = {}
+        self._starts: dict[int, list[int]] = {}  # of the statements of a block
+        self._asked: dict[int, dict[str, list[Span]]] = {}
+        self._left: dict[tuple[int, str], bool] = {}  # whether a call stays in a block, while the places are the same
+
+    def forget(self) -> None:
+        """Forget what was found out for other places."""
+        self._left.clear()
 
     def _offset(self, line: int, column: int) -> int:
         """The offset of a place that is given as Python's parser counts: in bytes of UTF-8."""
@@ -149,38 +158,55 @@ class _Expressions:
             for (start, end), other in self._alike(node)
         )
 
-    def stay_beside(self, fix: Fix | None, places: Iterable[Span]) -> bool:
+    def stay_beside(self, fix: Fix | None, places: Sequence[Span]) -> bool:
         """True where a fix puts keywords into calls of a method, and calls of it with the same arguments, on whatever,
         stay as they are in the statements of the same block."""
         assert fix is not None
         if not all(_keyword_alone(edit) for edit in fix.edits):
             return False
-        changed = list(places)
         for edit in fix.edits:
             around = [one for one in self._holding(edit.start, edit.end) if _method(self._spans[one[3]][1])]
-            asked = _asked(self._spans[min(around)[3]][1]) if around else None
-            for other in self._beside(edit.start) if asked is not None else ():
-                span = self._span(other)
-                if _asked(other) == asked and not any(span[0] <= at <= span[1] for at, _ in changed):
-                    return True
+            if around and self._stays(self._block(edit.start), _asked(self._spans[min(around)[3]][1]), places):
+                return True
         return False
 
-    def _beside(self, offset: int) -> Iterator[ast.expr]:
-        """The calls of methods in the statements, without those that hold others, of the innermost block around an
-        offset."""
-        block: list[ast.stmt] = []
-        for node in ast.walk(self._statements.tree() or ast.Module([], [])):
-            for _, inner in ast.iter_fields(node):
-                held = [one for one in inner if isinstance(one, ast.stmt)] if isinstance(inner, list) else []
-                if any(self._has(one, offset) for one in held):
-                    block = held  # what is walked later is further inside
-        for statement in block:
-            if not any(isinstance(one, ast.stmt) for one in ast.iter_child_nodes(statement)):
-                yield from (one for one in ast.walk(statement) if isinstance(one, ast.expr) and _method(one))
+    def _stays(self, block: list[ast.stmt], asked: str, places: Sequence[Span]) -> bool:
+        """True where a call with these arguments in a block holds none of the places; asked once for all its fixes."""
+        known = self._left.get((id(block), asked))
+        if known is None:
+            starts = sorted(at for at, _ in places)
+            calls = self._calls(block).get(asked, ())
+            known = any(bisect.bisect_left(starts, first) == bisect.bisect_right(starts, last) for first, last in calls)
+            self._left[id(block), asked] = known
+        return known
 
-    def _has(self, node: ast.stmt, offset: int) -> bool:
-        first, last = self._span(node)
-        return first <= offset <= last
+    def _calls(self, block: list[ast.stmt]) -> dict[str, list[Span]]:
+        """Where methods are called in the statements of a block, without those that hold others, by what is asked."""
+        found = self._asked.get(id(block))
+        if found is None:
+            found = self._asked[id(block)] = {}
+            for statement in block:
+                if not any(_blocks(statement)):
+                    for one in ast.walk(statement):
+                        if isinstance(one, ast.expr) and _method(one):
+                            found.setdefault(_asked(one), []).append(self._span(one))
+        return found
+
+    def _block(self, offset: int) -> list[ast.stmt]:
+        """The innermost block around an offset."""
+        block, inner = [], (self._statements.tree() or ast.Module([], [])).body
+        while inner:
+            block = inner
+            starts = self._starts.get(id(block))
+            if starts is None:
+                starts = self._starts[id(block)] = [self._span(one)[0] for one in block]
+            at = bisect.bisect_right(starts, offset) - 1
+            within = _blocks(block[at]) if at >= 0 else ()
+            inner = next((one for one in within if self._from_to(one, offset)), [])
+        return block
+
+    def _from_to(self, block: list[ast.stmt], offset: int) -> bool:
+        return self._span(block[0])[0] <= offset <= self._span(block[-1])[1]
 
     def _span(self, node: ast.stmt | ast.expr) -> Span:
         start = self._offset(node.lineno, node.col_offset)
@@ -216,10 +242,20 @@ def _method(node: ast.expr) -> str:
     return node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
 
 
-def _asked(node: ast.expr) -> tuple[str, list[str]]:
-    """The method that an expression calls, and with which arguments."""
+def _asked(node: ast.expr) -> str:
+    """The method that an expression calls, and with which arguments, as a text."""
     assert isinstance(node, ast.Call)
-    return _method(node), [ast.dump(one) for one in (*node.args, *node.keywords)]
+    return " ".join((_method(node), *(ast.dump(one) for one in (*node.args, *node.keywords))))
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks right inside a statement."""
+    holders: list[ast.AST] = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
+    for holder in holders:
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(holder, name, None)
+            if isinstance(block, list) and block:
+                yield block
 
 
 def _root(node: ast.expr) -> str:

@@ -16,6 +16,7 @@ from transferlint.cache import entries
 from transferlint.cache.signatures import Signature, settled
 
 _SHELF = "graphs"
+_FORMAT = 2  # of a row: another number where rows are others, as versions share the folder
 
 # By file, those that it uses, and what of its bytes that follows from.
 Uses = dict[str, tuple[frozenset[str], Any]]
@@ -60,7 +61,7 @@ def write(
 def _about(root: str, links: Mapping[str, str], states: Mapping[str, Signature]) -> bytes:
     """What a row as a whole rests on."""
     packages = [state for path, state in states.items() if _is_package(path)]
-    return hashlib.sha256(repr((root, sorted(links.items()), list(states), packages)).encode()).digest()
+    return hashlib.sha256(repr((_FORMAT, root, sorted(links.items()), list(states), packages)).encode()).digest()
 
 
 def _is_package(path: str) -> bool:
