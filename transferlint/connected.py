@@ -14,6 +14,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from transferlint.screen import is_package
+
 
 class Graph(Protocol):
     """What is asked of a `Reach`."""
@@ -44,7 +46,7 @@ def groups(
         leader[lead(name)] = lead(_package(os.path.dirname(folder), whole) or name)
     for file in order:
         connected = set(graph.used(file))
-        if _is_package(file):  # one that only passes names on uses nothing itself
+        if is_package(file):  # one that only passes names on uses nothing itself
             connected.update(graph.named(file))
         connected.add(links.get(file, file))
         connected.add(_package(os.path.dirname(file), whole))
@@ -55,10 +57,6 @@ def groups(
     for file in order:
         found.setdefault(lead(file), []).append(file)
     return tuple(map(tuple, found.values()))
-
-
-def _is_package(file: str) -> bool:
-    return os.path.basename(file) == "__init__.py"
 
 
 def _package(folder: str, whole: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from transferlint.discovery import Real, Target, walk
 from transferlint.flow.modules import ModuleIndex, absolutes
 from transferlint.nearest import Nearest, common_folder
 from transferlint.reach import Reach, Reached
-from transferlint.screen import worth_analysing
+from transferlint.screen import is_package, worth_analysing
 from transferlint.syntax.notebooks import SUFFIX
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
@@ -140,19 +140,17 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         # Nothing leads through what is not analysed; of what is only read, packages always are.
         idle = tuple(path for path in targets if path in sources and not _worth(path, project, sources, texts))
         passed = frozenset(idle)
-        packages = (path for path in project.files if os.path.basename(path) == "__init__.py")
+        packages = filter(is_package, project.files)
         rest = (path for path in parts[0] if path not in passed)
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
     kept = reach.brief() if cache else None
-    return dataclasses.replace(
-        project, others=others, users=found.users & small, groups=parts, idle=passed, reach=kept
-    )
+    return dataclasses.replace(project, others=others, users=found.users & small, groups=parts, idle=passed, reach=kept)
 
 
 def _worth(path: str, project: Context, sources: Sources, texts: Collection[str]) -> bool:
     """Whether a file is worth analysing by itself, by the bytes that are read for that: of a notebook, those of its
     JSON."""
-    if os.path.basename(path) == "__init__.py":
+    if is_package(path):
         return True
     if path in texts or project.contents is None:
         return worth_analysing(sources[path])

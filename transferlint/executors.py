@@ -185,7 +185,7 @@ def _chunks(jobs: Iterable[Job], plans: Sequence[Plan]) -> Iterator[list[Sent]]:
 def _sent(job: Job, plan: Plan) -> Sent | None:
     """What is sent of a job; None for a file that cannot be read, holds nothing of interest, or is in the cache."""
     stamp = stamp_of(job.target.path) if plan.changes else NO_STAMP
-    data = steps.read_for(job.target, job.wanted)
+    data = steps.read_for(job.target)
     if isinstance(data, Outcome) or (_keeps(job.target.path, plan) and programs.holds(plan.cache, data)):
         return None
     return Sent(job, Parcel(job.target.path, data, job.scope, job.ignored), stamp)

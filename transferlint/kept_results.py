@@ -18,6 +18,7 @@ from transferlint.cache import results
 from transferlint.cache.contents import Contents
 from transferlint.context import Context
 from transferlint.plan import Outcome, Plan
+from transferlint.screen import is_package
 from transferlint.workers import Job
 
 _RULES = "transferlint_rules"  # of other packs nobody knows which modules they rest on
@@ -61,8 +62,7 @@ class Keeper:
 
     def _content(self, job: Job) -> bytes:
         path = job.target.path
-        package = os.path.basename(path) == "__init__.py"
-        counts = job.target.named or package or self._digests.worth(path)
+        counts = job.target.named or is_package(path) or self._digests.worth(path)
         return self._digests.digest(path) if counts else b""
 
     def _stands(self, group: Sequence[Job]) -> bool:

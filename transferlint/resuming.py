@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +24,7 @@ from transferlint.flow.modules import ModuleIndex
 from transferlint.kept_results import Keeper, with_text
 from transferlint.plan import Outcome, Plan
 from transferlint.reach import Reach, View, is_seen
-from transferlint.screen import worth_analysing
+from transferlint.screen import is_package, worth_analysing
 from transferlint.workers import Job
 
 
@@ -242,9 +241,8 @@ def _changed(before: Session, news: News) -> dict[int, bytes] | None:
             return None
         if number < len(before.files):
             _, named, _, wanted = before.files[number]
-            worth = worth_analysing(data)
-            package = not wanted and os.path.basename(path) == "__init__.py"
-            found[number] = hashlib.sha256(data).digest() if named or package or worth else b""
+            worth = is_package(path) or worth_analysing(data)
+            found[number] = hashlib.sha256(data).digest() if named or worth else b""
             if bool(found[number]) != bool(known[number]) or (several and wanted and worth == (number in before.idle)):
                 return None
     sizes = {path: state[2] for path, state in news.states} | {path: state[2] for path, state in files.items()}

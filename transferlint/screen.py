@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 # Lower-case; a file with none of them has no way to name a tensor, a module or a move. `.to(`, `.item(` and the like
 # stand for code that gets its tensors as arguments and never says what they are.
 TOKENS = (
@@ -11,6 +13,12 @@ TOKENS = (
 )  # fmt: skip
 
 _COOKIE_REACH = 400
+_PACKAGE = "__init__.py"
+
+
+def is_package(path: str) -> bool:
+    """Whether a file is a package's own: names lead through it, whatever it holds."""
+    return os.path.basename(path) == _PACKAGE
 
 
 def worth_analysing(data: bytes) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import array
 import dataclasses
-import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from transferlint.detecting import detected
 from transferlint.discovery import Target
 from transferlint.pipeline import facts_of, finished, read_worth, unparsable
 from transferlint.plan import Checked, Outcome, Plan, internal
+from transferlint.screen import is_package
 from transferlint.syntax import collector, notebooks
 from transferlint.writing import NO_STAMP, Stamp, stamp_of
 
@@ -80,16 +80,15 @@ def _restored(packed: bytes, path: str, *others: Any) -> Prepared:
 def prepare(target: Target, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:
     """The first step for a file. One that is not `wanted` is only context: what cannot be parsed is not in it."""
     stamp = stamp_of(target.path) if plan.changes else NO_STAMP
-    data = read_for(target, wanted)
+    data = read_for(target)
     if isinstance(data, Outcome):
         return Prepared(target.path, outcome=data)
     return dataclasses.replace(prepare_bytes(target.path, data, plan, ignored, wanted), stamp=stamp)
 
 
-def read_for(target: Target, wanted: bool) -> bytes | Outcome:
-    """The bytes that the first step starts from; as `pipeline.read_worth`, but that an `__init__.py` is context
-    whatever it holds: names lead through it."""
-    return read_worth(target, always=os.path.basename(target.path) == "__init__.py")
+def read_for(target: Target) -> bytes | Outcome:
+    """The bytes that the first step starts from; as `pipeline.read_worth`, but that an `__init__.py` always counts."""
+    return read_worth(target, always=is_package(target.path))
 
 
 def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] = (), wanted: bool = True) -> Prepared:

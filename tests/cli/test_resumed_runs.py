@@ -101,6 +101,13 @@ def test_a_run_that_was_no_first_one_is_gone_on_from(project: Project) -> None:
     assert project.agrees("-f", "text")
 
 
+def test_a_package_that_names_no_tensor_is_gone_on_with_as_any_file(project: Project) -> None:
+    project.write("lib/__init__.py", "VERSION = 1\n")
+    project.check()
+    project.write("lib/__init__.py", "VERSION = 2\n")
+    assert project.agrees()
+
+
 def test_what_came_went_or_is_imported_otherwise_takes_a_whole_run(project: Project) -> None:
     project.check()
     project.write("lib/more.py", FILES["lib/training.py"])

@@ -1,4 +1,5 @@
-"""How sure it is that a decision of the host waits: as sure as the read it rests on, where it always comes first."""
+"""How sure it is that a decision of the host waits: as sure as the read it rests on, where it always comes first, and
+as the place of what is read."""
 
 from __future__ import annotations
 
@@ -40,3 +41,18 @@ for x in [torch.ones(4, device="cuda")] * 12:
 """
     found = [one for one in check_bytes("example.py", text.encode(), default_rules()) if one.code == "TL203"]
     assert [one.confidence for one in found] == [Confidence.CERTAIN]
+
+
+def test_what_some_callers_give_on_the_host_is_not_proven_to_be_on_the_device() -> None:
+    text = """
+import torch
+def check(x):
+    if x.sum() > 0:
+        pass
+{}
+for _ in range(1000):
+    check(torch.ones(4, device="cuda"))
+"""
+    for other, confidence in (("pass", Confidence.CERTAIN), ("check(torch.ones(4))", Confidence.LIKELY)):
+        found = check_bytes("example.py", text.format(other).encode(), default_rules())
+        assert [(one.code, one.confidence) for one in found] == [("TL301", confidence)]

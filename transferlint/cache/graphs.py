@@ -14,6 +14,7 @@ from typing import Any
 
 from transferlint.cache import entries
 from transferlint.cache.signatures import Signature, settled
+from transferlint.screen import is_package
 
 _SHELF = "graphs"
 _FORMAT = 2  # of a row: another number where rows are others, as versions share the folder
@@ -53,19 +54,15 @@ def write(
         else (None, [], None)
         for path, state in states.items()
     ]
-    packages = (state for path, state in states.items() if _is_package(path))
+    packages = (state for path, state in states.items() if is_package(path))
     if all(settled(state, now) for state in packages):
         entries.write(where, _path(where, root), marshal.dumps((_about(root, links, states), rows)))
 
 
 def _about(root: str, links: Mapping[str, str], states: Mapping[str, Signature]) -> bytes:
     """What a row as a whole rests on."""
-    packages = [state for path, state in states.items() if _is_package(path)]
+    packages = [state for path, state in states.items() if is_package(path)]
     return hashlib.sha256(repr((_FORMAT, root, sorted(links.items()), list(states), packages)).encode()).digest()
-
-
-def _is_package(path: str) -> bool:
-    return path.endswith("__init__.py")
 
 
 def _path(where: str, root: str) -> str:

@@ -37,15 +37,9 @@ class News:
         self.changed: dict[str, Signature] = {}
 
 
-def repeated(given: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str, int] | None:
-    """What a run of these arguments writes to standard output and error, and its exit code; None where that is not
-    known, or not any more."""
-    found = known(given, environment)
-    return found if isinstance(found, tuple) else None
-
-
 def known(given: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str, int] | News | None:
-    """`repeated`; or, where not much changed since, what did."""
+    """What a run of these arguments writes to standard output and error, and its exit code; where not much changed
+    since, what did; None where nothing is known."""
     if "--no-cache" in given or "-" in given or not _has_streams():
         return None
     try:

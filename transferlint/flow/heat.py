@@ -144,8 +144,7 @@ class HeatMap:
         kinds = ("step",) if holds else ("step", "element")
         at = self.region_of(function, reg)
         while at > 0:
-            looping = owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in kinds
-            if looping and not loops.left_soon(owner, at):
+            if owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in kinds:
                 return LOOP
             at = owner.regions[at].parent
         return RARELY if holds else BODY

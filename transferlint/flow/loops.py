@@ -13,7 +13,6 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
 FEW = 4
-_SOON = 100  # turns: of a demonstration
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else"})
 _REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
@@ -225,31 +224,3 @@ def checks(function: Function, index: int) -> bool:
     blocks = (block for block in function.blocks if block.region == index)
     done = (p.SetAttr, p.SetItem, p.StoreOuter, p.Discard, p.Return, p.Yield)
     return not any(isinstance(made, done) for block in blocks for made in function.code[block.start : block.end])
-
-
-def left_soon(function: Function, loop: int) -> bool:
-    """True for a loop that is left after a handful of turns, by a number in it: `if i > 40: break`."""
-    for region in function.regions:
-        made = function.code[region.test] if region.test is not None else None
-        if (
-            region.parent != loop
-            or region.leaves != "break"
-            or region.kind != "then"
-            or not isinstance(made, p.Compare)
-        ):
-            continue
-        sides = [function.code[side] for side in made.operands]
-        numbers = [side.value for side in sides if isinstance(side, p.Const) and type(side.value) is int]
-        counted = [side for side in sides if isinstance(side, p.Load) and side.slot in _counting(function, loop)]
-        if len(sides) == 2 and numbers and counted and numbers[0] <= _SOON:
-            return True
-    return False
-
-
-def _counting(function: Function, loop: int) -> tuple[int, ...]:
-    """The variable that counts the turns of a loop: of `range` and `enumerate`, the first target."""
-    region = function.regions[loop]
-    made = function.code[region.test] if region.kind == "for" and region.test is not None else None
-    callee = function.code[made.function] if isinstance(made, p.Call) else None
-    counts = isinstance(callee, p.Outer) and callee.name in ("range", "enumerate")
-    return region.target_slots[:1] if counts else ()

@@ -109,7 +109,8 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE or not told.on_device:
         return None
     if told.is_a(UNKNOWN | TENSOR):
-        return Value(UNKNOWN, told.places & ON_DEVICE, from_parameter(slot) | RESIDENT, known.why)
+        places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it
+        return Value(UNKNOWN, places, from_parameter(slot) | RESIDENT, known.why)
     return None
 
 

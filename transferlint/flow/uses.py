@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,7 @@ def _named(file: FilePlacement, methods: Mapping[str, tuple[str, ...]]) -> Itera
 def _offered(file: FilePlacement) -> Iterator[str]:
     """What a package's `__init__.py` brings from its modules: those names that are no one's own."""
     project = file.project
-    if project is None or not file.key.replace("\\", "/").endswith("__init__.py"):
+    if project is None or os.path.basename(file.key) != "__init__.py":
         return
     module = file.program.functions[0]
     for slot, name in file.names.bindings(0).items():

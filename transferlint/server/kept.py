@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from transferlint.flow.traces import Unforeseen
 from transferlint.model import Finding
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.scopes import Scopes
-from transferlint.screen import worth_analysing
+from transferlint.screen import is_package, worth_analysing
 from transferlint.steps import Prepared, Programs
 from transferlint.syntax import collector
 from transferlint.syntax.source import Source
@@ -144,7 +143,7 @@ class KeptProject:
         if now.note:
             return
         changed = [] if before is None else [p for p, s in now.states.items() if before.states.get(p) != s]
-        packages = any(_is_package(path) for path in changed)
+        packages = any(is_package(path) for path in changed)
         if before is None or packages or (before.files, before.links) != (now.files, now.links):
             self._prepared = {path: one for path, one in self._prepared.items() if path in now.states}
             self._rebuild(changed)
@@ -170,7 +169,7 @@ class KeptProject:
             return
         before = self._sources[path]
         self._sources.renew(path, None if text is None else _bytes(text))
-        if _is_package(path):
+        if is_package(path):
             if self._sources[path] != before:
                 self._rebuild([])
         else:
@@ -246,7 +245,7 @@ class KeptProject:
         data = pipeline.read_worth(Target(path), always=True) if text is None else _bytes(text)
         if isinstance(data, Outcome):
             return Prepared(path, outcome=data)
-        if not (worth_analysing(data) or _is_package(path)):
+        if not (worth_analysing(data) or is_package(path)):
             return Prepared(path, outcome=Outcome(path))
         if text is not None:
             return steps.prepare_source(Source(path, text, "utf-8", False), plan)
@@ -269,7 +268,3 @@ def _unless(stop: Callable[[], bool]) -> None:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def _is_package(path: str) -> bool:
-    return os.path.basename(path) == "__init__.py"
