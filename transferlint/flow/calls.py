@@ -43,6 +43,8 @@ from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 
 _FOREIGN = ("jax.", "tensorflow.", "cupy.", "paddle.", "mxnet.", "cv2.", "PIL.", "sklearn.", "pandas.", "scipy.")
+# Classes of these libraries that are no modules, by how their names end.
+_NO_MODULES = ("Dataset", "Tokenizer", "TokenizerFast", "Config", "Processor", "Extractor", "Args", "Arguments")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
 # Functions of `torch` with several results, and those that have them along a dimension.
 _SEVERAL = frozenset("topk sort chunk split unbind aminmax var_mean std_mean cummax cummin tensor_split".split())
@@ -70,6 +72,10 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
         given = foreign.applied(frame, reg, made, callee)
         if given is not None:
             return given
+    info = frame.file.info_of(callee.name) if callee.kinds == OBJECT else None
+    found = frame.file.located(info.methods.get("__call__", "")) if info is not None else None
+    if found is not None:
+        return known_calls.call(frame, reg, made, *found)
     if isinstance(instruction, Attr):
         base = frame.values[instruction.object]
         info = frame.file.info_of(base.name)
@@ -152,11 +158,8 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     if root in ("lightning", "pytorch_lightning", "transformers", "torchvision", "timm", "diffusers", "torchmetrics"):
         last = name.rpartition(".")[2]
         if last[:1].isupper() or last in ("from_pretrained", "create_model"):
-            kind = (
-                MODULE
-                if not last.endswith(("Dataset", "Tokenizer", "Config", "Processor", "Args", "Arguments"))
-                else OBJECT
-            )
+            made_of = last if last[:1].isupper() else name.rpartition(".")[0]
+            kind = OBJECT if made_of.endswith(_NO_MODULES) else MODULE
             return Value(kind | UNKNOWN, HOST if kind == MODULE else ANYWHERE)
     if name.startswith(_FOREIGN):
         return Value(UNKNOWN, HOST, reads=combine(arguments(frame, made))[2])

@@ -1,4 +1,5 @@
-"""Conditions that make what they guard rare: intervals, log levels, the first or the main process, first times."""
+"""Conditions that make what they guard rare: intervals, log levels, first times. Which process it is
+makes nothing rare: on the one that logs, it runs as often as what is beside it, and the others wait for that one."""
 
 from __future__ import annotations
 
@@ -122,8 +123,6 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
         return ""
     if operator == "==" and _turn_of_a_loop(function, test.operands):
         return "in one turn of the loop only"
-    if operator in ("==", "!=", "in") and any(roles.RANK_WORDS.search(w) for w in words) and _constant(constant):
-        return "on one process only"
     return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else ""
 
 
@@ -264,10 +263,6 @@ def _has_modulo(function: Function, reg: Reg) -> bool:
     if not isinstance(instruction, p.Binary) or instruction.operator != "%":
         return False
     return any(roles.COUNTER_WORDS.search(w) for w in identifiers(function, instruction.left))
-
-
-def _constant(instruction: p.Instruction) -> bool:
-    return isinstance(instruction, p.Const | p.Sequence | p.Unary)
 
 
 def _cached(function: Function, reg: Reg) -> bool:

@@ -316,15 +316,16 @@ class HeatMap:
         function = self._file.program.functions[index]
         if not own.unsure:
             return own
-        if self._drives(function):
+        steps = loops.takes_a_step(function)
+        if self._loops.runs_steps(function) or (function.name in _DRIVERS and not steps):
             return Warmth(Level.ONCE, True, reason=f"`{function.name}` holds the loop")
+        if steps:
+            return Warmth(Level.PER_STEP, False, reason=f"`{function.name}` takes a step of training")
         info = self._file.class_of(function)
         if function.name == "compute" and info is not None and info.module and "update" in info.methods:
             return Warmth(Level.PER_EPOCH, True, reason=f"`{info.name}.compute` gives the result of an epoch")
         if unasked.tabulates(self._file, function):
             return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
-        if loops.takes_a_step(function):
-            return Warmth(Level.PER_STEP, False, reason=f"`{function.name}` takes a step of training")
         asked = Asked(self._file, function, self._computes(function), self._called(index), self._private(index))
         row = prediction(asked)
         if row is not None:
@@ -455,7 +456,7 @@ class HeatMap:
         found = self.at(caller, reg)
         switched = found.amortised.startswith("behind")
         cold = found.cold or (found.amortised if found.amortised in HARDLY_EVER else "")
-        if switched and not roles.ONE_PROCESS.search(found.amortised):
+        if switched:
             cold = cold or found.amortised
         rarely = bool(found.amortised) and not switched
         return bool(found.cold) or rarely or (found.seen and found.level <= Level.PER_EPOCH), cold
@@ -479,10 +480,6 @@ class HeatMap:
             for among in (other._runs.reached, other._runs.repeated)
         )
         self._runs = Runs(reached, repeated, other._runs.guarded)
-
-    def _drives(self, function: Function) -> bool:
-        """True for what holds the training or evaluation loop itself: it runs once."""
-        return function.name in _DRIVERS or self._loops.runs_steps(function)
 
     def _computes(self, function: Function) -> bool:
         """True where the function takes tensors: a parameter that its annotation or its use shows to be one."""

@@ -48,8 +48,10 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if function.kind == "class":
         return _construct(frame, reg, made, owner, index)
     frame.calls[reg] = ident(owner.key, index)
-    callee = frame.code[made.function]
-    if isinstance(callee, Attr) and frame.values[callee.object].kinds & OBJECT and not _is_super(frame, callee.object):
+    callee, applied = frame.code[made.function], frame.values[made.function]
+    if applied.kinds == OBJECT:  # an instance whose class says what a call of it does
+        frame.receivers[reg] = applied.name
+    elif isinstance(callee, Attr) and frame.values[callee.object].kinds & OBJECT and not _is_super(frame, callee.object):
         frame.receivers[reg] = frame.values[callee.object].name
     given = _given(frame, made, function)
     if not frame.file.roles[frame.function.index].cold:
@@ -119,8 +121,8 @@ def _given(frame: Frame, made: Call, function: Function) -> dict[Slot, Reg]:
     if any(made.stars):
         return {}
     taken = [given for given in function.parameters if given.kind == "positional"]
-    callee = frame.code[made.function]
-    if taken and taken[0].name in ("self", "cls") and isinstance(callee, Attr):
+    bound = isinstance(frame.code[made.function], Attr) or frame.values[made.function].kinds == OBJECT
+    if taken and taken[0].name in ("self", "cls") and bound:
         taken = taken[1:]
     found = {given.slot: reg for given, reg in zip(taken, made.args, strict=False)}
     by_name = {given.name: given.slot for given in function.parameters}
@@ -131,7 +133,8 @@ def _given(frame: Frame, made: Call, function: Function) -> dict[Slot, Reg]:
 def _by_name(frame: Frame, made: Call, function: Function, given: dict[Slot, Reg]) -> dict[str, Reg] | None:
     """What a call gives, by the names of the parameters; None for a call with stars, and of a function by another
     name, which `functools.partial` may have made."""
-    if any(made.stars) or "" in dict(made.keywords) or frame.last_name(made.function) != function.name:
+    called = function.name if frame.values[made.function].kinds == OBJECT else frame.last_name(made.function)
+    if any(made.stars) or "" in dict(made.keywords) or called != function.name:
         return None
     return {function.slot_names[slot]: reg for slot, reg in given.items()}
 

@@ -77,12 +77,18 @@ class LoopKinds:
         return self._trains(function, index) or self._draws(function, index)
 
     def _trains(self, function: Function, index: int) -> bool:
-        """True for the innermost loop around a backward pass."""
+        """True for the innermost loop around a backward pass, or a call of a function that is one step."""
         known = self._training.get(function.index)
         if known is None:
-            compiled = self._placed[function.index].compiled
-            known = self._training[function.index] = frozenset(map(id, loops.training(function, compiled)))
+            placed = self._placed[function.index]
+            steps = placed.compiled | {reg for reg, name in placed.calls.items() if self._is_step(name)}
+            known = self._training[function.index] = frozenset(map(id, loops.training(function, steps)))
         return id(function.regions[index]) in known
+
+    def _is_step(self, name: str) -> bool:
+        """True for a function of this file that goes backward outside of loops."""
+        callee = self._own(name)
+        return callee is not None and loops.takes_a_step(callee)
 
     def _evaluates(self, function: Function, index: int) -> bool:
         """True for a loop that moves what it goes over to the device and calls a module."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from transferlint.flow import guards
 from transferlint.flow.once import once
+from transferlint.flow.operands import operands
 from transferlint.flow.values import LOADER, MODULE, Value
 from transferlint.knowledge import roles
 from transferlint.knowledge.frameworks import UPDATES
@@ -156,31 +157,35 @@ def takes_a_step(function: Function) -> bool:
 
 
 def evaluates(function: Function, index: int, values: Sequence[Value]) -> bool:
-    """True for a loop that moves what it goes over to the device and calls a module: each turn is a batch."""
+    """True for a loop that moves what it goes over to the device, or what is made of that (`tokenizer(text)`), and
+    calls a module: each turn is a batch."""
     region, moves, calls = function.regions[index], False, False
+    slots, derived = set(region.target_slots), set[Reg]()
     for reg in function.lookup.registers(index):
         made = function.code[reg]
+        inner = function.regions[function.lookup.regions[reg]]
+        if inner.kind == "comprehension" and inner.test in derived:
+            slots.update(inner.target_slots)
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        module = isinstance(made, p.Call) and bool(values[made.function].kinds & MODULE)
+        if isinstance(made, p.Store) and made.value in derived:
+            slots.add(made.slot)
+        elif isinstance(made, p.Load) and made.slot in slots:
+            derived.add(reg)
+        elif not isinstance(made, p.Load | p.Store) and not module and not derived.isdisjoint(operands(made)):
+            derived.add(reg)
         if not isinstance(made, p.Call) or not _innermost(function, reg, region):
             continue
-        callee = function.code[made.function]
         if isinstance(callee, p.Attr) and callee.name in ("to", "cuda"):
-            moves = moves or (_of(function, callee.object, region) and not values[callee.object].kinds & MODULE)
-        elif not _of(function, made.function, region):
-            calls = calls or bool(values[made.function].kinds & MODULE)
+            moves = moves or (callee.object in derived and not values[callee.object].kinds & MODULE)
+        elif made.function not in derived:
+            calls = calls or module
     return moves and calls
 
 
 def _innermost(function: Function, reg: Reg, loop: Region) -> bool:
     around = function.ancestors(function.lookup.regions[reg])
     return next((one for one in around if one.kind in _LOOPS), None) is loop
-
-
-def _of(function: Function, reg: Reg, region: Region) -> bool:
-    """True for a variable that a loop binds, and for an item of one."""
-    made = function.code[reg]
-    if isinstance(made, p.Subscript):
-        return _of(function, made.object, region)
-    return isinstance(made, p.Load) and made.slot in region.target_slots
 
 
 def _goes_backward(function: Function, made: p.Instruction) -> bool:

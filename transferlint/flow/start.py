@@ -102,12 +102,13 @@ def leaves_batches(function: Function) -> bool:
 
 def learnt(known: Value, told: Value, slot: int) -> Value | None:
     """The parameter in a slot, of which nothing is known, with the place of what all its known callers give for it;
-    None where they add nothing. There may be other callers, so its kind stays unknown: reads that the source names
-    count, hidden ones do not."""
+    None where they add nothing. There may be other callers, so that it is there is never proven."""
     if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
         return told
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE or not told.on_device:
         return None
+    if told.is_a(TENSOR):
+        return Value(TENSOR, GIVEN, from_parameter(slot) | RESIDENT, known.why)
     if told.is_a(UNKNOWN | TENSOR):
         places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it
         return Value(UNKNOWN, places, from_parameter(slot) | RESIDENT, known.why)

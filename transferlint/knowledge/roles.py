@@ -160,14 +160,9 @@ _SWITCHES = (
 INTERVAL_WORDS = re.compile(
     rf"((^|_)({_SWITCHES})$)|((^|_)(should|do|is|need|needs|to|enable|enabled|with|return)_({_SWITCHES})(_|$))"
     rf"|^_?({_SWITCHES})_(interval|every|freq|frequency|enabled|metrics|step|steps|this_step|stats|level|args|now|info|grad\w*)"
-    r"|^_?(print|save)_\w+$|is_main_process|is_local_main_process|main_process|is_master|is_rank_zero|is_rank_0|rank_zero|isenabledfor|is_world_process_zero|is_global_zero"
+    r"|^_?(print|save)_\w+$|isenabledfor"
     r"|^_?(log|record|print|save)_\w+_(metrics|stats)$|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)|(^|_)its_?time(_|$)",
     re.IGNORECASE,
-)
-# Of those, what asks which process it is: on that one, what is behind it runs as often as what is not.
-ONE_PROCESS = re.compile(r"main_process|master|rank|world_process|global_zero", re.IGNORECASE)
-RANK_WORDS = re.compile(
-    r"(^|_|get_)(rank|local_rank|global_rank|world_rank|process_index|local_process_index)$", re.IGNORECASE
 )
 COUNTER_WORDS = re.compile(
     r"(step|iter|epoch|batch|idx|index|count|counter|update|episode|tick|frame|^[eijkntx]$|^it$|^ep$|_i$|_it$|seen|round|^bi$|^num$|(^|_)calls?$)",
