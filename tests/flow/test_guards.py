@@ -113,16 +113,21 @@ def program(test: str, arms: str = "then") -> str:
     )
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
 def test_what_is_guarded_is_amortised(look: LookUp, test: str) -> None:
     warmth = look(program(test)).warmth("seen")
     assert warmth.amortised
     assert not warmth.hot
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + RANKS + MAINS + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
 def test_what_stands_in_the_other_arm_is_not(look: LookUp, test: str) -> None:
     assert look(program(test, "else")).warmth("seen").hot
+
+
+@pytest.mark.parametrize("test", RANKS + MAINS)
+def test_what_one_process_does_alone_it_does_in_every_step(look: LookUp, test: str) -> None:
+    assert look(program(test)).warmth("seen").hot
 
 
 def test_what_fills_a_table_that_outlives_the_call_is_amortised(look: LookUp) -> None:
@@ -155,7 +160,7 @@ def test_an_ordinary_condition_makes_nothing_rare(look: LookUp, test: str, arms:
     assert look(program(test, arms)).warmth("seen").hot
 
 
-@pytest.mark.parametrize("test", ["rank != 0", "step != 0", "self.cache is not None"])
+@pytest.mark.parametrize("test", ["step != 0", "self.cache is not None"])
 def test_the_other_arm_of_a_negated_guard_is_amortised(look: LookUp, test: str) -> None:
     assert look(program(test, "else")).warmth("seen").amortised
 
@@ -166,9 +171,7 @@ def test_the_other_arm_of_a_negated_guard_is_amortised(look: LookUp, test: str) 
         ("step % 100", "continue"),
         ("step % 100 != 0", "continue"),
         ("not verbose", "continue"),
-        ("rank != 0", "continue"),
         ("not should_log", "return"),
-        ("not is_main_process", "return"),
     ],
 )
 def test_what_follows_a_guard_that_leaves_is_amortised(look: LookUp, test: str, leave: str) -> None:
@@ -198,8 +201,6 @@ def test_a_skipped_batch_leaves_the_rest_hot(look: LookUp) -> None:
     [
         "step % 100 == 0",
         "verbose",
-        "rank == 0",
-        "accelerator.is_main_process",
         "not step % 100",
         "verbose and rank == 0",
     ],
@@ -264,7 +265,6 @@ def test_a_loop_within_a_guard_stays_rare(look: LookUp) -> None:
     [
         ("if step % 10 == 0:", "every"),
         ("if verbose:", "`verbose`"),
-        ("if rank == 0:", "process"),
         ("if self.cache is None:", "first"),
         ("if step == len(loader) - 1:", "last"),
     ],

@@ -115,10 +115,11 @@ def _ranges(frame: Frame, at: Reg) -> bool:
 
 
 def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
+    indices = _positions(frame, at)
+    if base.on_host:
+        _read_there(frame, reg, indices)
     if not base.on_device:
         return
-    parts = frame.code[at]
-    indices = parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (at,)
     for position in reversed(indices):  # of several on the host the first is told of: `x[torch.arange(n), lengths - 1]`
         value = frame.values[position]
         if is_mask(frame, position, value) and not value.on_host:
@@ -128,6 +129,22 @@ def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
             frame.record(reg, NUMBER, position, value, HOST, SELECTED, explicit=False)
         else:
             _uploaded(frame, reg, position, value, base)
+
+
+def _positions(frame: Frame, at: Reg) -> tuple[Reg, ...]:
+    """The indices by dimension."""
+    parts = frame.code[at]
+    return parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (at,)
+
+
+def _read_there(frame: Frame, reg: Reg, indices: tuple[Reg, ...], api: str = SELECTED) -> None:
+    """Indices on the device of a tensor on the host have no dimensions, or it raises (aten/src/ATen/native/
+    TensorAdvancedIndexing: 'indices should be either on cpu or on the same device as the indexed tensor'): they are
+    read."""
+    for position in indices:
+        value = frame.values[position]
+        if value.is_a(TENSOR) and value.on_device and not value.places & HOST and not value.flags & BOOLEAN:
+            frame.record(reg, NUMBER, position, value, HOST, api, explicit=False)
 
 
 def _as_sure(base: Value, mask: Value) -> Value:
@@ -218,14 +235,15 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             )
         elif value.is_a(TENSOR) and value.on_host:
             frame.record(reg, COPY_INTO, made.value, value, base.places, "x[i] = host tensor", explicit=False)
-        parts = frame.code[made.index]
-        for part in parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (made.index,):
+        for part in _positions(frame, made.index):
             if _selects(frame.values[part]):
                 frame.record(reg, NUMBER, part, frame.values[part], HOST, f"{SELECTED} = ...", explicit=False)
             else:
                 _uploaded(frame, reg, part, frame.values[part], base)
-    elif base.is_a(TENSOR) and base.on_host and value.is_a(TENSOR) and value.on_device:
-        frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
+    elif base.is_a(TENSOR) and base.on_host:
+        _read_there(frame, reg, _positions(frame, made.index), f"{SELECTED} = ...")
+        if value.is_a(TENSOR) and value.on_device:
+            frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)
     if path and base.is_a(TENSOR) and base.flags & FRESH and not value.flags & (LITERAL | FRESH):
         rebind(frame, path, made.object, base.but(flags=base.flags & ~FRESH))

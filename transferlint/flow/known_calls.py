@@ -51,8 +51,10 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     callee, applied = frame.code[made.function], frame.values[made.function]
     if applied.kinds == OBJECT:  # an instance whose class says what a call of it does
         frame.receivers[reg] = applied.name
-    elif isinstance(callee, Attr) and frame.values[callee.object].kinds & OBJECT and not _is_super(frame, callee.object):
-        frame.receivers[reg] = frame.values[callee.object].name
+    elif isinstance(callee, Attr) and not _is_super(frame, callee.object):
+        of = frame.values[callee.object]
+        if of.kinds & OBJECT:
+            frame.receivers[reg] = of.name
     given = _given(frame, made, function)
     if not frame.file.roles[frame.function.index].cold:
         site = (frame.file.key, frame.function.index, reg)

@@ -39,7 +39,7 @@ class LoopKinds:
         if known is None:
             self._steps[function.index] = False  # for functions that call each other
             found = any(self._of_steps(function, at) for at in range(len(function.regions)))
-            known = self._steps[function.index] = found
+            known = self._steps[function.index] = found and not loops.adds_up(function)
         return known
 
     def _of_steps(self, function: Function, index: int) -> bool:

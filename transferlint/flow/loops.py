@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from transferlint.flow import guards
 from transferlint.flow.once import once
@@ -129,14 +129,16 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
 
 def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list[Region]:
     """The innermost loops around backward passes, and what changes parameters by their gradients: each of their
-    turns is a step, also where one batch is all of the data, and the loop counts epochs. So are those around calls
-    of what a framework compiled (`compiled`), but for loops with another such loop inside."""
+    turns is a step, also where one batch is all of the data, and the loop counts epochs. Where gradients are added up
+    in a loop within, both are. So are those around calls of what a framework compiled (`compiled`), but for loops with
+    another such loop inside."""
     found: list[Region] = []
     steps: list[list[Region]] = []
+    updating = updates(function)
     for block in function.blocks:
         around = [r for r in function.ancestors(block.region) if r.kind in _LOOPS]
-        if any(_goes_backward(function, made) for made in function.code[block.start : block.end]):
-            found += around[:1]
+        if around and any(_trains(function, at, updating) for at in range(block.start, block.end)):
+            found.append(around[0])
         if compiled and around and not compiled.isdisjoint(range(block.start, block.end)):
             steps.append(around)
     outer = {id(region) for around in steps for region in around[1:]}
@@ -148,12 +150,56 @@ def takes_a_step(function: Function) -> bool:
     """True where a function goes backward, or changes parameters, outside of all loops, whatever its arguments: one
     call of it is one step of a training whose loop is its caller's. What goes backward in one arm alone may do so
     for a step or for a look."""
+    return _always_outside(function, lambda at: _trains(function, at, updates(function)))
+
+
+@once
+def adds_up(function: Function) -> bool:
+    """True where a function changes parameters once, outside of all loops: those that go backward within it add up
+    gradients, and are no steps of their own."""
+    return _always_outside(function, lambda at: at in updates(function))
+
+
+def _always_outside(function: Function, holds: Callable[[Reg], bool]) -> bool:
+    """True where code outside of all loops, on whatever path, holds something."""
     seen: set[str] = set()
     for block in function.blocks:
         around = {region.kind for region in function.ancestors(block.region) if not region.implied}
-        if not around & _LOOPS and any(_goes_backward(function, m) for m in function.code[block.start : block.end]):
+        if not around & _LOOPS and any(map(holds, range(block.start, block.end))):
             seen |= around & _ARMS or _ARMS
     return seen == _ARMS
+
+
+@once
+def updates(function: Function) -> frozenset[Reg]:
+    """The calls by which optimizers change parameters: `opt.step()`, and `scaler.step(opt)`, of what the function
+    clears the gradients of as well (docs.pytorch.org, torch.optim 'Taking an optimization step')."""
+    cleared: set[str] = set()
+    stepped: list[tuple[Reg, set[str]]] = []
+    for reg, made in enumerate(function.code):
+        callee = function.code[made.function] if isinstance(made, p.Call) else None
+        if not isinstance(made, p.Call) or not isinstance(callee, p.Attr):
+            continue
+        if callee.name == "zero_grad":
+            cleared.add(_spelling(function, callee.object))
+        elif callee.name == "step":
+            stepped.append((reg, {_spelling(function, one) for one in (callee.object, *made.args[:1])} - {""}))
+    return frozenset(reg for reg, names in stepped if names & cleared)
+
+
+def _spelling(function: Function, reg: Reg) -> str:
+    """A variable or attribute as it is written, `self.opt`; "" for what is computed."""
+    made = function.code[reg]
+    if isinstance(made, p.Load):
+        return function.slot_names[made.slot]
+    if isinstance(made, p.Outer):
+        return made.name
+    owner = _spelling(function, made.object) if isinstance(made, p.Attr) else ""
+    return f"{owner}.{made.name}" if isinstance(made, p.Attr) and owner else ""
+
+
+def _trains(function: Function, at: Reg, updating: frozenset[Reg]) -> bool:
+    return at in updating or _goes_backward(function, function.code[at])
 
 
 def evaluates(function: Function, index: int, values: Sequence[Value]) -> bool:
@@ -170,9 +216,7 @@ def evaluates(function: Function, index: int, values: Sequence[Value]) -> bool:
         module = isinstance(made, p.Call) and bool(values[made.function].kinds & MODULE)
         if isinstance(made, p.Store) and made.value in derived:
             slots.add(made.slot)
-        elif isinstance(made, p.Load) and made.slot in slots:
-            derived.add(reg)
-        elif not isinstance(made, p.Load | p.Store) and not module and not derived.isdisjoint(operands(made)):
+        elif made.slot in slots if isinstance(made, p.Load) else not module and not derived.isdisjoint(operands(made)):
             derived.add(reg)
         if not isinstance(made, p.Call) or not _innermost(function, reg, region):
             continue

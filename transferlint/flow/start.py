@@ -105,10 +105,16 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
     None where they add nothing. There may be other callers, so that it is there is never proven."""
     if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
         return told
-    if not known.is_a(UNKNOWN) or known.places != ANYWHERE or not told.on_device:
+    if not known.is_a(UNKNOWN) or known.places != ANYWHERE:
+        return None
+    tensor = Value(TENSOR, GIVEN, from_parameter(slot) | RESIDENT, known.why)
+    inside = told.item
+    if told.is_a(CONTAINER) and inside is not None and inside.is_a(TENSOR) and inside.on_device:
+        return Value(CONTAINER, known.places, tensor.flags, known.why, item=tensor)
+    if not told.on_device:
         return None
     if told.is_a(TENSOR):
-        return Value(TENSOR, GIVEN, from_parameter(slot) | RESIDENT, known.why)
+        return tensor
     if told.is_a(UNKNOWN | TENSOR):
         places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it
         return Value(UNKNOWN, places, from_parameter(slot) | RESIDENT, known.why)

@@ -113,11 +113,11 @@ EPOCH_HOOKS = re.compile(
 )
 # The host side of the pipeline: what these take and give is on the host, and workers run them.
 DATA_PATTERN = re.compile(
-    r"^_*(getitem__|collate|transform|preprocess|augment|tokenize|read|load|open|decode_image|resize|crop|normalize_image|"
-    r"get_transform|pad_collate|worker_init|seed_worker|encode_text_file|get_dataset|prepare_dataset)"
+    r"^_*(getitem__|collat\w*|transforms?|preprocess\w*|augment\w*|tokeniz\w*|read|load|open|decode_images?|resize|crop|"
+    r"normalize_images?|get_transforms?|pad_collate|worker_init|seed_worker|encode_text_file|get_dataset|prepare_dataset)(_|$)"
 )
 # Of those, what may as well be done on the device.
-WORK_PATTERN = re.compile(r"^_*(transform|preprocess|augment|resize|crop|normalize_image)")
+WORK_PATTERN = re.compile(r"^_*(transforms?|preprocess\w*|augment\w*|resize|crop|normalize_images?)(_|$)")
 DATA_BASES = re.compile(
     r"(Dataset|DataModule|DataPipe|Collator|Transform|Augment\w*|Sampler_?Worker|DataReader|DatasetReader)$"
     r"|^torchvision\.datasets\."
