@@ -138,12 +138,12 @@ def _positions(frame: Frame, at: Reg) -> tuple[Reg, ...]:
 
 
 def _read_there(frame: Frame, reg: Reg, indices: tuple[Reg, ...], api: str = SELECTED) -> None:
-    """Indices on the device of a tensor on the host have no dimensions, or it raises (aten/src/ATen/native/
-    TensorAdvancedIndexing: 'indices should be either on cpu or on the same device as the indexed tensor'): they are
-    read."""
+    """Indices of a tensor on the host that are proven to be on the device have no dimensions, or it raises
+    (aten/src/ATen/native/TensorAdvancedIndexing: 'indices should be either on cpu or on the same device as the indexed
+    tensor'): they are read."""
     for position in indices:
         value = frame.values[position]
-        if value.is_a(TENSOR) and value.on_device and not value.places & HOST and not value.flags & BOOLEAN:
+        if value.is_a(TENSOR) and value.places == DEVICE and not value.flags & BOOLEAN:
             frame.record(reg, NUMBER, position, value, HOST, api, explicit=False)
 
 
