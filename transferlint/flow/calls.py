@@ -293,6 +293,17 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return Value(MODULE, places, why=(reg,), name=name)
 
 
+def _computed(part: Value, places: int, why: tuple[int, ...]) -> Value:
+    """A part of what a module gives, where its parameters and inputs are; what is no tensor stays as it is."""
+    own = part.foreign()
+    if own.is_a(CONTAINER) and (own.item is not None or own.items is not None):
+        item = _computed(own.item, places, why) if own.item is not None else None
+        items = tuple(_computed(one, places, why) for one in own.items or ()) or None
+        return Value(own.kinds, places, own.flags, why, item, items)
+    moved = own.but(places=places, why=why, reads=frozenset(), uploads=frozenset())
+    return own if own.is_a(HOST_VALUE | NAME) else moved
+
+
 def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
     """A module applied: what its `forward` returns, where its parameters and inputs are."""
     if frame.file.tracing.framework is not None:
@@ -316,12 +327,9 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
             placed = forward[0].place(forward[1])
             if placed is not None and placed.returns is not None:
                 returned = placed.returns
-                item = (
-                    returned.item.foreign().but(places=places, why=why, reads=frozenset(), uploads=frozenset())
-                    if returned.item
-                    else None
-                )
-                return Value(returned.kinds, places, may, why, item)
+                item = _computed(returned.item, places, why) if returned.item is not None else None
+                items = tuple(_computed(one, places, why) for one in returned.items or ()) or None
+                return Value(returned.kinds, places, may, why, item, items)
     last = callee.name.rpartition(".")[2]
     if callee.name.startswith("torch.nn.") and last not in _TUPLES and last != "Sequential":
         return Value(TENSOR, places, may, why, reads=reads, uploads=uploads)

@@ -204,8 +204,13 @@ def _trains(function: Function, at: Reg, updating: frozenset[Reg]) -> bool:
 
 def evaluates(function: Function, index: int, values: Sequence[Value]) -> bool:
     """True for a loop that moves what it goes over to the device, or what is made of that (`tokenizer(text)`), and
-    calls a module: each turn is a batch."""
+    calls a module: each turn is a batch. Not for the entries of a mapping; within another loop, only for what is moved
+    as it is, as rows that are made tensors one by one are parts of a batch."""
     region, moves, calls = function.regions[index], False, False
+    if over_entries(function, region, mappings=True):
+        return False
+    within = any(one.kind in _LOOPS for one in function.ancestors(region.parent))
+    through: type = p.Subscript if within else object
     slots, derived = set(region.target_slots), set[Reg]()
     for reg in function.lookup.registers(index):
         made = function.code[reg]
@@ -216,7 +221,9 @@ def evaluates(function: Function, index: int, values: Sequence[Value]) -> bool:
         module = isinstance(made, p.Call) and bool(values[made.function].kinds & MODULE)
         if isinstance(made, p.Store) and made.value in derived:
             slots.add(made.slot)
-        elif made.slot in slots if isinstance(made, p.Load) else not module and not derived.isdisjoint(operands(made)):
+        elif isinstance(made, p.Load):
+            derived |= {reg} if made.slot in slots else set()
+        elif isinstance(made, through) and not module and not derived.isdisjoint(operands(made)):
             derived.add(reg)
         if not isinstance(made, p.Call) or not _innermost(function, reg, region):
             continue

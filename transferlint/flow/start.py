@@ -102,22 +102,20 @@ def leaves_batches(function: Function) -> bool:
 
 def learnt(known: Value, told: Value, slot: int) -> Value | None:
     """The parameter in a slot, of which nothing is known, with the place of what all its known callers give for it;
-    None where they add nothing. There may be other callers, so that it is there is never proven."""
+    None where they add nothing."""
     if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
         return told
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE:
         return None
-    tensor = Value(TENSOR, GIVEN, from_parameter(slot) | RESIDENT, known.why)
-    inside = told.item
-    if told.is_a(CONTAINER) and inside is not None and inside.is_a(TENSOR) and inside.on_device:
-        return Value(CONTAINER, known.places, tensor.flags, known.why, item=tensor)
+    flags = from_parameter(slot) | RESIDENT
+    if told.is_a(CONTAINER) and told.item is not None:
+        item = learnt(known, told.item, slot)
+        return Value(CONTAINER, known.places, flags, known.why, item=item) if item is not None else None
     if not told.on_device:
         return None
-    if told.is_a(TENSOR):
-        return tensor
+    places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it
     if told.is_a(UNKNOWN | TENSOR):
-        places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it
-        return Value(UNKNOWN, places, from_parameter(slot) | RESIDENT, known.why)
+        return Value(TENSOR if told.is_a(TENSOR) else UNKNOWN, places, flags, known.why)
     return None
 
 
