@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -34,12 +35,6 @@ _BESIDE = 2  # lines between transfers that look alike only if they are changed 
 _MOVES = frozenset({MOVE, DOWNLOAD})
 Found = tuple[FunctionFacts, Transfer]
 Kin = Callable[[FunctionFacts, Transfer], str]
-
-
-class Group(list[Transfer]):
-    """Transfers of one function of which one finding speaks; `beyond`: those of other functions that it speaks for."""
-
-    beyond: tuple[Found, ...] = ()
 
 
 def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Found]:
@@ -101,12 +96,11 @@ def _acts(function: FunctionFacts, reg: Reg) -> bool:
     return bool(roles.ACTING.search(function.function.name)) or any(map(roles.ACTIONS.search, names))
 
 
-def clusters(found: Iterable[Found], kin: Kin = alike) -> Iterator[tuple[FunctionFacts, Group]]:
+def clusters(found: Iterable[Found], kin: Kin = alike) -> Iterator[tuple[FunctionFacts, list[Transfer]]]:
     """Transfers of one function that a reader wants to hear of once, as one: those that stand within a few lines of one
     another in the same loop (of several syncs in a row only the first waits for queued work, and several uploads in a
     row take one change), and those of one `kin`, which one change serves, wherever else they stand that is no hotter.
-    What the source shows comes before what a callee does, and what is known to be hot before what may be. Calls of a
-    function of another file that uses itself what it reads are one in all of the file: that function is to change."""
+    What the source shows comes before what a callee does, and what is known to be hot before what may be."""
     near: dict[tuple[int, int], list[Transfer]] = {}
     same: dict[tuple[int, str], list[Transfer]] = {}
     order: list[tuple[FunctionFacts, list[Transfer]]] = []
@@ -122,28 +116,9 @@ def clusters(found: Iterable[Found], kin: Kin = alike) -> Iterator[tuple[Functio
             order.append((function, group := []))
         group.append(transfer)
         near[key] = same[of] = group
-    firsts: dict[tuple[str, bool], tuple[FunctionFacts, Group]] = {}
-    parts: list[tuple[FunctionFacts, Group]] = []
     for function, group in order:
         for transfers in apart(function, group):
-            part = Group(sorted(transfers, key=lambda transfer: _later(function, transfer)))
-            called = _of_one_wrapper(function, part)
-            silent = function.site(part[0].register) in function.file.silent
-            owner, first = firsts.setdefault((called, silent), (function, part)) if called else (function, part)
-            if first is not part and _level(function, part[0]) <= _level(owner, first[0]):
-                first.beyond += tuple((function, transfer) for transfer in part)
-            else:
-                parts.append((function, part))
-    yield from parts
-
-
-def _of_one_wrapper(function: FunctionFacts, group: list[Transfer]) -> str:
-    """A key for calls of one function of another file that does not give back what it reads; "" for others."""
-    inside = {transfer.inside for transfer in group}
-    place = inside.pop() if len(inside) == 1 else None
-    if place is None or place[0] == function.file.path or function.gives_back(place, group[0].kind):
-        return ""
-    return "{}#{}@{}".format(*place)
+            yield function, sorted(transfers, key=functools.partial(_later, function))
 
 
 def _level(function: FunctionFacts, transfer: Transfer) -> Level:
@@ -167,9 +142,8 @@ def apart(function: FunctionFacts, group: list[Transfer]) -> Iterator[list[Trans
 
 def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ...]:
     """What a cluster's first calls to make the transfer, and the rest of the cluster, as evidence."""
-    rest = [(function, transfer) for transfer in group[1:]]
-    rest += group.beyond if isinstance(group, Group) else ()
-    return function.wrapped(group[0]) + tuple(Evidence(f.site(t.register), AGAIN, f.text(t.register)) for f, t in rest)
+    again = (Evidence(function.site(t.register), AGAIN, function.text(t.register)) for t in group[1:])
+    return function.wrapped(group[0]) + tuple(again)
 
 
 def together(function: FunctionFacts, group: list[Transfer], fixes: list[Fix | None]) -> Fix | None:

@@ -56,11 +56,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import CALLBACK
+from transferlint.flow.transfers import CALLBACK, Transfer
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 
-from .detection import Group, brief, clusters, hot, likely, others, sure
+from .detection import brief, clusters, hot, likely, others, sure
 from .host_functions import loops_on_the_device, only_computes
 
 
@@ -72,7 +72,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             yield _finding(facts, function, group, computes)
 
 
-def _finding(facts: FileFacts, function: FunctionFacts, group: Group, computes: bool) -> Finding:
+def _finding(facts: FileFacts, function: FunctionFacts, group: list[Transfer], computes: bool) -> Finding:
     first = group[0]
     fed = function.index in facts.placement.tracing.fed
     how = "one at a time, on the host" if fed else "on the host"

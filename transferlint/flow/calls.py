@@ -321,9 +321,10 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
     may = (may & ~FROM_PARAMETER) | RESIDENT if places != HOST else may & ~FROM_PARAMETER
     info = frame.file.info_of(callee.name)
     if info is not None:
-        forward = frame.file.located(info.methods.get("forward", ""))
+        applied = info.methods.get("__call__") or info.methods.get("forward", "")
+        forward = frame.file.located(applied)
         if forward is not None:
-            frame.calls[reg] = info.methods["forward"]
+            frame.calls[reg] = applied
             placed = forward[0].place(forward[1])
             if placed is not None and placed.returns is not None:
                 returned = placed.returns

@@ -13,11 +13,12 @@ from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, overrides
 from transferlint.flow.operands import tree, users
 from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.passing import Passed
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.runs import runs_alone
 from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
+from transferlint.flow.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
 from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
 from transferlint.flow.writes import FileWrites
@@ -80,26 +81,23 @@ class FunctionFacts:
 
     def told_inside(self, transfer: Transfer) -> bool:
         """True for a call of what wraps a transfer, where that tells of it itself."""
-        if transfer.inside is None or transfer.inside[0] != self.file.path:
+        if transfer.inside is None:
             return False
-        _, index, reg = transfer.inside
-        return self.file.functions[index]._keeps(reg, transfer.kind)
+        key, index, reg = transfer.inside
+        if key == self.file.path:
+            return self.file.functions[index]._keeps(reg, transfer.kind)
+        owner = self.file.elsewhere(key)
+        placed = owner.placed.get(index) if owner is not None else None
+        if owner is None or placed is None or owner.roles[index].cold:
+            return False
+        found = (one for one in placed.passed if (one.transfer.register, one.transfer.kind) == (reg, transfer.kind))
+        return any(_kept(one) or (_kept(one, ANYWHERE) and one.transfer.before.is_a(UNKNOWN)) for one in found)
 
     def _keeps(self, reg: Reg, kind: str) -> bool:
-        """True for a wrapped transfer of what is on the device by all calls, of which the function does not give back
-        what it read: it uses that itself, and code of the same file calls it. One finding serves all calls then."""
+        """True for a wrapped transfer of which the function tells itself, where a call makes it hot: one finding serves
+        all calls then."""
         one = self._wrapped.get((reg, kind))
-        if one is None or one.returned or one.transfer.inside is not None or not one.transfer.before.on_device:
-            return False
-        caller = self.warmth(reg).caller
-        return caller is not None and caller[0] == self.file.path
-
-    def gives_back(self, inside: tuple[str, int, Reg], kind: str) -> bool:
-        """True where a function of another file gives back what it reads there, or is not known to keep it."""
-        owner = self.file.elsewhere(inside[0])
-        placed = owner.placed.get(inside[1]) if owner is not None else None
-        passed = placed.passed if placed is not None else ()
-        return all(one.returned for one in passed if (one.transfer.register, one.transfer.kind) == (inside[2], kind))
+        return one is not None and _kept(one) and self.warmth(reg).caller is not None
 
     def wrapped(self, transfer: Transfer) -> tuple[Evidence, ...]:
         """For a call of what wraps a transfer: the site of the transfer itself."""
@@ -257,6 +255,12 @@ class FunctionFacts:
                 if reg in self._claims[code]:
                     return True
         return False
+
+
+def _kept(one: Passed, places: int = ON_DEVICE) -> bool:
+    """True for a wrapped transfer of what is on the device (`places`) by all calls, of which the function does not give
+    back what it read: it uses that itself. What is unknown anywhere is where a call says that it is."""
+    return not one.returned and one.transfer.inside is None and bool(one.transfer.before.places & places)
 
 
 class FileFacts:

@@ -97,7 +97,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
 
 def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
     """What is indexed: a tensor, of what is unknown and on the device, for nothing else there takes a list of indices,
-    or indices of several dimensions with a slice, a list, a range or a tensor among them."""
+    a tensor of booleans, or indices of several dimensions with a slice, a list, a range or a tensor among them."""
     if base.kinds != UNKNOWN or not base.on_device:
         return base
     made = frame.code[at]
@@ -106,7 +106,9 @@ def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
         isinstance(frame.code[r], Slice) or _listed(frame, r) or _ranges(frame, r) or frame.values[r].is_a(TENSOR)
         for r in parts
     )
-    return base.but(kinds=TENSOR) if several or _listed(frame, at) else base
+    index = frame.values[at]
+    mask = index.is_a(TENSOR) and bool(index.flags & BOOLEAN) and index.on_device
+    return base.but(kinds=TENSOR) if several or mask or _listed(frame, at) else base
 
 
 def _ranges(frame: Frame, at: Reg) -> bool:
