@@ -1,0 +1,146 @@
+"""Which loops feed the device: each of their turns gives it work on the next batch, or on what the turn before left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transferlint.flow import loops
+from transferlint.flow.once import once
+from transferlint.flow.operands import tree
+from transferlint.flow.training_steps import trains
+from transferlint.flow.values import FRAMEWORKS, MODULE, framework_of
+from transferlint.knowledge import frameworks
+from transferlint.knowledge.tensorflow import TENSORFLOW
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
+
+if TYPE_CHECKING:
+    from transferlint.flow.facts import FunctionFacts
+
+LOOPS = ("for", "while", "comprehension")
+
+
+@once
+def feeds(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop each of whose turns gives the device work on the next batch, or on what the turn before left:
+    not for one over a few settings, data sets or epochs, nor for one that waits for requests."""
+    region = function.function.regions[loop]
+    value = function.values[region.test] if region.test is not None else None
+    kind = loops.classify(function.function, region, value)
+    if kind == "epoch" and any(_counts_epochs(function, at) for at in _outside(function, loop)):
+        kind = "step"  # `for step in range(steps_per_epoch)`
+    if kind in ("few", "epoch") or _takes_few(function, region.test) or _over_numbers(function, loop):
+        return False
+    if region.kind == "while" and loops.sleeps(function.function, region):
+        return False
+    inside = function.within(loop)
+    work = [reg for reg in inside if works(function, reg)]
+    if not work:
+        return False
+    if kind == "step" and region.kind != "while":
+        return True
+    if region.kind == "while" and asks_device(function, loop):
+        return True
+    if any(always(function, reg) for reg in work):
+        return True
+    return any(trains(function, reg) for reg in inside) or _carries(function, inside)
+
+
+def asks_device(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop that asks the device in every turn whether there is another."""
+    test = function.function.regions[loop].test
+    parts = tree(function.code, test) if test is not None else ()
+    return any((value := function.values[one]).on_device and bool(value.flags & FRAMEWORKS) for one in parts)
+
+
+def _over_numbers(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop over a list of constants, which are settings (`for size in [100, 1000]`), by a variable too: no
+    batch is one."""
+    region = function.function.regions[loop]
+    made = function.code[region.test] if region.test is not None else None
+    if isinstance(made, p.Load):
+        stores = [function.code[at] for at in function.stores(made.slot)]
+        made = function.code[stores[0].value] if len(stores) == 1 and isinstance(stores[0], p.Store) else None
+    return isinstance(made, p.Sequence) and all(isinstance(function.code[one], p.Const) for one in made.items)
+
+
+def _takes_few(function: FunctionFacts, over: Reg | None) -> bool:
+    """True for `dataset.take(1)`, also where it is counted."""
+    made = function.code[over] if over is not None else None
+    if isinstance(made, p.Call) and callee_name(function, made) == "builtins.enumerate" and made.args:
+        made = function.code[made.args[0]]
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    if not (isinstance(made, p.Call) and isinstance(callee, p.Attr) and callee.name == "take" and len(made.args) == 1):
+        return False
+    count = function.code[made.args[0]]
+    return isinstance(count, p.Const) and isinstance(count.value, int) and count.value <= loops.FEW
+
+
+def works(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what the device computes: a call of what is compiled or of a model, an operation on its arrays."""
+    if reg in function.compiled:
+        return True
+    made, value = function.code[reg], function.values[reg]
+    if isinstance(made, p.Call) and _of_model(function, made.function):
+        return True
+    if not isinstance(made, p.Call | p.Binary | p.Compare) or not value.on_device or not value.flags & FRAMEWORKS:
+        return False
+    # Keys of random numbers go from turn to turn too, and tell nothing of what the device has to do.
+    return not (isinstance(made, p.Call) and callee_name(function, made) in frameworks.KEYS)
+
+
+def _of_model(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a model of the framework, and for a method of one (`model.predict`)."""
+    made = function.code[reg]
+    if isinstance(made, p.Attr) and frameworks.own_row(TENSORFLOW, f"keras.Model.{made.name}") is not None:
+        return any(function.transfers_at(user) for user in function.users(reg))
+    held = (function.values[one] for one in ((reg, made.object) if isinstance(made, p.Attr) else (reg,)))
+    return any(value.kinds & MODULE and value.on_device and value.flags & FRAMEWORKS for value in held)
+
+
+def always(function: FunctionFacts, reg: Reg) -> bool:
+    found = framework_of(function.values[reg].flags)
+    return found is not None and found.always
+
+
+def _carries(function: FunctionFacts, inside: tuple[Reg, ...]) -> bool:
+    """True where a variable or an attribute is bound to what the device computes from it: `state = step(state)`."""
+    for reg in inside:
+        made = function.code[reg]
+        if not isinstance(made, p.Store | p.SetAttr):
+            continue
+        value = function.values[made.value]
+        if not (value.on_device and value.flags & FRAMEWORKS):
+            continue
+        parts = list(tree(function.code, made.value))
+        if not any(works(function, part) for part in parts):
+            continue
+        for part in parts:
+            one = function.code[part]
+            if isinstance(made, p.Store) and isinstance(one, p.Load) and one.slot == made.slot:
+                fresh = any(inside[0] <= store < part for store in function.stores(made.slot))  # made in this turn
+                if not fresh:
+                    return True
+            if isinstance(made, p.SetAttr) and isinstance(one, p.Attr) and one.name == made.name:
+                return True
+    return False
+
+
+def _outside(function: FunctionFacts, loop: int) -> list[int]:
+    """The loops around a loop."""
+    found, at = [], function.function.regions[loop].parent
+    while at > 0:
+        if function.function.regions[at].kind in LOOPS:
+            found.append(at)
+        at = function.function.regions[at].parent
+    return found
+
+
+def _counts_epochs(function: FunctionFacts, loop: int) -> bool:
+    region = function.function.regions[loop]
+    value = function.values[region.test] if region.test is not None else None
+    return loops.classify(function.function, region, value) == "epoch"
+
+
+def callee_name(function: FunctionFacts, made: p.Call) -> str:
+    return function.file.placement.names.dotted(function.function, made.function)
