@@ -18,7 +18,8 @@ from transferlint.flow.names import split
 from transferlint.flow.once import once
 from transferlint.flow.operands import tree
 from transferlint.flow.training_steps import takes_a_step
-from transferlint.flow.transfers import CALLBACK, SYNCHRONIZE
+from transferlint.flow.transfers import CALLBACK
+from transferlint.flow.turns import only_sometimes, waited
 from transferlint.flow.values import FROM_PARAMETER, Value, framework_of
 from transferlint.knowledge import frameworks
 from transferlint.model import Direction
@@ -42,7 +43,8 @@ def evident(function: FunctionFacts, reg: Reg) -> bool:
     about what Keras calls for every batch; and about a call back to the host, of which its rule knows more."""
     found = function.transfers_at(reg)
     if any(one.kind == CALLBACK for one in found):
-        return function.index in function.file.placement.tracing.hot or _fed(function, reg)
+        traced = function.file.placement.tracing  # a data set runs on the host, and nothing crosses
+        return function.index not in traced.fed and (function.index in traced.hot or _fed(function, reg))
     read = [one.before for one in found if one.direction is not Direction.H2D] or [function.values[reg]]
     if _aside(function, reg) or (not works(function, reg) and any(_given(value) for value in read)):
         return False
@@ -97,20 +99,23 @@ def hooked(function: FunctionFacts) -> bool:
 
 
 def _fed(function: FunctionFacts, reg: Reg, further: bool = True) -> bool:
-    """True in a turn of a loop that feeds the device, one call away too, in the same file. Not where another such loop
-    stands inside it or is called, which would make the turns of this one rare, nor where the turn waits anyway, by
-    name or to know whether it is the last."""
+    """True in what each turn of a loop that feeds the device does, one call away too, in the same file. Not where
+    another such loop stands inside it or is called, which would make the turns of this one rare, nor where the turn
+    has waited already, or waits to know whether it is the last."""
     around = function.loops(reg)
     if not around and takes_a_step(function):
-        return True
+        return not (only_sometimes(function, reg, 0) or waited(function, reg, 0))
     for loop in around:
         if not feeds(function, loop):
             continue
         inner = [at for at in _within(function, loop) if at not in around]
         rare = any(feeds(function, at) for at in inner) or _long(function, loop) or _open_ended(function, loop, inner)
-        return not (rare or _waited(function, loop, reg) or _left_by_the_device(function, loop))
+        skipped = rare or only_sometimes(function, reg, loop) or _left_by_the_device(function, loop)
+        return not (skipped or waited(function, reg, loop))
     caller = function.warmth(reg).caller
     if not further or caller is None or caller[0] != function.file.path or feeding(function):
+        return False
+    if only_sometimes(function, reg, 0) or waited(function, reg, 0):
         return False
     calling = function.file.functions[caller[1]]
     place = split(calling.calls.get(caller[2], ""))
@@ -133,17 +138,6 @@ def _within(function: FunctionFacts, loop: int) -> list[int]:
         if parent == loop and at != loop and region.kind in LOOPS:
             found.append(at)
     return found
-
-
-def _waited(function: FunctionFacts, loop: int, reg: Reg) -> bool:
-    """True after a wait by name in the same turn: what is read after it costs no further one."""
-    around = set(function.loops(reg))
-    for one in function.transfers:
-        if one.kind == SYNCHRONIZE and one.register < reg and function.inside(one.register, loop):
-            loops_of = function.loops(one.register)
-            if loops_of and loops_of[0] in around:
-                return True
-    return False
 
 
 @once
@@ -202,10 +196,9 @@ def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
 @once
 def _left_by_the_device(function: FunctionFacts, loop: int) -> bool:
     """True for a loop of which the device says when it ends (`if kl > limit: break`), in a framework that compiles:
-    such a turn is long, and one more of them gives another result. Of `while error > limit` only where a turn calls
-    what is compiled: what computes step by step is short, and the framework has a loop for it."""
+    such a turn is long, and one more of them gives another result."""
     asks = function.function.regions[loop].kind == "while" and asks_device(function, loop)
-    if asks and any(reg in function.compiled for reg in function.within(loop)):
+    if asks and not any(always(function, reg) for reg in function.within(loop)):
         return True
     for at, region in enumerate(function.function.regions):
         if region.kind not in ("then", "else") or region.leaves not in ("break", "return") or region.test is None:

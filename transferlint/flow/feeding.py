@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from transferlint.flow.facts import FunctionFacts
 
 LOOPS = ("for", "while", "comprehension")
+_RANGES = ("builtins.range", "tqdm.trange")
+_WRAPS = ("builtins.enumerate", "builtins.reversed", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm")
+_UNSTRIDED = 2  # range(start, stop)
+_SHORT = 16  # turns of a demonstration, or of a search
 
 
 @once
@@ -29,7 +33,7 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
     kind = loops.classify(function.function, region, value)
     if kind == "epoch" and any(_counts_epochs(function, at) for at in _outside(function, loop)):
         kind = "step"  # `for step in range(steps_per_epoch)`
-    if kind in ("few", "epoch") or _takes_few(function, region.test) or _over_numbers(function, loop):
+    if kind in ("few", "epoch") or _short(function, loop) or _takes_few(function, region.test):
         return False
     if region.kind == "while" and loops.sleeps(function.function, region):
         return False
@@ -53,15 +57,35 @@ def asks_device(function: FunctionFacts, loop: int) -> bool:
     return any((value := function.values[one]).on_device and bool(value.flags & FRAMEWORKS) for one in parts)
 
 
-def _over_numbers(function: FunctionFacts, loop: int) -> bool:
-    """True for a loop over a list of constants, which are settings (`for size in [100, 1000]`), by a variable too: no
-    batch is one."""
+def _short(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop over a list of constants, which are settings (`for size in [100, 1000]`), by a variable too, and
+    for one of a number of turns that the source tells, and that is small: no batch is one."""
     region = function.function.regions[loop]
-    made = function.code[region.test] if region.test is not None else None
-    if isinstance(made, p.Load):
-        stores = [function.code[at] for at in function.stores(made.slot)]
-        made = function.code[stores[0].value] if len(stores) == 1 and isinstance(stores[0], p.Store) else None
+    made = function.code[_bound(function, region.test)] if region.test is not None else None
+    while isinstance(made, p.Call) and made.args and callee_name(function, made) in _WRAPS:
+        made = function.code[_bound(function, made.args[0])]
+    if isinstance(made, p.Call) and len(made.args) <= _UNSTRIDED and callee_name(function, made) in _RANGES:
+        turns = [_number(function, one) for one in made.args]
+        return bool(turns) and None not in turns and (turns[-1] or 0) - (turns[0] or 0 if turns[1:] else 0) <= _SHORT
     return isinstance(made, p.Sequence) and all(isinstance(function.code[one], p.Const) for one in made.items)
+
+
+def _bound(function: FunctionFacts, reg: Reg) -> Reg:
+    """What a variable is bound to, where that is one thing; the register itself for all else."""
+    made = function.code[reg]
+    stores = [function.code[at] for at in function.stores(made.slot)] if isinstance(made, p.Load) else []
+    return stores[0].value if len(stores) == 1 and isinstance(stores[0], p.Store) else reg
+
+
+def _number(function: FunctionFacts, reg: Reg) -> int | None:
+    """The number that a register is known to hold, also by a constant of the module."""
+    made = function.code[_bound(function, reg)]
+    if isinstance(made, p.Outer) and function.index:
+        module = function.file.functions[0]
+        held = [at for at, name in enumerate(module.function.slot_names) if name == made.name]
+        stores = [module.code[at] for slot in held for at in module.stores(slot)]
+        made = module.code[stores[0].value] if len(stores) == 1 and isinstance(stores[0], p.Store) else made
+    return made.value if isinstance(made, p.Const) and type(made.value) is int else None
 
 
 def _takes_few(function: FunctionFacts, over: Reg | None) -> bool:
