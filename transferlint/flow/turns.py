@@ -82,7 +82,7 @@ def _reads(one: Transfer) -> bool:
 
 def _idle(function: FunctionFacts, before: Reg, reg: Reg) -> bool:
     """True where the device is given nothing to do between one place and another."""
-    return not any(works(function, at) for at in range(before + 1, reg))
+    return not any(works(function, at) for at in range(before + 1, reg + 1))
 
 
 def _waits(function: FunctionFacts, call: Reg) -> bool:
