@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from transferlint.flow import guards, loops
-from transferlint.flow.feeding import LOOPS, always, asks_device, callee_name, feeds, works
+from transferlint.flow.feeding import LOOPS, always, asks_device, callee_name, feeds, is_model, works
 from transferlint.flow.names import split
 from transferlint.flow.once import once
 from transferlint.flow.operands import tree
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 _BATCH_HOOKS = re.compile(r"^on_((train|test|predict)_)?batch_(begin|end)$")
 _HOOKED = "keras.callbacks."
-# docs.python.org time, timeit
-_CLOCKS = re.compile(r"^(time\.(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.default_timer)$")
+# docs.python.org time, timeit, datetime
+_CLOCKS = re.compile(
+    r"^(time\.(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.default_timer|datetime\.datetime\.(utc)?now)$"
+)
+_WHOLE_LOOPS = ("fit", "evaluate")  # keras.io api 'Model training APIs': go over a whole data set, and wait for it
 # docs.python.org input, breakpoint
 _ASKS = frozenset({"builtins.input", "builtins.breakpoint", "pdb.set_trace"})
 _DEPTH = 2  # calls from a loop to what trains
@@ -160,7 +163,9 @@ def _long(function: FunctionFacts, loop: int) -> bool:
         if not isinstance(made, p.Call):
             continue
         clock = _CLOCKS.match(callee_name(function, made)) and function.warmth(reg).hot
-        if clock or _loops_itself(function, reg):
+        callee = function.code[made.function]
+        whole = isinstance(callee, p.Attr) and callee.name in _WHOLE_LOOPS and is_model(function, callee.object)
+        if clock or whole or _loops_itself(function, reg):
             return True
     return False
 

@@ -118,8 +118,13 @@ def _of_model(function: FunctionFacts, reg: Reg) -> bool:
     made = function.code[reg]
     if isinstance(made, p.Attr) and frameworks.own_row(TENSORFLOW, f"keras.Model.{made.name}") is not None:
         return any(function.transfers_at(user) for user in function.users(reg))
-    held = (function.values[one] for one in ((reg, made.object) if isinstance(made, p.Attr) else (reg,)))
-    return any(value.kinds & MODULE and value.on_device and value.flags & FRAMEWORKS for value in held)
+    return is_model(function, reg) or (isinstance(made, p.Attr) and is_model(function, made.object))
+
+
+def is_model(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a model of the framework."""
+    value = function.values[reg]
+    return bool(value.kinds & MODULE and value.on_device and value.flags & FRAMEWORKS)
 
 
 def always(function: FunctionFacts, reg: Reg) -> bool:
