@@ -134,3 +134,16 @@ def test_a_callback_of_a_data_set_crosses_nothing() -> None:
     assert lines(TENSORFLOW.format(load=CALLBACK.format("x"), batch="batch")) == []
     inside = lines(TENSORFLOW.format(load="x", batch=CALLBACK.format("batch")))
     assert inside == [f"loss = tf.reduce_mean(model({CALLBACK.format('batch')}))"]
+
+
+def test_a_remainder_that_is_asked_for_is_a_count_of_the_host() -> None:
+    assert reported(body="if jnp.equal(state % 100, 0):\n    print(step)") == []
+
+
+def test_what_a_mapping_holds_is_few() -> None:
+    text = (
+        "import cupy as cp\n\n\ndef add(x, state):\n    total = 0.0\n    for key in {}:\n"
+        "        total += float(cp.sum(x[key]))\n    return total\n\n\nprint(add(cp.ones(3), {{}}))\n"
+    )
+    assert lines(text.format("range(1000)")) == ["total += float(cp.sum(x[key]))"]
+    assert lines(text.format("state.keys()")) == []

@@ -18,7 +18,7 @@ from transferlint.flow.names import split
 from transferlint.flow.once import once
 from transferlint.flow.operands import tree
 from transferlint.flow.training_steps import takes_a_step
-from transferlint.flow.transfers import CALLBACK
+from transferlint.flow.transfers import CALLBACK, TRUTH
 from transferlint.flow.turns import only_sometimes, waited
 from transferlint.flow.values import FROM_PARAMETER, Value, framework_of
 from transferlint.knowledge import frameworks
@@ -48,10 +48,18 @@ def evident(function: FunctionFacts, reg: Reg) -> bool:
     if any(one.kind == CALLBACK for one in found):
         traced = function.file.placement.tracing  # a data set runs on the host, and nothing crosses
         return function.index not in traced.fed and (function.index in traced.hot or _fed(function, reg))
+    if any(one.kind == TRUTH for one in found) and _counts(function, reg):
+        return False
     read = [one.before for one in found if one.direction is not Direction.H2D] or [function.values[reg]]
     if _aside(function, reg) or (not works(function, reg) and any(_given(value) for value in read)):
         return False
     return hooked(function) or _fed(function, reg)
+
+
+def _counts(function: FunctionFacts, reg: Reg) -> bool:
+    """True for `tf.equal(step % n, 0)`, which asks of whole numbers that the host counts."""
+    parts = (function.code[part] for part in tree(function.code, reg))
+    return any(isinstance(made, p.Binary) and made.operator == "%" for made in parts)
 
 
 def _aside(function: FunctionFacts, reg: Reg) -> bool:

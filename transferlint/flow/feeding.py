@@ -37,6 +37,8 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
         return False
     if region.kind == "while" and loops.sleeps(function.function, region):
         return False
+    if loops.over_entries(function.function, region, mappings=True):
+        return False
     inside = function.within(loop)
     work = [reg for reg in inside if works(function, reg)]
     if not work:
@@ -51,10 +53,10 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
 
 
 def asks_device(function: FunctionFacts, loop: int) -> bool:
-    """True for a loop that asks the device in every turn whether there is another."""
+    """True for a loop that asks the device in every turn whether there is another, by what was read from it too."""
     test = function.function.regions[loop].test
-    parts = tree(function.code, test) if test is not None else ()
-    return any((value := function.values[one]).on_device and bool(value.flags & FRAMEWORKS) for one in parts)
+    parts = [function.values[one] for one in tree(function.code, test)] if test is not None else []
+    return any(value.reads or (value.on_device and value.flags & FRAMEWORKS) for value in parts)
 
 
 def _short(function: FunctionFacts, loop: int) -> bool:
