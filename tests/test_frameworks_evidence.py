@@ -142,7 +142,8 @@ def test_a_remainder_that_is_asked_for_is_a_count_of_the_host() -> None:
 
 def test_what_a_mapping_holds_is_few() -> None:
     text = (
-        "import cupy as cp\n\n\ndef add(x, state):\n    x = cp.sqrt(cp.asarray(x))\n    total = 0.0\n    for step in {}:\n"
+        "import cupy as cp\n\n\ndef add(x, state):\n    x = cp.sqrt(cp.asarray(x))\n    total = 0.0\n"
+        "    for step in {}:\n"
         "        total += float(cp.linalg.norm(x - step))\n    return total\n\n\nprint(add(cp.ones(3), {{}}))\n"
     )
     assert lines(text.format("range(1000)")) == ["total += float(cp.linalg.norm(x - step))"]

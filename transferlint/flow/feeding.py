@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from transferlint.flow import loops
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 LOOPS = ("for", "while", "comprehension")
 _RANGES = ("builtins.range", "tqdm.trange")
+_DATA_SET = re.compile(r"(^|_)(data_?set|(data_?)?loader)$")
 _WRAPS = ("builtins.enumerate", "builtins.reversed", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm")
 _UNSTRIDED = 2  # range(start, stop)
 _SHORT = 16  # turns of a demonstration, or of a search
@@ -37,7 +39,7 @@ def feeds(function: FunctionFacts, loop: int) -> bool:
         return False
     if region.kind == "while" and loops.sleeps(function.function, region):
         return False
-    if loops.over_entries(function.function, region, mappings=True):
+    if loops.over_entries(function.function, region, mappings=True) or _over_loaders(function, loop):
         return False
     inside = function.within(loop)
     work = [reg for reg in inside if works(function, reg)]
@@ -57,6 +59,12 @@ def asks_device(function: FunctionFacts, loop: int) -> bool:
     test = function.function.regions[loop].test
     parts = [function.values[one] for one in tree(function.code, test)] if test is not None else []
     return any(value.reads or (value.on_device and value.flags & FRAMEWORKS) for value in parts)
+
+
+def _over_loaders(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop of which each turn is about a data set of its own: `for name, dataset in datasets`."""
+    names = (function.function.slot_names[slot] for slot in function.function.regions[loop].target_slots)
+    return any(_DATA_SET.search(name) for name in names)
 
 
 def _short(function: FunctionFacts, loop: int) -> bool:

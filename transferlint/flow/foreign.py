@@ -328,6 +328,8 @@ def _module(frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Va
     """A model, layer, loss or metric of Keras; functions of their modules compute."""
     last = name.rpartition(".")[2]
     if not last[:1].isupper() and not last.startswith(("load_model", "clone_model", "model_from", "load")):
+        if name.startswith("keras.applications."):
+            return NOTHING  # `preprocess_input`, `decode_predictions`: of numpy's arrays, and what they give is numpy's
         return _computed(frame, reg, made, framework, tensor, 0, last)
     model = name.startswith(("keras.Sequential", "keras.Model", "keras.models.", "keras.applications."))
     return Value(MODULE, tensor.places, tensor.flags, (reg,), name="keras.Model" if model else name)
