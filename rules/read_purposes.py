@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from transferlint.flow.evident import takes_a_step
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
+from transferlint.flow.training_steps import takes_a_step
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import rows
 from transferlint.syntax import program as p

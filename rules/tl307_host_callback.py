@@ -4,16 +4,16 @@ What it does
 ------------
 Reports what calls the host back from compiled code that runs for every step: `jax.pure_callback`,
 `jax.experimental.io_callback`, `jax.debug.print` and `jax.debug.callback` in what `jax.jit` compiles,
-and `tf.py_function` and `tf.numpy_function` in a `tf.function`, a model's `call`, or what `Dataset.map` is given. There
-is no such thing in torch. Calls of what only Python can do are at most possible (an environment, a file, a tokenizer,
-a function that raises or keeps something), as are those of functions that are not in the file.
+and `tf.py_function` and `tf.numpy_function` in a `tf.function` or a model's `call`. There is no such thing in torch.
+Calls of what only Python can do are at most possible (an environment, a file, a tokenizer, a function that raises or
+keeps something), as are those of functions that are not in the file, and those in what `Dataset.map` is given.
 
 Why
 ---
 The arguments are copied to the host, Python runs there, one call at a time, and what it gives is copied back: the
 compiled program waits for all of that, on every run, and cannot be fused across it. In a data set, which runs on the
 host, nothing crosses; but Python runs for one element at a time, whatever `num_parallel_calls` says (tensorflow.org
-tf.py_function: it acquires the Global Interpreter Lock).
+tf.py_function: it acquires the Global Interpreter Lock), which costs where the data set is what a step waits for.
 
 Example
 -------
@@ -38,7 +38,7 @@ Use instead
 When it is fine
 ---------------
 Behind a condition that is rarely true (the arms of `jax.lax.cond` are not reported), or while something is looked
-for, and in what runs once.
+for, in what runs once, and in a data set that is ready before the step asks for it.
 
 Fix safety
 ----------
@@ -143,21 +143,17 @@ def scaled(x):
     return x / 255.0
 
 
-def pipeline(files):
-    def load(x):
-        return tf.numpy_function(scaled, [x], tf.float32)  # expect: TL307
-
-    return tf.data.Dataset.from_tensor_slices(files).map(load).batch(32)
+class Net(tf.keras.Model):
+    def call(self, x):
+        return self.head(tf.numpy_function(scaled, [x], tf.float32))  # expect: TL307
 """,
             good="""\
 import tensorflow as tf
 
 
-def pipeline(files):
-    def load(x):
-        return x / 255.0
-
-    return tf.data.Dataset.from_tensor_slices(files).map(load).batch(32)
+class Net(tf.keras.Model):
+    def call(self, x):
+        return self.head(x / 255.0)
 """,
             framework="tensorflow",
         ),

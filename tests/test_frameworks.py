@@ -209,3 +209,17 @@ for x, y in loader:
     assert check_bytes("example.py", text.encode(), default_rules(), Confidence.POSSIBLE) == ()
     copied = text.replace("float(model.train_on_batch(x, y))", "model(x).numpy()")
     assert [one.code for one in check_bytes("example.py", copied.encode(), default_rules())] == ["TL102"]
+
+
+def test_what_tensorflow_computes_with_int32_is_on_the_host() -> None:
+    text = """
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+total = 0
+for x, y in loader:
+    hits = tf.cast(model(x) > 0, dtype=tf.int32)
+    total += int(tf.reduce_sum(hits))
+"""
+    assert check_bytes("example.py", text.encode(), default_rules(), Confidence.POSSIBLE) == ()
+    counted = text.replace("tf.int32", "tf.float32")
+    assert [one.code for one in check_bytes("example.py", counted.encode(), default_rules())] == ["TL302"]

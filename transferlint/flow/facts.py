@@ -224,7 +224,7 @@ class FunctionFacts:
         words = heat_words(self.file, self.index, warmth) if heated else ""
         heat = Heat(warmth.level, warmth.seen, words, shown=self.file.heat.shown(self.index, reg)) if heated else None
         source, framework = self.text(reg), self.framework(reg)
-        if framework and heated and not evident(self, reg):
+        if framework and heat is not None and not (heat.shown and evident(self, reg)):
             confidence = Confidence.POSSIBLE
         return Finding(
             "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source,

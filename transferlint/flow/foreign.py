@@ -25,6 +25,7 @@ from transferlint.flow.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    INTEGER,
     LOADER,
     MODULE,
     NAME,
@@ -79,7 +80,9 @@ def apply(frame: Frame, reg: Reg, made: Call, framework: Framework, row: Api, na
     if effect is Effect.DATA and name in framework.ints_on_host and _whole_numbers(frame, made):
         return Value(TENSOR, HOST, framework_flag(framework.name), (reg,))
     if effect is Effect.DATA:
-        return _data(frame, reg, subject, value, tensor, name)
+        found = _data(frame, reg, subject, value, tensor, name)
+        whole = INTEGER if _of_host_type(frame, made, framework) else 0
+        return found.but(flags=found.flags & ~INTEGER | whole)
     if effect is Effect.SEND:
         return _send(frame, reg, made, subject, value, tensor, name)
     if effect is Effect.COPY:
@@ -183,6 +186,9 @@ def _computed(frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: 
     down, up = _brought(frame, reg, made, framework, tensor, name)
     if down:
         return Value(TENSOR, HOST, tensor.flags | flags, (reg,), reads=frozenset({reg}))
+    operands = [value for value in map(frame.values.__getitem__, made.args) if value.is_a(TENSOR)]
+    if framework.host_types and operands and all(value.flags & INTEGER for value in operands):
+        return Value(TENSOR, HOST, framework_flag(framework.name) | INTEGER, (reg,))
     uploads = uploads | {reg} if up else uploads
     return Value(TENSOR, tensor.places, tensor.flags | flags, why or tensor.why, reads=reads, uploads=uploads)
 
@@ -219,6 +225,20 @@ def _data(frame: Frame, reg: Reg, subject: Reg | None, value: Value, tensor: Val
     else:
         return tensor.but(why=(reg,), reads=value.reads)
     return Value(TENSOR, tensor.places, tensor.flags, (reg,), reads=value.reads, uploads=frozenset({reg}))
+
+
+def _of_host_type(frame: Frame, made: Call, framework: Framework) -> bool:
+    """True for a call that asks for a type whose kernels work in host memory: `tf.cast(x, tf.int32)`."""
+    asked = (*made.args, *(r for _, r in made.keywords))
+    return bool(framework.host_types) and any(_type_name(frame, framework, r) in framework.host_types for r in asked)
+
+
+def _type_name(frame: Frame, framework: Framework, reg: Reg) -> str:
+    made = frame.code[reg]
+    if isinstance(made, Const):
+        return f"{framework.roots[0]}.{made.value}" if isinstance(made.value, str) else ""
+    found = frameworks.known(frame.dotted(reg))
+    return found[1] if found is not None else ""
 
 
 def _whole_numbers(frame: Frame, made: Call) -> bool:
@@ -308,6 +328,8 @@ def _module(frame: Frame, reg: Reg, made: Call, framework: Framework, tensor: Va
     """A model, layer, loss or metric of Keras; functions of their modules compute."""
     last = name.rpartition(".")[2]
     if not last[:1].isupper() and not last.startswith(("load_model", "clone_model", "model_from", "load")):
+        if name.startswith("keras.applications."):
+            return NOTHING  # `preprocess_input`, `decode_predictions`: of numpy's arrays, and what they give is numpy's
         return _computed(frame, reg, made, framework, tensor, 0, last)
     model = name.startswith(("keras.Sequential", "keras.Model", "keras.models.", "keras.applications."))
     return Value(MODULE, tensor.places, tensor.flags, (reg,), name="keras.Model" if model else name)

@@ -3,13 +3,17 @@ with it."""
 
 from __future__ import annotations
 
-from transferlint.flow.facts import FunctionFacts
+from typing import TYPE_CHECKING
+
 from transferlint.flow.once import once
 from transferlint.flow.values import HOST_VALUE
 from transferlint.knowledge import roles
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
+
+if TYPE_CHECKING:
+    from transferlint.flow.facts import FunctionFacts
 
 HANDS = "gives it to another process"  # as far as a name tells
 _STEPS = ("step", "reset", "act")
@@ -102,9 +106,20 @@ def _done(function: FunctionFacts, call: p.Call) -> str:
         owner = _last(function, callee.object)
         if callee.name in _PUTS and roles.QUEUES.search(owner) and not _makes_own_queues(function.file.functions[0]):
             return f"`{owner}.{callee.name}` {HANDS}"
-        return f"`{owner}.{callee.name}` takes it" if callee.name in _STEPS and ENVIRONMENTS.search(owner) else ""
+        return f"`{owner}.{callee.name}` takes it" if _steps(function, callee) else ""
     name = _last(function, call.function) if isinstance(callee, p.Load | p.Outer) else ""
     return f"`{name}` writes it away" if SAVERS.match(name) else ""
+
+
+def steps_environment(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a call that steps a simulated environment: `env.step(action)`."""
+    made = function.code[reg]
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    return isinstance(callee, p.Attr) and _steps(function, callee)
+
+
+def _steps(function: FunctionFacts, callee: p.Attr) -> bool:
+    return callee.name in _STEPS and bool(ENVIRONMENTS.search(_last(function, callee.object)))
 
 
 @once

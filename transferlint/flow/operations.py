@@ -21,6 +21,7 @@ from transferlint.flow.values import (
     DEVICE,
     DEVICE_NAME,
     EXTENDED,
+    FRAMEWORKS,
     FRESH,
     GIVEN,
     HOST,
@@ -193,9 +194,11 @@ def computed(value: Value) -> Value:
 
 
 def _index_of_list(frame: Frame, reg: Reg, made: p.Binary, left: Value, right: Value) -> None:
-    """`[x] * t` asks `t` for its `__index__`."""
+    """`[x] * t` asks `t` for its `__index__`; arrays of other frameworks than torch multiply its items."""
     for sequence, times, subject in ((left, right, made.right), (right, left, made.left)):
         if made.operator == "*" and sequence.is_a(CONTAINER) and times.is_a(TENSOR) and times.on_device:
+            if times.flags & FRAMEWORKS:
+                continue
             frame.record(reg, NUMBER, subject, times, HOST, "[...] * t", explicit=False)
 
 

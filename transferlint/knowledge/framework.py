@@ -41,7 +41,8 @@ class Framework:
     beginning of the names of what numpy's functions call instead, given such an array; "" where they copy it. `updates`
     are the last names of what changes parameters by gradients, methods of optimizers, models and states of a training
     that no other library has; `ints_on_host` the names of what leaves whole numbers of Python in host memory, where no
-    type is asked for; `keys` the qualified names of what makes keys of random numbers.
+    type is asked for, and `host_types` the types of numbers whose kernels take and give host memory, wherever the rest
+    computes; `keys` the qualified names of what makes keys of random numbers.
     """
 
     name: str
@@ -67,3 +68,4 @@ class Framework:
     updates: frozenset[str] = frozenset()
     keys: frozenset[str] = frozenset()
     ints_on_host: frozenset[str] = frozenset()
+    host_types: frozenset[str] = frozenset()

@@ -137,9 +137,10 @@ TABLE: tuple[Api, ...] = (
         example="keras.Sequential([keras.layers.Dense(1)]).predict(numpy.zeros((1, 2)), verbose=0)",
     ),
     Api(
-        methods(("keras.Model", "keras.Sequential"), "train_on_batch test_on_batch"),
+        methods(("keras.Model", "keras.Sequential"), "train_on_batch test_on_batch fit evaluate"),
         Effect.HOST,
-        _KERAS + "'Model training APIs' train_on_batch: 'A scalar loss value' as a Python number, whoever asks for it",
+        _KERAS + "'Model training APIs' train_on_batch: 'A scalar loss value' as a Python number, whoever asks for it;"
+        " fit: 'A History object'; evaluate: 'Scalar test loss'",
         example="keras.Sequential([keras.layers.Dense(1)]).predict_on_batch(numpy.zeros((1, 2)))",
     ),
     Api(
@@ -261,6 +262,7 @@ TENSORFLOW = Framework(
     autograph=True,
     # source: tensorflow/core/kernels: those of int32, which whole numbers of Python become, take and give host memory
     ints_on_host=frozenset({"tensorflow.constant", "tensorflow.convert_to_tensor", "tensorflow.Variable"}),
+    host_types=frozenset({"tensorflow.int32"}),
     # keras.io api optimizers 'apply_gradients method', 'Model training APIs' train_on_batch
     updates=frozenset({"apply_gradients", "train_on_batch"}),
     copies=frozenset({"cpu"}),
