@@ -6,6 +6,7 @@ from collections.abc import Sequence as Many
 
 from transferlint.flow import devices
 from transferlint.flow.frame import Frame
+from transferlint.flow.pinning import pinning
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
 from transferlint.flow.transfers import (
     BUILD,
@@ -46,7 +47,6 @@ from transferlint.flow.values import (
     ON_DEVICE,
     OPTIMIZER,
     PARAMETER,
-    PINNED,
     PYTHON,
     RESIDENT,
     SCALAR,
@@ -151,8 +151,7 @@ def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Valu
     if effect is Effect.NAME_DEVICE:
         return _device(frame, made)
     if effect is Effect.LOADER:
-        pinned = PINNED if truthy(frame, keyword(made, "pin_memory")) else 0
-        return Value(LOADER, HOST, pinned, (reg,))
+        return Value(LOADER, HOST, pinning(frame, made), (reg,))
     if effect is Effect.ARRAY_MAKER:
         return _to_array(frame, reg, first)
     if effect is Effect.OPTIMIZER:
@@ -187,12 +186,12 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> 
         if value.is_a(TENSOR) and value.on_device:
             frame.record(reg, NUMBER, argument, value, HOST, "size from t", explicit=False)
     literal = LITERAL if all(v.flags & LITERAL for v in values) else 0
-    pinned = PINNED if truthy(frame, keyword(made, "pin_memory")) else 0
     reads: frozenset[int] = frozenset()
     for value in values:
         reads |= value.reads
     flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made) | _extended(frame, made, name)
-    return Value(TENSOR, places, FRESH | literal | pinned | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
+    flags |= pinning(frame, made)
+    return Value(TENSOR, places, FRESH | literal | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
 
 
 def _extended(frame: Frame, made: Call, name: str) -> int:

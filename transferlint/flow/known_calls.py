@@ -25,6 +25,7 @@ from transferlint.flow.values import (
     NOTHING,
     OBJECT,
     ON_DEVICE,
+    PINNED,
     RESIDENT,
     TENSOR,
     UNKNOWN,
@@ -61,8 +62,6 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         for slot, argument in given.items():
             owner.callers.tell(index, slot, _told(frame, frame.values[argument]), site)
         owner.callers.called(index, site, _by_name(frame, made, function, given))
-    if MOVERS.match(function.name):
-        return unknown_call(frame, made, function.name)
     placed = owner.place(index)
     framework = owner.tracing.compiled.get(index)
     if framework is not None:
@@ -70,6 +69,8 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         return foreign.called(frame, reg, framework)
     if placed is not None:
         _pass_on(frame, reg, owner, placed, given)
+    if MOVERS.match(function.name):
+        return unknown_call(frame, made, function.name)
     returns = placed.returns if placed is not None else None
     if returns is None or (returns.is_a(UNKNOWN) and returns.places == ANYWHERE and returns.item is None):
         returns = promised(owner, function) or returns
@@ -148,12 +149,13 @@ def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given
         if argument is None or any(slot in given and not _none(frame, given[slot]) for slot in one.unless):
             continue
         inner = one.transfer
-        before = passing.before(frame.values[argument], inner.before)
+        before = passing.before(frame.values[argument], inner, placed, ident(owner.key, placed.function.index))
         if before is not None:
             where = inner.inside or (owner.key, placed.function.index, inner.register)
+            direction = None if before.flags & PINNED else inner.direction
             frame.record(
                 reg, inner.kind, argument, before, inner.places, inner.api, inner.explicit, inner.non_blocking,
-                inner.direction, where,
+                direction, where,
             )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from transferlint.flow.values import (
     OBJECT,
     ON_DEVICE,
     OPTIMIZER,
+    OPTIONAL,
     PARAMETER,
     PINNED,
     PYTHON,
@@ -215,7 +216,7 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if effect is Effect.TRUTH:
         return effects.truth(frame, reg, subject, f".{name}()")
     if effect is Effect.PIN:
-        return tensor.but(flags=tensor.flags | PINNED)
+        return tensor.but(flags=tensor.flags & ~OPTIONAL | PINNED)
     if effect is Effect.COPY_INTO:
         return effects.copy_into(frame, reg, made, subject, base)
     if effect is Effect.NEW:

@@ -64,10 +64,11 @@ FROM_PARAMETER = FROM_ANOTHER | ((1 << _PARAMETERS) - 1 << _PARAMETER)  # any of
 # Of which framework it is, where not of torch: the order is that of `knowledge.frameworks.FRAMEWORKS`.
 _FIRST_FRAMEWORK = _PARAMETER + _PARAMETERS
 FRAMEWORKS = (1 << len(known_frameworks)) - 1 << _FIRST_FRAMEWORK
-MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS
 # A MUST flag: what a compiled function of a framework gave, an array or a tree of arrays, and so is all in it.
 TREE = 1 << _FIRST_FRAMEWORK + len(known_frameworks)
 _ALWAYS = MUST | TREE
+OPTIONAL = TREE << 1  # a MAY flag beside PINNED: only if an option asks for it that is off by default
+MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS | OPTIONAL
 
 _BOUND = 4
 _DEPTH = 3
@@ -353,6 +354,7 @@ _FLAG_NAMES = (
     (RESIDENT, "resident"),
     (MOVED, "moved"),
     (DATA, "data"),
+    (OPTIONAL, "if asked"),
 )
 
 
