@@ -21,6 +21,8 @@ from transferlint.flow.values import (
     FROM_PARAMETER,
     GIVEN,
     HOST,
+    LOADER,
+    MAY,
     MODULE,
     NOTHING,
     OBJECT,
@@ -102,16 +104,29 @@ def assumed(frame: Frame, reg: Reg) -> bool:
 
 
 def iterated(frame: Frame, reg: Reg, over: Value) -> Value | None:
-    """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields; None
-    where there is none, or it gives nothing that is known."""
-    info = frame.file.info_of(over.name) if over.kinds == OBJECT else None
-    found = frame.file.located(info.methods.get("__iter__", "")) if info is not None else None
+    """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields, or the
+    `__next__` of the object that it returns; None where there is none, or it gives nothing that is known."""
+    returns = _by_method(frame, reg, over, "__iter__")
+    following = _by_method(frame, reg, returns, "__next__") if returns is not None else None
+    if following is not None:
+        return Value(CONTAINER, following.places, following.flags & MAY, item=following)
+    return returns if returns is not None and returns.is_a(CONTAINER | LOADER) else None
+
+
+def advanced(frame: Frame, reg: Reg, iterator: Value) -> Value | None:
+    """What `next(iterator)` gives of an instance of a class of the checked source; None where nothing is known."""
+    return _by_method(frame, reg, iterator, "__next__")
+
+
+def _by_method(frame: Frame, reg: Reg, of: Value, name: str) -> Value | None:
+    """What a method without arguments gives of an instance of a class of the checked source, which a register calls."""
+    info = frame.file.info_of(of.name) if of.kinds == OBJECT else None
+    found = frame.file.located(info.methods.get(name, "")) if info is not None else None
     if found is None or info is None:
         return None
-    frame.calls[reg] = info.methods["__iter__"]
+    frame.calls[reg] = info.methods[name]
     placed = found[0].place(found[1])
-    returns = placed.returns if placed is not None else None
-    return returns.foreign() if returns is not None and returns.is_a(CONTAINER) else None
+    return placed.returns.foreign() if placed is not None and placed.returns is not None else None
 
 
 def _is_super(frame: Frame, reg: Reg) -> bool:
