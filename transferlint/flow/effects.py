@@ -27,6 +27,7 @@ from transferlint.flow.values import (
     BY_ARGUMENT,
     CONTAINER,
     DATA,
+    DERIVED,
     DEVICE,
     DEVICE_NAME,
     EXTENDED,
@@ -55,6 +56,7 @@ from transferlint.flow.values import (
     Value,
     combine,
     held_on_device,
+    made_of,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
@@ -272,7 +274,7 @@ def _device_scalars(source: Value) -> Value | None:
 
 def like(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
     places = created_on(frame, made) or base.places
-    fresh = (FRESH if places == HOST else RESIDENT) | by_argument(frame, made)
+    fresh = (FRESH if places == HOST else RESIDENT | DERIVED) | by_argument(frame, made)
     return Value(
         TENSOR, places, fresh | (base.flags & (FROM_PARAMETER | RESIDENT)), base.why if places & ON_DEVICE else (reg,)
     )
@@ -283,7 +285,7 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
     operands = [v for v in values if v.kinds & (TENSOR | CONTAINER | UNKNOWN | MODULE)]
     places, why, reads, uploads, may = combine(operands)
     tensors = [v for v in operands if v.kinds & (TENSOR | CONTAINER)]
-    fresh = FRESH if tensors and all(v.flags & FRESH for v in operands) else 0
+    fresh = made_of(operands) if tensors else 0
     if not operands:
         return Value(TENSOR, created_on(frame, made) or HOST, FRESH | by_argument(frame, made), (reg,))
     if places == HOST and any(not v.is_a(TENSOR | CONTAINER) for v in operands):
@@ -328,7 +330,7 @@ def repeat_interleave(frame: Frame, reg: Reg, made: Call, subject: Reg | None, r
     return Value(
         TENSOR,
         value.places,
-        value.flags & (FROM_PARAMETER | RESIDENT | FRESH),
+        value.flags & (FROM_PARAMETER | RESIDENT | FRESH | DERIVED),
         value.why,
         reads=value.reads,
         uploads=value.uploads,
@@ -408,7 +410,8 @@ def move(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, places:
     if kinds & (UNKNOWN | OBJECT | CONTAINER) and not kinds & TENSOR:
         item = value.item.but(places=places, uploads=uploads) if value.item else None
         return Value(kinds & ~OBJECT or UNKNOWN, places, MOVED, (reg,), item, name=value.name, uploads=uploads)
-    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER) | (RESIDENT if already or not value.on_host else 0)
+    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER | DERIVED)
+    flags |= RESIDENT if already or not value.on_host else 0
     return Value(kinds, places, flags, (reg,), reads=value.reads, uploads=uploads)
 
 

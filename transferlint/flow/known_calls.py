@@ -15,8 +15,10 @@ from transferlint.flow.values import (
     ARRAY,
     BY_ARGUMENT,
     CONTAINER,
+    DERIVED,
     DEVICE,
     DEVICE_NAME,
+    FRESH,
     FROM_ANOTHER,
     FROM_PARAMETER,
     GIVEN,
@@ -35,6 +37,7 @@ from transferlint.flow.values import (
     combine,
     framework_flag,
     from_parameter,
+    made_of,
 )
 from transferlint.knowledge.libraries import MOVERS
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot, Unpack
@@ -198,7 +201,7 @@ def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: V
     found = _at_call(frame, reg, returns, tensors, named)
     return found.but(
         flags=found.flags & ~FROM_PARAMETER,
-        why=found.why if found.on_device else (reg,),
+        why=found.why if found.on_device or found.flags & ~returns.flags & FRESH else (reg,),
         reads=frozenset({reg}) if returns.reads else frozenset(),
     )
 
@@ -207,10 +210,13 @@ def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Va
     """A result, or what is in it, with the place of those arguments of which its flags say that it is theirs, or the
     one that an argument names. Each argument with the flags of the parameters that may take it."""
     why: tuple[int, ...] = (reg,)
-    theirs, flags = 0, value.flags & ~FROM_PARAMETER
+    theirs, flags = 0, value.flags & ~(FROM_PARAMETER | DERIVED)
     if taken := [given for flag, given in arguments if flag & value.flags & ~FROM_ANOTHER]:
         theirs, given_why, *_, may = combine(taken)
         why, flags = given_why or why, flags | (may & FROM_PARAMETER)
+    if value.flags & DERIVED and arguments:
+        flags |= made_of(given for _, given in arguments)
+        why = why if flags & ~value.flags & FRESH == 0 else arguments[0][1].why or why
     if flags & BY_ARGUMENT:
         flags = flags & ~BY_ARGUMENT | named.flags & BY_ARGUMENT
     return Value(
