@@ -3,10 +3,10 @@
 What it does
 ------------
 Reports a move to the device (or a device tensor built from constants), in a loop that changes neither what is moved nor
-where to; in a loop, the moves of rows of a table that torch makes of constants before it (`torch.linspace`); and, in a
-step method, the move of a plain attribute of `self` that nothing but this move brings to the device, also where a
-module keeps it there; as possible alone, where the target is the module's own (`self.table = self.table.to(self.device)`
-moves nothing from the second call on).
+where to; in a loop, moves of rows of a table that torch makes of constants before it (`torch.linspace`); and, in a step
+method, the move of a plain attribute of `self` that nothing but this move brings to the device, also where a module
+keeps it there; as possible alone, where the target is the module's own: `self.table = self.table.to(self.device)` moves
+nothing from the second call on.
 
 Why
 ---

@@ -4,8 +4,8 @@ What it does
 ------------
 Reports moves to the device without `non_blocking=True` where the source is pinned: a batch of a loader with
 `pin_memory=True`, or a tensor on which `.pin_memory()` was called, also where a function is given it or an iterator of
-one's own hands it on; and, in a loop over steps, moves of batches that the same function has stacked from samples on the
-host, pinned or not.
+the project hands it on; and, in a loop over steps, moves of batches that the same function has stacked from samples on
+the host, pinned or not.
 
 Also what leaves no choice: a function that takes batches apart and moves the tensors in them, without a `non_blocking`
 of its own, and a call in hot code of one that has it, as False, and is not given it; and `copy_` to the device, in hot
