@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.placement import FilePlacement
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import ARRAY, HOST_VALUE, MODULE, ON_DEVICE, OPTIMIZER
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Function, Program, Reg
+from transferlint.syntax.program import Function, Reg
 
 from .chains import origin
 
@@ -130,16 +131,16 @@ def unasked(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Reg]]:
             if not warmth.hot or warmth.weak or any(key in ("", _HINT) for key, _ in made.keywords):
                 continue
             found = facts.placement.located(name)
-            if found is None or not _asks(found[0].program, found[1], len(made.args), made):
+            if found is None or not _asks(*found, len(made.args), made):
                 continue
             value = function.values[made.args[0]]
             if not value.places & ON_DEVICE and not value.kinds & (MODULE | ARRAY | HOST_VALUE | OPTIMIZER):
                 yield function, reg
 
 
-def _asks(program: Program, index: int, given: int, made: p.Call) -> bool:
+def _asks(owner: FilePlacement, index: int, given: int, made: p.Call) -> bool:
     """True for a function that does not wait where it is told so, is told nothing, and moves to where it is told."""
-    callee = program.functions[index]
+    callee = owner.program.functions[index]
     if callee.kind != "function" or callee.name in ("to", "cuda") or callee.name.startswith("__"):
         return False
     names = [q.name for q in callee.parameters]
@@ -151,9 +152,25 @@ def _asks(program: Program, index: int, given: int, made: p.Call) -> bool:
         return False
     if given <= names.index("device") - (names[0] in ("self", "cls")) and "device" not in dict(made.keywords):
         return False
-    return any(
-        key == _HINT and isinstance(load := callee.code[r], p.Load) and load.slot == hint.slot
-        for call in callee.code
-        if isinstance(call, p.Call)
-        for key, r in call.keywords
-    )
+    return any(_hands_on(owner, callee, at, hint) for at in callee.lookup.of(p.Call))
+
+
+def _hands_on(owner: FilePlacement, callee: Function, at: Reg, hint: p.Parameter) -> bool:
+    """True for a call that is given a parameter for `non_blocking`: by name, or in its place, after the device, of a
+    move (docs.pytorch.org Tensor.to, .cuda) or of another function of the checked source."""
+    call = callee.code[at]
+    assert isinstance(call, p.Call)
+    loads = [r for r in call.args if callee.code[r] == p.Load(hint.slot)]
+    if any(key == _HINT and callee.code[r] == p.Load(hint.slot) for key, r in call.keywords):
+        return True
+    if not loads or any(call.stars):
+        return False
+    position, move = call.args.index(loads[0]), callee.code[call.function]
+    if isinstance(move, p.Attr) and move.name in ("to", "cuda"):
+        return position > 0
+    placed = owner.placed.get(callee.index)
+    found = owner.located(placed.calls.get(at, "")) if placed is not None else None
+    if found is None or found == (owner, callee.index):
+        return False
+    taken = [q.name for q in found[0].program.functions[found[1]].parameters if q.name not in ("self", "cls")]
+    return position < len(taken) and taken[position] == _HINT

@@ -54,21 +54,6 @@ class Loader:
         return bool(made.value) if isinstance(made, p.Const) else None
 
     @property
-    def unasked(self) -> bool:
-        """True where it pins only if somebody asks for it: `pin_memory=config.get("pin_memory", False)`, or an argument
-        that is False where it is left out."""
-        given = self.argument("pin_memory", _PIN)
-        made = self.function.code[given] if given is not None else None
-        if isinstance(made, p.Load):
-            default = [q.default for q in self.function.function.parameters if q.slot == made.slot]
-            return default == ["False"] and not self.function.stores(made.slot)
-        if not isinstance(made, p.Call) or len(made.args) < 2:
-            return False
-        callee, default_ = self.function.code[made.function], self.function.code[made.args[-1]]
-        asks = isinstance(callee, p.Attr | p.Outer) and callee.name in ("get", "pop", "getattr")
-        return asks and isinstance(default_, p.Const) and default_.value is False
-
-    @property
     def workers(self) -> bool | None:
         """Whether it has worker processes: None where the call leaves that open."""
         given = self.argument("num_workers", _WORKERS)

@@ -3,9 +3,10 @@
 What it does
 ------------
 Reports a move to the device (or a device tensor built from constants), in a loop that changes neither what is moved nor
-where to; and, in a step method, the move of a plain attribute of `self` that nothing but this move brings to the
-device, also where a module keeps it there; as possible alone, where the target is the module's own
-(`self.table = self.table.to(self.device)` moves nothing from the second call on).
+where to; in a loop, moves of rows of a table that torch makes of constants before it (`torch.linspace`); and, in a step
+method, the move of a plain attribute of `self` that nothing but this move brings to the device, also where a module
+keeps it there; as possible alone, where the target is the module's own: `self.table = self.table.to(self.device)` moves
+nothing from the second call on.
 
 Why
 ---
@@ -82,17 +83,23 @@ from . import beside_torch
 from .buffering import buffered
 from .detection import Found, brief, clusters, each, others
 from .hoisting import hoist
+from .table_rows import table_of
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves whose subject and target a loop, or a step method, leaves alone."""
     steps: list[Found] = []
+    rows: list[Found] = []
     for function, transfer in each(facts, MOVE):
         found = _in_loop(function, transfer)
         if found is not None:
             yield found
+        elif function.warmth(transfer.register).hot and table_of(function, transfer) is not None:
+            rows.append((function, transfer))
         elif _in_step(function, transfer):
             steps.append((function, transfer))
+    for function, group in clusters(rows):
+        yield _by_rows(function, group)
     kept = [_stays(function, transfer) for function, transfer in steps]
     apart = [[pair for pair, is_so in zip(steps, kept, strict=True) if is_so is which] for which in (False, True)]
     for function, group in (*clusters(apart[0]), *clusters(apart[1])):
@@ -105,6 +112,19 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             Confidence.POSSIBLE if _stays(function, group[0]) else Confidence.LIKELY,
             None if _of_class(function, group[0], attribute) else buffered(function, attribute),
         )
+
+
+def _by_rows(function: FunctionFacts, group: list[Transfer]) -> Finding:
+    first = group[0]
+    table = table_of(function, first)
+    assert table is not None
+    return function.finding(
+        first.register,
+        f"`{brief(function.text(first.register))}` uploads the rows of `{brief(function.text(table), 24)}` one by one",
+        "move the whole table once, before the loop, and take its rows there",
+        others(function, group),
+        Confidence.LIKELY,
+    )
 
 
 def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple[str, str]:

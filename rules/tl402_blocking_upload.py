@@ -3,8 +3,9 @@
 What it does
 ------------
 Reports moves to the device without `non_blocking=True` where the source is pinned: a batch of a loader with
-`pin_memory=True`, or a tensor on which `.pin_memory()` was called; and, in a loop over steps, moves of batches that the
-same function has stacked from samples on the host, pinned or not.
+`pin_memory=True`, or a tensor on which `.pin_memory()` was called, also where a function is given it or an iterator of
+the project hands it on; and, in a loop over steps, moves of batches that the same function has stacked from samples on
+the host, pinned or not.
 
 Also what leaves no choice: a function that takes batches apart and moves the tensors in them, without a `non_blocking`
 of its own, and a call in hot code of one that has it, as False, and is not given it; and `copy_` to the device, in hot
@@ -50,11 +51,25 @@ See also
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.guards import identifiers
+from transferlint.flow.placement import Placed
 from transferlint.flow.transfers import COPY_INTO, MOVE, Transfer
-from transferlint.flow.values import CONTAINER, DATA, DTYPE, FRESH, HOST, ON_DEVICE, PINNED, PLAIN, TENSOR, UNKNOWN
+from transferlint.flow.values import (
+    CONTAINER,
+    DATA,
+    DTYPE,
+    FRESH,
+    HOST,
+    ON_DEVICE,
+    OPTIONAL,
+    PINNED,
+    PLAIN,
+    TENSOR,
+    UNKNOWN,
+)
 from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -72,21 +87,23 @@ _NEAR = 3  # lines within which a reader sees that another upload waits anyway
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Blocking uploads from pinned memory in hot code."""
+    said = set()
     for function, transfer in hot(facts, MOVE):
         before = transfer.before
-        if transfer.non_blocking or not before.flags & PINNED or before.places & ON_DEVICE:
+        if transfer.non_blocking or before.flags & (PINNED | OPTIONAL) != PINNED or before.places & ON_DEVICE:
             continue
         if not transfer.places & ON_DEVICE or not before.is_a(TENSOR | UNKNOWN | CONTAINER):
             continue
         if not transfer.api.startswith((".to(", ".cuda")) or _says(function, transfer):
             continue
-        if function.claimed(transfer.register) or _off_by_default(function, transfer):
+        if function.claimed(transfer.register):
             continue
+        said.add((function.index, transfer.register))
         yield function.finding(
             transfer.register,
             f"`{brief(function.text(transfer.register))}` waits for the copy although the source is pinned",
-            "add `non_blocking=True`",
-            (),
+            "add `non_blocking=True`" if transfer.inside is None else "move it there with `non_blocking=True`",
+            function.wrapped(transfer),
             Confidence.LIKELY,
             _fix(function, transfer),
         )
@@ -109,13 +126,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             others(function, group),
             Confidence.LIKELY,
         )
-    yield from _without_choice(facts)
-
-
-def _off_by_default(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a batch of a loader that pins only if an option asks for it."""
-    loader = batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
-    return loader is not None and loader.unasked
+    yield from _without_choice(facts, said)
 
 
 def _kept_pageable(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -127,10 +138,10 @@ def _kept_pageable(function: FunctionFacts, transfer: Transfer) -> bool:
     return kept and transfer.subject is not None and not function.claimed(transfer.register)
 
 
-def _without_choice(facts: FileFacts) -> Iterator[Finding]:
-    """What moves batches and waits, and gives its callers no say in it or gets none."""
+def _without_choice(facts: FileFacts, said: Container[tuple[int, Reg]]) -> Iterator[Finding]:
+    """What moves batches and waits, and gives its callers no say in it or gets none, but for what was `said`."""
     for function, transfer in movers(facts):
-        if not function.claimed(transfer.register):
+        if not function.claimed(transfer.register) and (function.index, transfer.register) not in said:
             yield function.finding(
                 transfer.register,
                 f"`{brief(function.text(transfer.register))}` moves what batches are made of, and the host waits for"
@@ -141,6 +152,8 @@ def _without_choice(facts: FileFacts) -> Iterator[Finding]:
                 heated=False,
             )
     for function, reg in unasked(facts):
+        if (function.index, reg) in said:
+            continue
         yield function.finding(
             reg,
             f"`{brief(function.text(reg))}` takes `non_blocking`, and without it the host waits for each copy",
@@ -175,25 +188,42 @@ def _by_hand(function: FunctionFacts, transfer: Transfer) -> bool:
 def _says(function: FunctionFacts, transfer: Transfer) -> bool:
     """True where the call says, or may say, by position or in a dictionary whether to wait: `.to(device, dtype,
     non_blocking)`, `.to(device, non_blocking)`, `.cuda(device, non_blocking)` (docs.pytorch.org Tensor.to, .cuda)."""
-    made = function.code[transfer.register]
-    if not isinstance(made, p.Call) or made.stars or any(not key for key, _ in made.keywords):
+    moving = function if transfer.inside is None else _wrapping(function, transfer.inside)
+    reg = transfer.register if transfer.inside is None else transfer.inside[2]
+    made = moving.function.code[reg] if moving is not None else None
+    if moving is None or not isinstance(made, p.Call) or made.stars or any(not key for key, _ in made.keywords):
         return True
+    keys = {key for key, _ in made.keywords}
+    if transfer.inside is not None and "non_blocking" in keys:
+        return True  # as its own argument says: `unasked`
     if transfer.api.startswith(".cuda"):
         return len(made.args) > 1
-    keys = {key for key, _ in made.keywords}
     most = 1 if "device" in keys else 2
     if len(made.args) > most:
         return True
-    return len(made.args) > 1 and not _names_dtype(function, made.args[1])
+    return len(made.args) > 1 and not _names_dtype(moving, made.args[1])
 
 
-def _names_dtype(function: FunctionFacts, reg: Reg) -> bool:
-    return function.values[reg].kinds == DTYPE or "dtype" in function.text(reg)
+def _wrapping(function: FunctionFacts, inside: tuple[str, int, Reg]) -> FunctionFacts | Placed | None:
+    """The function that makes a transfer which a call only wraps."""
+    key, index, _ = inside
+    if key == function.file.path:
+        return function.file.functions[index]
+    owner = function.file.elsewhere(key)
+    return owner.placed.get(index) if owner is not None else None
+
+
+def _names_dtype(function: FunctionFacts | Placed, reg: Reg) -> bool:
+    return function.values[reg].kinds == DTYPE or any("dtype" in name for name in identifiers(function.function, reg))
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[transfer.register]
-    if not isinstance(made, p.Call) or any(k == "non_blocking" for k, _ in made.keywords):
+    if (
+        transfer.inside is not None
+        or not isinstance(made, p.Call)
+        or any(k == "non_blocking" for k, _ in made.keywords)
+    ):
         return None
     edit = added(function, transfer.register, "non_blocking=True")
     if edit is None:

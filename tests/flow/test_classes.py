@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from transferlint.flow.values import (
     DEVICE,
     DEVICE_NAME,
@@ -260,3 +262,26 @@ def test_data_sets_are_on_the_host(look: LookUp) -> None:
     assert found.places("row") == HOST
     assert found.places("y") == HOST
     assert found.transfers() == []
+
+
+@pytest.mark.parametrize("taken", ["next(Turns(data))", "next(iter(Turns(data)))", "[x for x in Turns(data)][0]"])
+def test_the_next_of_an_iterator_of_ones_own_is_what_its_method_returns(look: LookUp, taken: str) -> None:
+    found = look(f"""
+        import torch
+
+        class Turns:
+            def __init__(self, data):
+                self.data = data
+
+            def __iter__(self):
+                return self
+
+            def __next__(self):
+                return torch.zeros(3).cuda()
+
+        def job(data):
+            y = {taken}
+            return y
+    """)
+    assert found.value("y").is_a(TENSOR)
+    assert found.places("y") == DEVICE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ARRAY, GIVEN, HOST, MODULE, OBJECT
+from transferlint.flow.values import ARRAY, GIVEN, HOST, MODULE, OBJECT, OPTIONAL, PINNED
 from transferlint.model import Level
 
 LookUp = Callable[..., Any]
@@ -210,3 +210,64 @@ def test_a_pipeline_serves_one_request_a_call(look: LookUp) -> None:
     assert found.warmth("self._ids(prompt)").level == Level.ONCE
     assert not found.warmth("self._ids(prompt)").hot
     assert found.warmth("at_each").hot
+
+
+@pytest.mark.parametrize(
+    ("other", "pinned"), [("", True), ("for x in DataLoader(data, pin_memory=True): move(x)", True),
+                          ("for x in DataLoader(data): move(x)", False), ("move(data.cuda())", False)],
+)  # fmt: skip
+def test_what_every_call_gives_from_pinned_memory_is_pinned(look: LookUp, other: str, pinned: bool) -> None:
+    found = look(f"""
+        import torch
+        from torch.utils.data import DataLoader
+
+        def move(batch):
+            for part in batch:
+                part.to("cuda")
+
+        def train(data):
+            for x in DataLoader(data, pin_memory=True):
+                move(x)
+
+        def other(data):
+            {other or "pass"}
+    """)
+    assert bool(found.value("part", -1).flags & PINNED) is pinned
+
+
+def test_a_wrapped_move_of_pinned_memory_counts_at_the_call(look: LookUp) -> None:
+    found = look("""
+        import torch
+        from torch.utils.data import DataLoader
+
+        def move(x, device):
+            return x["a"].to(device)
+
+        def cast(x, device):
+            x = x.double()
+            return x.to(device)
+
+        def train(data, device):
+            for x in DataLoader(data, pin_memory=True):
+                move(x, device)
+                cast(x, device)
+    """)
+    (train,) = (f for f in found.facts.functions if f.function.name == "train")
+    assert [(train.text(t.register), bool(t.before.flags & PINNED)) for t in train.transfers] == [
+        ("move(x, device)", True)
+    ]
+
+
+def test_pinned_only_if_asked_for_is_told_so(look: LookUp) -> None:
+    found = look("""
+        from torch.utils.data import DataLoader
+
+        def train(data, config, pin=False):
+            for x in DataLoader(data, pin_memory=pin):
+                x
+            for y in DataLoader(data, pin_memory=config.get("pin", False)):
+                y
+            for z in DataLoader(data, pin_memory=config.get("pin", True)):
+                z
+    """)
+    assert [bool(found.value(name, -1).flags & OPTIONAL) for name in "xyz"] == [True, True, False]

@@ -298,3 +298,11 @@ def test_an_element_of_a_container_of_who_knows_what_is_not_taken_for_host_data(
     found = element(Value(v.CONTAINER, v.HOST))
     assert found.kinds == v.UNKNOWN
     assert not found.on_host
+
+
+def test_what_is_computed_from_constants_and_arguments_says_so() -> None:
+    fresh, derived, other = (Value(v.TENSOR, v.HOST, flags) for flags in (v.FRESH, v.DERIVED, 0))
+    assert v.made_of([fresh, fresh]) == v.FRESH
+    assert v.made_of([fresh, derived]) == v.DERIVED
+    assert v.made_of([derived, other]) == 0
+    assert not derived.foreign().flags & v.DERIVED

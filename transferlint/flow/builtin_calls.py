@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transferlint.flow import known_calls
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
@@ -73,7 +74,11 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return PYTHON.but(reads=item.reads)
     if name == "abs":
         return first
+    if name in _ELEMENTS or name == "enumerate":
+        first = known_calls.iterated(frame, reg, first) or first
     if name in _ELEMENTS:
+        if name == "iter" and first.kinds == OBJECT:
+            return first  # the iterator is of a class that is not known
         return first if first.kinds & LOADER else _contained(element(first), first)
     return _higher(frame, reg, made, name, first)
 
@@ -89,7 +94,7 @@ def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Valu
         pair = Value(CONTAINER, places, may, why, items=items)
         return Value(CONTAINER, places, may, why, pair, reads=reads, uploads=uploads)
     if name == "next":
-        return element(first)
+        return known_calls.advanced(frame, reg, first) or element(first)
     if name == "map":
         return _mapped(frame, reg, made)
     if name == "getattr" and len(made.args) > 1:

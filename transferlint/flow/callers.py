@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow.values import HOST, RESIDENT, Value, join
+from transferlint.flow.values import DATA, HOST, OPTIONAL, PINNED, RESIDENT, Value, join
 from transferlint.syntax.program import Reg, Slot
 
 # A call: the file and the function that it stands in, and its register there.
@@ -18,7 +18,7 @@ class Callers:
 
     def tell(self, index: int, slot: Slot, value: Value, site: Site) -> None:
         """Note what a call gives for a parameter; its registers mean nothing here."""
-        self.note(index, slot, value.foreign().but(flags=value.flags & RESIDENT), site)
+        self.note(index, slot, value.foreign().but(flags=value.flags & (RESIDENT | PINNED | OPTIONAL | DATA)), site)
 
     def note(self, index: int, slot: Slot, clean: Value, site: Site) -> None:
         """Note a value without registers."""

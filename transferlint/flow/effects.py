@@ -6,6 +6,7 @@ from collections.abc import Sequence as Many
 
 from transferlint.flow import devices
 from transferlint.flow.frame import Frame
+from transferlint.flow.pinning import pinning
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
 from transferlint.flow.transfers import (
     BUILD,
@@ -26,6 +27,7 @@ from transferlint.flow.values import (
     BY_ARGUMENT,
     CONTAINER,
     DATA,
+    DERIVED,
     DEVICE,
     DEVICE_NAME,
     EXTENDED,
@@ -46,7 +48,6 @@ from transferlint.flow.values import (
     ON_DEVICE,
     OPTIMIZER,
     PARAMETER,
-    PINNED,
     PYTHON,
     RESIDENT,
     SCALAR,
@@ -55,6 +56,7 @@ from transferlint.flow.values import (
     Value,
     combine,
     held_on_device,
+    made_of,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
@@ -151,8 +153,7 @@ def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Valu
     if effect is Effect.NAME_DEVICE:
         return _device(frame, made)
     if effect is Effect.LOADER:
-        pinned = PINNED if truthy(frame, keyword(made, "pin_memory")) else 0
-        return Value(LOADER, HOST, pinned, (reg,))
+        return Value(LOADER, HOST, pinning(frame, made), (reg,))
     if effect is Effect.ARRAY_MAKER:
         return _to_array(frame, reg, first)
     if effect is Effect.OPTIMIZER:
@@ -187,12 +188,12 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> 
         if value.is_a(TENSOR) and value.on_device:
             frame.record(reg, NUMBER, argument, value, HOST, "size from t", explicit=False)
     literal = LITERAL if all(v.flags & LITERAL for v in values) else 0
-    pinned = PINNED if truthy(frame, keyword(made, "pin_memory")) else 0
     reads: frozenset[int] = frozenset()
     for value in values:
         reads |= value.reads
     flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made) | _extended(frame, made, name)
-    return Value(TENSOR, places, FRESH | literal | pinned | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
+    flags |= pinning(frame, made)
+    return Value(TENSOR, places, FRESH | literal | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
 
 
 def _extended(frame: Frame, made: Call, name: str) -> int:
@@ -273,7 +274,7 @@ def _device_scalars(source: Value) -> Value | None:
 
 def like(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
     places = created_on(frame, made) or base.places
-    fresh = (FRESH if places == HOST else RESIDENT) | by_argument(frame, made)
+    fresh = (FRESH if places == HOST else RESIDENT | DERIVED) | by_argument(frame, made)
     return Value(
         TENSOR, places, fresh | (base.flags & (FROM_PARAMETER | RESIDENT)), base.why if places & ON_DEVICE else (reg,)
     )
@@ -284,7 +285,7 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
     operands = [v for v in values if v.kinds & (TENSOR | CONTAINER | UNKNOWN | MODULE)]
     places, why, reads, uploads, may = combine(operands)
     tensors = [v for v in operands if v.kinds & (TENSOR | CONTAINER)]
-    fresh = FRESH if tensors and all(v.flags & FRESH for v in operands) else 0
+    fresh = made_of(operands) if tensors else 0
     if not operands:
         return Value(TENSOR, created_on(frame, made) or HOST, FRESH | by_argument(frame, made), (reg,))
     if places == HOST and any(not v.is_a(TENSOR | CONTAINER) for v in operands):
@@ -329,7 +330,7 @@ def repeat_interleave(frame: Frame, reg: Reg, made: Call, subject: Reg | None, r
     return Value(
         TENSOR,
         value.places,
-        value.flags & (FROM_PARAMETER | RESIDENT | FRESH),
+        value.flags & (FROM_PARAMETER | RESIDENT | FRESH | DERIVED),
         value.why,
         reads=value.reads,
         uploads=value.uploads,
@@ -409,7 +410,8 @@ def move(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, places:
     if kinds & (UNKNOWN | OBJECT | CONTAINER) and not kinds & TENSOR:
         item = value.item.but(places=places, uploads=uploads) if value.item else None
         return Value(kinds & ~OBJECT or UNKNOWN, places, MOVED, (reg,), item, name=value.name, uploads=uploads)
-    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER) | (RESIDENT if already or not value.on_host else 0)
+    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER | DERIVED)
+    flags |= RESIDENT if already or not value.on_host else 0
     return Value(kinds, places, flags, (reg,), reads=value.reads, uploads=uploads)
 
 

@@ -12,6 +12,7 @@ from transferlint.flow.values import (
     ARRAY,
     BOOLEAN,
     CONTAINER,
+    DERIVED,
     DEVICE,
     FRESH,
     HOST,
@@ -62,7 +63,10 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
     base = _shown_by(frame, made.index, base)
     if base.is_a(TENSOR):
         _masked(frame, reg, made.index, base, index)
-        return base.but(flags=base.flags & ~(_LOST & ~FRESH if index.flags & LITERAL else _LOST))
+        lost = _LOST & ~FRESH if index.flags & LITERAL else _LOST
+        if index.kinds & (TENSOR | ARRAY) and not index.flags & (FRESH | DERIVED):
+            lost |= DERIVED
+        return base.but(flags=base.flags & ~lost)
     if base.is_a(ARRAY):
         return base
     if base.is_a(CONTAINER) and isinstance(frame.code[made.index], Slice):
@@ -247,8 +251,8 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
         if value.is_a(TENSOR) and value.on_device:
             frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)
-    if path and base.is_a(TENSOR) and base.flags & FRESH and not value.flags & (LITERAL | FRESH):
-        rebind(frame, path, made.object, base.but(flags=base.flags & ~FRESH))
+    if path and base.is_a(TENSOR) and base.flags & (FRESH | DERIVED) and not value.flags & (LITERAL | FRESH | DERIVED):
+        rebind(frame, path, made.object, base.but(flags=base.flags & ~FRESH & ~DERIVED))
     if path and base.is_a(CONTAINER | UNKNOWN) and not base.is_a(TENSOR):
         position = frame.code[made.index]
         if isinstance(position, Const) and isinstance(position.value, str | int):

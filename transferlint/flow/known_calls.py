@@ -15,16 +15,21 @@ from transferlint.flow.values import (
     ARRAY,
     BY_ARGUMENT,
     CONTAINER,
+    DERIVED,
     DEVICE,
     DEVICE_NAME,
+    FRESH,
     FROM_ANOTHER,
     FROM_PARAMETER,
     GIVEN,
     HOST,
+    LOADER,
+    MAY,
     MODULE,
     NOTHING,
     OBJECT,
     ON_DEVICE,
+    PINNED,
     RESIDENT,
     TENSOR,
     UNKNOWN,
@@ -32,6 +37,7 @@ from transferlint.flow.values import (
     combine,
     framework_flag,
     from_parameter,
+    made_of,
 )
 from transferlint.knowledge.libraries import MOVERS
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot, Unpack
@@ -61,8 +67,6 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         for slot, argument in given.items():
             owner.callers.tell(index, slot, _told(frame, frame.values[argument]), site)
         owner.callers.called(index, site, _by_name(frame, made, function, given))
-    if MOVERS.match(function.name):
-        return unknown_call(frame, made, function.name)
     placed = owner.place(index)
     framework = owner.tracing.compiled.get(index)
     if framework is not None:
@@ -70,6 +74,8 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         return foreign.called(frame, reg, framework)
     if placed is not None:
         _pass_on(frame, reg, owner, placed, given)
+    if MOVERS.match(function.name):
+        return unknown_call(frame, made, function.name)
     returns = placed.returns if placed is not None else None
     if returns is None or (returns.is_a(UNKNOWN) and returns.places == ANYWHERE and returns.item is None):
         returns = promised(owner, function) or returns
@@ -101,16 +107,29 @@ def assumed(frame: Frame, reg: Reg) -> bool:
 
 
 def iterated(frame: Frame, reg: Reg, over: Value) -> Value | None:
-    """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields; None
-    where there is none, or it gives nothing that is known."""
-    info = frame.file.info_of(over.name) if over.kinds == OBJECT else None
-    found = frame.file.located(info.methods.get("__iter__", "")) if info is not None else None
+    """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields, or the
+    `__next__` of the object that it returns; None where there is none, or it gives nothing that is known."""
+    returns = _by_method(frame, reg, over, "__iter__")
+    following = _by_method(frame, reg, returns, "__next__") if returns is not None else None
+    if following is not None:
+        return Value(CONTAINER, following.places, following.flags & MAY, item=following)
+    return returns if returns is not None and returns.is_a(CONTAINER | LOADER) else None
+
+
+def advanced(frame: Frame, reg: Reg, iterator: Value) -> Value | None:
+    """What `next(iterator)` gives of an instance of a class of the checked source; None where nothing is known."""
+    return _by_method(frame, reg, iterator, "__next__")
+
+
+def _by_method(frame: Frame, reg: Reg, of: Value, name: str) -> Value | None:
+    """What a method without arguments gives of an instance of a class of the checked source, which a register calls."""
+    info = frame.file.info_of(of.name) if of.kinds == OBJECT else None
+    found = frame.file.located(info.methods.get(name, "")) if info is not None else None
     if found is None or info is None:
         return None
-    frame.calls[reg] = info.methods["__iter__"]
+    frame.calls[reg] = info.methods[name]
     placed = found[0].place(found[1])
-    returns = placed.returns if placed is not None else None
-    return returns.foreign() if returns is not None and returns.is_a(CONTAINER) else None
+    return placed.returns.foreign() if placed is not None and placed.returns is not None else None
 
 
 def _is_super(frame: Frame, reg: Reg) -> bool:
@@ -148,12 +167,13 @@ def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given
         if argument is None or any(slot in given and not _none(frame, given[slot]) for slot in one.unless):
             continue
         inner = one.transfer
-        before = passing.before(frame.values[argument], inner.before)
+        before = passing.before(frame.values[argument], inner, placed, ident(owner.key, placed.function.index))
         if before is not None:
             where = inner.inside or (owner.key, placed.function.index, inner.register)
+            direction = None if before.flags & PINNED else inner.direction
             frame.record(
                 reg, inner.kind, argument, before, inner.places, inner.api, inner.explicit, inner.non_blocking,
-                inner.direction, where,
+                direction, where,
             )  # fmt: skip
 
 
@@ -181,7 +201,7 @@ def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: V
     found = _at_call(frame, reg, returns, tensors, named)
     return found.but(
         flags=found.flags & ~FROM_PARAMETER,
-        why=found.why if found.on_device else (reg,),
+        why=found.why if found.on_device or found.flags & ~returns.flags & FRESH else (reg,),
         reads=frozenset({reg}) if returns.reads else frozenset(),
     )
 
@@ -190,10 +210,13 @@ def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Va
     """A result, or what is in it, with the place of those arguments of which its flags say that it is theirs, or the
     one that an argument names. Each argument with the flags of the parameters that may take it."""
     why: tuple[int, ...] = (reg,)
-    theirs, flags = 0, value.flags & ~FROM_PARAMETER
+    theirs, flags = 0, value.flags & ~(FROM_PARAMETER | DERIVED)
     if taken := [given for flag, given in arguments if flag & value.flags & ~FROM_ANOTHER]:
         theirs, given_why, *_, may = combine(taken)
         why, flags = given_why or why, flags | (may & FROM_PARAMETER)
+    if value.flags & DERIVED and arguments:
+        flags |= made_of(given for _, given in arguments)
+        why = why if flags & ~value.flags & FRESH == 0 else arguments[0][1].why or why
     if flags & BY_ARGUMENT:
         flags = flags & ~BY_ARGUMENT | named.flags & BY_ARGUMENT
     return Value(

@@ -13,6 +13,7 @@ from transferlint.flow.values import (
     BOOLEAN,
     CONTAINER,
     DATA,
+    DERIVED,
     DEVICE,
     EXTENDED,
     FRAMEWORKS,
@@ -31,6 +32,7 @@ from transferlint.flow.values import (
     OBJECT,
     ON_DEVICE,
     OPTIMIZER,
+    OPTIONAL,
     PARAMETER,
     PINNED,
     PYTHON,
@@ -43,6 +45,7 @@ from transferlint.flow.values import (
     element,
     held_on_device,
     join,
+    made_of,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
@@ -215,7 +218,7 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if effect is Effect.TRUTH:
         return effects.truth(frame, reg, subject, f".{name}()")
     if effect is Effect.PIN:
-        return tensor.but(flags=tensor.flags | PINNED)
+        return tensor.but(flags=tensor.flags & ~OPTIONAL | PINNED)
     if effect is Effect.COPY_INTO:
         return effects.copy_into(frame, reg, made, subject, base)
     if effect is Effect.NEW:
@@ -225,8 +228,8 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if effect is Effect.SAME:
         given = [frame.values[r] for r in made.args]
         written = tensor.but(flags=tensor.flags & ~LITERAL)
-        if tensor.flags & FRESH and not all(v.flags & (LITERAL | FRESH) for v in given):
-            written = written.but(flags=written.flags & ~FRESH)
+        if tensor.flags & (FRESH | DERIVED) and not all(v.flags & (LITERAL | FRESH | DERIVED) for v in given):
+            written = written.but(flags=written.flags & ~FRESH & ~DERIVED)
             path = frame.path(subject)
             if path:
                 indexing.rebind(frame, path, subject, written)
@@ -234,7 +237,7 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     others = [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
     operands = [tensor] + [v for v in others if v.kinds & (TENSOR | CONTAINER)]
     places, why, reads, uploads, may = combine(operands)
-    fresh = FRESH if all(v.flags & FRESH for v in operands) else 0
+    fresh = made_of(operands)
     kept = INTEGER | BOOLEAN | (PINNED if name in _SAME_MEMORY else 0)  # what is computed is pageable
     extended = tensor.flags & EXTENDED if name in effects.POINTWISE else 0
     must = fresh | extended | (tensor.flags & kept if effect is Effect.KEEP and name not in _FLOATS else 0)

@@ -18,6 +18,7 @@ from transferlint.flow.values import (
     BOOLEAN,
     CONSTANT,
     CONTAINER,
+    DERIVED,
     DEVICE,
     DEVICE_NAME,
     EXTENDED,
@@ -44,6 +45,7 @@ from transferlint.flow.values import (
     element,
     held_on_device,
     join,
+    made_of,
 )
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -219,9 +221,9 @@ def _merged_kinds(values: list[Value]) -> int:
 
 
 def _shared(values: list[Value]) -> int:
-    """FRESH and LITERAL hold of a result where they hold of every tensor operand (every operand)."""
+    """FRESH (DERIVED) and LITERAL hold of a result where they hold of every tensor operand (every operand)."""
     tensors = [v for v in values if v.kinds & (TENSOR | UNKNOWN | ARRAY)]
-    must = FRESH if tensors and all(v.flags & FRESH for v in tensors) else 0
+    must = made_of(tensors) if tensors else 0
     return must | (LITERAL if all(v.flags & LITERAL for v in values) else 0)
 
 
@@ -256,7 +258,7 @@ def compare(frame: Frame, reg: Reg, made: p.Compare) -> Value:
     if kinds in (HOST_VALUE, CONTAINER):
         return Value(HOST_VALUE, HOST, reads=reads)
     return Value(
-        kinds, places, flags | BOOLEAN | (_shared(values) & FRESH), why or (reg,), reads=reads, uploads=uploads
+        kinds, places, flags | BOOLEAN | (_shared(values) & ~LITERAL), why or (reg,), reads=reads, uploads=uploads
     )
 
 
@@ -302,11 +304,11 @@ def choice(frame: Frame, reg: Reg, made: p.Choice) -> Value:
 def sequence(frame: Frame, reg: Reg, made: p.Sequence) -> Value:
     values = tuple(frame.values[r] for r in made.items)
     item: Value | None = None
-    flags = LITERAL | FRESH
+    flags = LITERAL | (made_of(values) if values else FRESH)
     for number, value in enumerate(values):
         starred = number < len(made.stars) and made.stars[number]
         item = join(item, element(value) if starred else value)
-        flags &= value.flags
+        flags &= value.flags | FRESH | DERIVED
     places, why, reads, uploads, may = combine(list(values)) if values else (HOST, (), frozenset(), frozenset(), 0)
     kept = made.kind == "tuple" or not values
     items = values if kept and not any(made.stars) and len(values) <= _KEPT else None

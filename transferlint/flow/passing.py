@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 from transferlint.flow import guards
 from transferlint.flow.kept import region_of
 from transferlint.flow.roles import Role
-from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import UNKNOWN, Value
+from transferlint.flow.transfers import MOVE, Transfer
+from transferlint.flow.values import PINNED, UNKNOWN, Value
 from transferlint.knowledge.roles import alternate
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 if TYPE_CHECKING:
     from transferlint.flow.frame import Frame
+    from transferlint.flow.placement import Placed
 
 _SMALL = 100  # instructions: a dozen lines
 _LOOPS = frozenset({"for", "while", "comprehension"})
@@ -106,11 +107,24 @@ def _argument(function: Function, reg: Reg, slots: Container[Slot]) -> Slot | No
             return None
 
 
-def before(given: Value, inside: Value) -> Value | None:
-    """What is known of the subject of a wrapped transfer at a call that gives `given` for it; None where the call
-    makes none."""
+def before(given: Value, inner: Transfer, placed: Placed, name: str) -> Value | None:
+    """What is known of the subject of a transfer that a function (its ident is `name`) wraps, at a call that gives
+    `given` for it; None where the call makes none. Where a function that calls itself takes apart what is pinned, that
+    is the one to change."""
+    if given.flags & PINNED and given.on_host and inner.kind == MOVE:
+        return given if _untouched(placed.function, inner.subject) and name not in placed.calls.values() else None
     if given.on_host or (not given.may_be(UNKNOWN) and not given.on_device):
         return None
     if given.on_device:
         return given
+    inside = inner.before
     return inside.but(why=given.why, reads=given.reads, uploads=given.uploads) if inside.on_device else given
+
+
+def _untouched(function: Function, reg: Reg | None) -> bool:
+    """True for an argument, or an item of one, in the memory that the caller gives."""
+    if reg is None:
+        return False
+    while isinstance(made := function.code[reg], p.Subscript):
+        reg = made.object
+    return isinstance(made, p.Load) and not function.lookup.about(p.Store, made.slot)

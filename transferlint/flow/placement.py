@@ -29,6 +29,7 @@ from transferlint.flow.usage import usage
 from transferlint.flow.values import (
     ANYWHERE,
     CONTAINER,
+    DERIVED,
     HOST_TENSOR,
     HOST_VALUE,
     MODULE,
@@ -409,6 +410,8 @@ def _enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:
                 value = Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
         elif given.name == "self":
             value = Value(OBJECT | UNKNOWN, ANYWHERE)
+        elif value.kinds & (TENSOR | UNKNOWN | CONTAINER):
+            value = value.but(flags=value.flags | DERIVED)
         frame.state.slots[given.slot] = value
         frame.stored[given.slot] = value
         shown = frame.usage.shown_given.get(given.slot, frozenset())

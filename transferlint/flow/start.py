@@ -12,6 +12,7 @@ from transferlint.flow.values import (
     ARRAY,
     BY_ARGUMENT,
     CONTAINER,
+    DATA,
     DEVICE_NAME,
     DTYPE_VALUE,
     FROM_PARAMETER,
@@ -24,6 +25,8 @@ from transferlint.flow.values import (
     OBJECT,
     ON_DEVICE,
     OPTIMIZER,
+    OPTIONAL,
+    PINNED,
     PYTHON,
     RESIDENT,
     TENSOR,
@@ -123,6 +126,9 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     """A parameter that is taken to be on the device for want of better, or of which nothing is known, with what all its
     known callers give for it, where that is data on the host; None where it is not. `each`: what each of them gives is
     on the host at least on some path, and on the device on none."""
+    if each and told.flags & PINNED and told.is_a(TENSOR | UNKNOWN) and _open(known):
+        kinds = TENSOR if known.is_a(TENSOR) else told.kinds  # nothing else is pinned (torch.Tensor.pin_memory)
+        return Value(kinds, HOST, known.flags & FROM_PARAMETER | told.flags & (PINNED | OPTIONAL | DATA), known.why)
     if each and _of_tensors(told) and known.flags & FROM_PARAMETER:
         if known.is_a(UNKNOWN) and known.places == ANYWHERE:
             return Value(UNKNOWN, told.places, known.flags & FROM_PARAMETER, known.why)
@@ -138,6 +144,11 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     if known.is_a(CONTAINER):
         return Value(CONTAINER, HOST, 0, (), Value(kinds, HOST)) if told.is_a(CONTAINER) else None
     return Value(kinds, HOST)
+
+
+def _open(known: Value) -> bool:
+    """True for a parameter that may be a tensor, of whose place nothing but the function itself tells."""
+    return bool(known.flags & FROM_PARAMETER) and known.is_a(TENSOR | UNKNOWN) and known.places in (ANYWHERE, GIVEN)
 
 
 def _of_tensors(told: Value) -> bool:

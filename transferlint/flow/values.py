@@ -16,6 +16,8 @@ joins is finite and the analysis of a loop ends. `None` stands for "no value yet
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from transferlint.knowledge.framework import Framework
 from transferlint.knowledge.frameworks import FRAMEWORKS as known_frameworks
 
@@ -64,10 +66,12 @@ FROM_PARAMETER = FROM_ANOTHER | ((1 << _PARAMETERS) - 1 << _PARAMETER)  # any of
 # Of which framework it is, where not of torch: the order is that of `knowledge.frameworks.FRAMEWORKS`.
 _FIRST_FRAMEWORK = _PARAMETER + _PARAMETERS
 FRAMEWORKS = (1 << len(known_frameworks)) - 1 << _FIRST_FRAMEWORK
-MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS
 # A MUST flag: what a compiled function of a framework gave, an array or a tree of arrays, and so is all in it.
 TREE = 1 << _FIRST_FRAMEWORK + len(known_frameworks)
-_ALWAYS = MUST | TREE
+DERIVED = TREE << 1  # a MUST flag: computed from the function's own arguments and from constants alone
+_ALWAYS = MUST | TREE | DERIVED
+OPTIONAL = TREE << 2  # a MAY flag beside PINNED: only if an option asks for it that is off by default
+MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS | OPTIONAL
 
 _BOUND = 4
 _DEPTH = 3
@@ -155,7 +159,7 @@ class Value:
 
     def foreign(self) -> Value:
         """The same value for another function, to which registers and parameters of this one mean nothing."""
-        own = FROM_PARAMETER | BY_ARGUMENT
+        own = FROM_PARAMETER | BY_ARGUMENT | DERIVED
         if not (self.why or self.reads or self.uploads or self.depth or self.flags & own):
             return self
         flags = self.flags & ~own | (FROM_ANOTHER if self.flags & FROM_PARAMETER else 0)
@@ -293,6 +297,14 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
     return places or HOST, why, reads, uploads, flags | (named if places & ON_DEVICE else 0)
 
 
+def made_of(values: Iterable[Value]) -> int:
+    """The flag of what is computed from these operands: FRESH where all are, DERIVED where the others are that."""
+    flags = [value.flags for value in values]
+    if all(one & FRESH for one in flags):
+        return FRESH
+    return DERIVED if all(one & (FRESH | DERIVED) for one in flags) else 0
+
+
 def held_on_device(value: Value) -> bool:
     """True for what is copied to the host where it is read: a tensor on the device, on every path that gives it a kind,
     or what a compiled function of another framework gave, which is an array where anything reads it."""
@@ -353,6 +365,8 @@ _FLAG_NAMES = (
     (RESIDENT, "resident"),
     (MOVED, "moved"),
     (DATA, "data"),
+    (OPTIONAL, "if asked"),
+    (DERIVED, "derived"),
 )
 
 
