@@ -87,6 +87,13 @@ def test_heat_and_arguments_reach_a_helper_of_another_file() -> None:
     assert facts.project.describe(*warmth.caller) == "`main` (train.py:10)"
 
 
+@pytest.mark.parametrize(("beside", "known"), [("core/utils/ops.py", True), ("elsewhere/core/ops.py", False)])
+def test_a_module_beside_a_file_of_a_package_is_found_by_its_bare_name(beside: str, known: bool) -> None:
+    net = "import torch\nfrom utils.ops import fresh\n\n\ndef f(x):\n    return fresh(3, 'cuda') + x\n"
+    files = {"core/__init__.py": "", "core/net.py": net, beside: UTILS}
+    assert (value(linked(files)["core/net.py"], "fresh(3, 'cuda')").places == v.DEVICE) is known
+
+
 def test_a_file_alone_knows_nothing_of_the_others() -> None:
     facts = linked({"pkg/utils.py": UTILS})["pkg/utils.py"]
     (read,) = [t for f in facts.functions for t in f.transfers if t.api == ".item()"]

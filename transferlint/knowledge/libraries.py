@@ -20,6 +20,11 @@ TABLE: tuple[Api, ...] = (
     ),
 )
 
+# Libraries without tables: those whose classes are modules (with some that have tables), and those that keep to themselves
+# what they compute with.
+OF_MODULES = frozenset("lightning pytorch_lightning transformers torchvision timm diffusers torchmetrics".split())
+FOREIGN = frozenset("jax tensorflow cupy paddle mxnet cv2 PIL sklearn pandas scipy".split())
+
 # Functions named like this, whoever wrote them, move what they get (convention; their summary wins where it is known).
 MOVERS = re.compile(
     r"^_?(to_device|move_to|move_to_device|to_gpu|to_cuda|send_to_device|batch_to_device|move_data_to_device|recursive_to|"
