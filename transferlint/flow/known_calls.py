@@ -101,16 +101,26 @@ def assumed(frame: Frame, reg: Reg) -> bool:
 
 
 def iterated(frame: Frame, reg: Reg, over: Value) -> Value | None:
-    """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields; None
-    where there is none, or it gives nothing that is known."""
-    info = frame.file.info_of(over.name) if over.kinds == OBJECT else None
-    found = frame.file.located(info.methods.get("__iter__", "")) if info is not None else None
+    """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields, or
+    what `__next__` of the object that it returns does; None where there is none, or it gives nothing that is known."""
+    returns = _special(frame, reg, over, "__iter__")
+    if returns is None or returns.is_a(CONTAINER):
+        return returns
+    turn = _special(frame, reg, returns, "__next__")
+    return Value(CONTAINER, turn.places, turn.flags, turn.why, turn) if turn is not None else None
+
+
+def _special(frame: Frame, reg: Reg, subject: Value, method: str) -> Value | None:
+    """What a special method without arguments gives, called on an instance of a class of the checked source."""
+    info = frame.file.info_of(subject.name) if subject.kinds == OBJECT else None
+    found = frame.file.located(info.methods.get(method, "")) if info is not None else None
     if found is None or info is None:
         return None
-    frame.calls[reg] = info.methods["__iter__"]
+    frame.calls[reg] = info.methods[method]
+    frame.receivers[reg] = subject.name
     placed = found[0].place(found[1])
     returns = placed.returns if placed is not None else None
-    return returns.foreign() if returns is not None and returns.is_a(CONTAINER) else None
+    return returns.foreign() if returns is not None else None
 
 
 def _is_super(frame: Frame, reg: Reg) -> bool:
