@@ -92,4 +92,5 @@ def test_a_file_that_appears_changes_what_a_bare_name_in_a_package_means(tmp_pat
             assert check(".") == check(".") == check("--no-cache", ".")
             assert check("core/train.py") == check("--no-cache", "core/train.py")
         codes.append({(one["path"], one["code"]) for one in json.loads(check(".")[1])["findings"]})
-    assert codes[2:] == [set(), {("core/train.py", "TL101")}, {("core/train.py", "TL102")}, {("core/train.py", "TL101")}]
+    read, copied = {("core/train.py", "TL101")}, {("core/train.py", "TL102")}
+    assert codes[2:] == [set(), read, copied, read]

@@ -114,8 +114,9 @@ def test_modules_of_a_package_do_not_see_their_siblings_by_bare_names():
     assert find(modules, "logging.info", "pkg/a.py") is None
 
 
-RUN_INSIDE = ("core/__init__.py", "core/raft.py", "core/utils/__init__.py", "core/utils/utils.py", "core/nets/deep/a.py",
-              "core/tqdm.py", "core/wandb.py", "core/torch/__init__.py", "core/json.py", "train.py")  # fmt: skip
+RUN_INSIDE = ("core/__init__.py", "core/raft.py", "core/utils/__init__.py", "core/utils/utils.py",
+              "core/nets/deep/a.py", "core/tqdm.py", "core/wandb.py", "core/torch/__init__.py", "core/json.py",
+              "train.py")  # fmt: skip
 
 
 @pytest.mark.parametrize(

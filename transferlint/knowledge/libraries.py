@@ -20,8 +20,7 @@ TABLE: tuple[Api, ...] = (
     ),
 )
 
-# Libraries without tables: those whose classes are modules (with some that have tables), and those that keep to themselves
-# what they compute with.
+# Libraries whose classes are modules, and those that compute on data of their own.
 OF_MODULES = frozenset("lightning pytorch_lightning transformers torchvision timm diffusers torchmetrics".split())
 FOREIGN = frozenset("jax tensorflow cupy paddle mxnet cv2 PIL sklearn pandas scipy".split())
 
