@@ -94,6 +94,49 @@ def test_a_module_beside_a_file_of_a_package_is_found_by_its_bare_name(beside: s
     assert (value(linked(files)["core/net.py"], "fresh(3, 'cuda')").places == v.DEVICE) is known
 
 
+COMPAT = """\
+try:
+    import torch
+    from torch.nn import functional as F
+except ImportError:
+    torch = None
+    F = None
+from .settings import DEVICE
+"""
+
+
+@pytest.mark.parametrize(
+    ("importing", "call"),
+    [
+        ("from pkg.compat import torch", "torch.zeros(3, device='cuda')"),
+        ("from pkg import compat", "compat.torch.zeros(3, device='cuda')"),
+        ("from pkg.through import torch as t", "t.zeros(3, device='cuda')"),
+        ("from pkg.compat import torch, DEVICE", "torch.zeros(3, device=DEVICE)"),
+    ],
+)
+def test_a_library_that_a_module_passes_on_is_that_library(importing: str, call: str) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/settings.py": 'DEVICE = "cuda"\n',
+        "pkg/compat.py": COMPAT,
+        "pkg/through.py": "from .compat import torch\n",
+        "train.py": f"{importing}\n\n\ndef f():\n    x = {call}\n",
+    }
+    found = value(linked(files)["train.py"], call)
+    assert found.is_a(v.TENSOR)
+    assert found.places == v.DEVICE
+
+
+def test_modules_that_pass_a_name_to_each_other_end() -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/one.py": "from .two import torch\n",
+        "pkg/two.py": "from .one import torch\n",
+        "train.py": "from pkg.one import torch\n\n\ndef f():\n    x = torch.zeros(3, device='cuda')\n",
+    }
+    assert not value(linked(files)["train.py"], "torch.zeros(3, device='cuda')").is_a(v.TENSOR)
+
+
 def test_a_file_alone_knows_nothing_of_the_others() -> None:
     facts = linked({"pkg/utils.py": UTILS})["pkg/utils.py"]
     (read,) = [t for f in facts.functions for t in f.transfers if t.api == ".item()"]
