@@ -137,6 +137,30 @@ def test_modules_that_pass_a_name_to_each_other_end() -> None:
     assert not value(linked(files)["train.py"], "torch.zeros(3, device='cuda')").is_a(v.TENSOR)
 
 
+STATE = """\
+import torch
+
+
+class State:
+    def __init__(self):
+        self.found = torch.zeros(3)
+
+    def to_(self, device):
+        self.found = self.found.to(device)
+
+    def read(self):
+        return self.found + 1
+"""
+
+
+def test_a_constructor_tells_of_attributes_whatever_is_called_first() -> None:
+    first = "from state import State\n\n\ndef f(state: State):\n    state.to_('cuda')\n"
+    found = value(linked({"first.py": first, "state.py": STATE})["state.py"], "self.found + 1")
+    assert found.is_a(v.TENSOR)
+    assert found.places & v.HOST
+    assert found.on_device
+
+
 def test_a_file_alone_knows_nothing_of_the_others() -> None:
     facts = linked({"pkg/utils.py": UTILS})["pkg/utils.py"]
     (read,) = [t for f in facts.functions for t in f.transfers if t.api == ".item()"]
