@@ -226,8 +226,8 @@ def _written(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def _attribute(function: FunctionFacts, transfer: Transfer) -> str | None:
-    """The attribute of `self` that is moved, "table" of `self.table[0].to(d)`, or, of `getattr(self, f"table{i}")`, what
-    stands for its name; None where it is none."""
+    """The attribute of `self` that is moved, "table" of `self.table[0].to(d)`, or what stands for its name in
+    `getattr(self, f"table{i}")`; None where it is none."""
     if transfer.subject is None:
         return None
     subject = function.code[transfer.subject]
