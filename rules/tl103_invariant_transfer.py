@@ -131,7 +131,8 @@ def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple
     """What is wrong with moving an attribute, and what to do instead."""
     reg = transfer.register
     text = brief(function.text(reg))
-    buffer = f'register it as a buffer: `self.register_buffer("{attribute}", ..., persistent=False)`'
+    name = f'"{attribute}"' if attribute.isidentifier() else attribute
+    buffer = f"register it as a buffer: `self.register_buffer({name}, ..., persistent=False)`"
     if not _kept(function, attribute):
         return f"`{text}` moves the same attribute {function.warmth(reg).level.words}", buffer
     if _of_class(function, transfer, attribute):
@@ -245,12 +246,17 @@ def _written(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def _attribute(function: FunctionFacts, transfer: Transfer) -> str | None:
-    """The attribute of `self` that is moved, "table" of `self.table[0].to(d)`; None where it is none."""
+    """The attribute of `self` that is moved, "table" of `self.table[0].to(d)`, or what stands for its name in
+    `getattr(self, f"table{i}")`; None where it is none."""
     if transfer.subject is None:
         return None
     subject = function.code[transfer.subject]
     while isinstance(subject, p.Subscript):
         subject = function.code[subject.object]
+    if isinstance(subject, p.Call) and function.code[subject.function] == p.Outer("getattr") and len(subject.args) > 1:
+        name = function.code[subject.args[1]]
+        written = name.value if isinstance(name, p.Const) else function.text(subject.args[1])
+        return str(written) if _is_self(function, subject.args[0]) else None
     return subject.name if isinstance(subject, p.Attr) and _is_self(function, subject.object) else None
 
 

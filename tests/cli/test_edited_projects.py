@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -74,3 +75,22 @@ def test_a_cache_changes_nothing(edits):
             if number >= len(TEXTS):
                 for arguments in RUNS:
                     assert check(*arguments) == check(*arguments) == check("--no-cache", *arguments)
+
+
+def test_a_file_that_appears_changes_what_a_bare_name_in_a_package_means(tmp_path, monkeypatch):
+    monkeypatch.setattr(signatures, "SLACK", -(10**18))
+    monkeypatch.setenv(places.VARIABLE, str(tmp_path / "kept"))
+    folder = tmp_path / "work"
+    (folder / "core").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    train = TEXTS["train.py"][0].replace("pkg.lib", "lib")
+    codes: list[set[tuple[str, str]]] = []
+    files = [("pyproject.toml", ""), ("core/__init__.py", ""), ("core/train.py", train)]
+    for path, text in [*files, ("core/lib.py", LIB), ("core/lib.py", LIB_ON_HOST), ("lib.py", LIB)]:
+        Path(path).write_text(text)
+        if path.endswith("lib.py"):
+            assert check(".") == check(".") == check("--no-cache", ".")
+            assert check("core/train.py") == check("--no-cache", "core/train.py")
+        codes.append({(one["path"], one["code"]) for one in json.loads(check(".")[1])["findings"]})
+    read, copied = {("core/train.py", "TL101")}, {("core/train.py", "TL102")}
+    assert codes[2:] == [set(), read, copied, read]

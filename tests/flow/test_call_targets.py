@@ -457,3 +457,67 @@ def test_functions_of_a_table_that_are_bound_before_they_are_called(look: LookUp
             STEPS = {{"read": _exec_read}}
     """)
     assert found.warmth("x.sum()").hot
+
+
+OPERATORS = """
+import torch
+
+
+class Box:
+    def __getitem__(self, key):
+        return torch.zeros(3, device="cuda")
+
+    def __matmul__(self, other):
+        return torch.zeros(3, device="cuda")
+
+    def __radd__(self, other):
+        return torch.zeros(3, device="cuda")
+
+    def __enter__(self):
+        return torch.zeros(3, device="cuda")
+
+    def __exit__(self, *raised):
+        pass
+
+
+class Rows(Box):
+    def __iter__(self):
+        return Turns()
+
+
+class Turns:
+    def __next__(self):
+        return torch.zeros(3, device="cuda")
+
+
+class Plain:
+    def __add__(self, other):
+        return self
+
+
+def f(k):
+    box, rows, plain = Box(), Rows(), Plain()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = box[k]",
+        "x = rows[0]",
+        "x = box @ k",
+        "x = 3 + box",
+        "with box as x:\n        pass",
+        "for x in rows:\n        pass",
+        "box @= k\n    x = box",
+    ],
+)
+def test_an_operator_gives_what_the_method_of_a_class_gives(look: LookUp, body: str) -> None:
+    assert look(f"{OPERATORS}    {body}\n    y = x + 1\n").value("x + 1").places == v.DEVICE
+
+
+def test_an_operator_that_returns_the_object_itself_gives_an_instance_of_its_class(look: LookUp) -> None:
+    found = look(OPERATORS + "    plain += 1\n    y = plain + 2\n    z = Box() - 1\n")
+    assert found.value("plain + 2").kinds == v.OBJECT
+    assert found.value("plain + 2").name == found.value("plain").name
+    assert not found.value("Box() - 1").on_device

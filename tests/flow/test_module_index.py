@@ -114,6 +114,37 @@ def test_modules_of_a_package_do_not_see_their_siblings_by_bare_names():
     assert find(modules, "logging.info", "pkg/a.py") is None
 
 
+RUN_INSIDE = ("core/__init__.py", "core/raft.py", "core/utils/__init__.py", "core/utils/utils.py",
+              "core/nets/deep/a.py", "core/tqdm.py", "core/wandb.py", "core/torch/__init__.py", "core/json.py",
+              "train.py")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dotted", "asking", "expected"),
+    [
+        ("utils.utils.f", "core/raft.py", ("core/utils/utils.py", "f")),
+        ("utils.utils.f", "core/nets/deep/a.py", ("core/utils/utils.py", "f")),
+        ("utils.other.f", "core/raft.py", ("core/utils/__init__.py", "other.f")),
+        ("utils.utils.f", "core/utils/utils.py", ("core/utils/__init__.py", "utils.f")),
+        ("utils.utils.f", "train.py", None),
+        ("utils.utils.f", "", None),
+        ("tqdm.tqdm", "core/raft.py", None),
+        ("wandb.log", "core/raft.py", None),
+        ("torch.zeros", "core/raft.py", None),
+        ("json.loads", "core/raft.py", None),
+        ("raft.f", "core/raft.py", None),
+    ],
+)
+def test_the_folder_of_a_package_is_where_a_name_is_looked_up_last(dotted, asking, expected):
+    assert find(index(*RUN_INSIDE), dotted, asking) == expected
+
+
+def test_what_is_found_otherwise_beats_the_folder_of_a_package():
+    assert find(index(*RUN_INSIDE, "utils/utils.py"), "utils.utils.f", "core/raft.py") == ("utils/utils.py", "f")
+    nested = index("core/__init__.py", "core/nets/__init__.py", "core/nets/a.py", "core/nets/ops.py", "core/ops.py")
+    assert find(nested, "ops.f", "core/nets/a.py") == ("core/nets/ops.py", "f")
+
+
 def test_folders_above_a_script_come_last():
     modules = index("proj/models/net.py", "proj/train/loop.py")
     assert find(modules, "models.net.Net", "proj/train/loop.py") == ("proj/models/net.py", "Net")

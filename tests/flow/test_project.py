@@ -87,6 +87,80 @@ def test_heat_and_arguments_reach_a_helper_of_another_file() -> None:
     assert facts.project.describe(*warmth.caller) == "`main` (train.py:10)"
 
 
+@pytest.mark.parametrize(("beside", "known"), [("core/utils/ops.py", True), ("elsewhere/core/ops.py", False)])
+def test_a_module_beside_a_file_of_a_package_is_found_by_its_bare_name(beside: str, known: bool) -> None:
+    net = "import torch\nfrom utils.ops import fresh\n\n\ndef f(x):\n    return fresh(3, 'cuda') + x\n"
+    files = {"core/__init__.py": "", "core/net.py": net, beside: UTILS}
+    assert (value(linked(files)["core/net.py"], "fresh(3, 'cuda')").places == v.DEVICE) is known
+
+
+COMPAT = """\
+try:
+    import torch
+    from torch.nn import functional as F
+except ImportError:
+    torch = None
+    F = None
+from .settings import DEVICE
+"""
+
+
+@pytest.mark.parametrize(
+    ("importing", "call"),
+    [
+        ("from pkg.compat import torch", "torch.zeros(3, device='cuda')"),
+        ("from pkg import compat", "compat.torch.zeros(3, device='cuda')"),
+        ("from pkg.through import torch as t", "t.zeros(3, device='cuda')"),
+        ("from pkg.compat import torch, DEVICE", "torch.zeros(3, device=DEVICE)"),
+    ],
+)
+def test_a_library_that_a_module_passes_on_is_that_library(importing: str, call: str) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/settings.py": 'DEVICE = "cuda"\n',
+        "pkg/compat.py": COMPAT,
+        "pkg/through.py": "from .compat import torch\n",
+        "train.py": f"{importing}\n\n\ndef f():\n    x = {call}\n",
+    }
+    found = value(linked(files)["train.py"], call)
+    assert found.is_a(v.TENSOR)
+    assert found.places == v.DEVICE
+
+
+def test_modules_that_pass_a_name_to_each_other_end() -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/one.py": "from .two import torch\n",
+        "pkg/two.py": "from .one import torch\n",
+        "train.py": "from pkg.one import torch\n\n\ndef f():\n    x = torch.zeros(3, device='cuda')\n",
+    }
+    assert not value(linked(files)["train.py"], "torch.zeros(3, device='cuda')").is_a(v.TENSOR)
+
+
+STATE = """\
+import torch
+
+
+class State:
+    def __init__(self):
+        self.found = torch.zeros(3)
+
+    def to_(self, device):
+        self.found = self.found.to(device)
+
+    def read(self):
+        return self.found + 1
+"""
+
+
+def test_a_constructor_tells_of_attributes_whatever_is_called_first() -> None:
+    first = "from state import State\n\n\ndef f(state: State):\n    state.to_('cuda')\n"
+    found = value(linked({"first.py": first, "state.py": STATE})["state.py"], "self.found + 1")
+    assert found.is_a(v.TENSOR)
+    assert found.places & v.HOST
+    assert found.on_device
+
+
 def test_a_file_alone_knows_nothing_of_the_others() -> None:
     facts = linked({"pkg/utils.py": UTILS})["pkg/utils.py"]
     (read,) = [t for f in facts.functions for t in f.transfers if t.api == ".item()"]

@@ -17,7 +17,7 @@ from transferlint.cache.signatures import Signature, settled
 from transferlint.screen import is_package
 
 _SHELF = "graphs"
-_FORMAT = 2  # of a row: another number where rows are others, as versions share the folder
+_FORMAT = 3  # of a row: another number where rows are others, as versions share the folder
 
 # By file, those that it uses, and what of its bytes that follows from.
 Uses = dict[str, tuple[frozenset[str], Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import known_calls
+from transferlint.flow import known_calls, reflection
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
@@ -29,7 +29,7 @@ from transferlint.flow.values import (
     held_on_device,
     join,
 )
-from transferlint.syntax.program import Call, Const, Reg
+from transferlint.syntax.program import Call, Reg
 
 _NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "pow", "bin", "hex", "chr"})
 _ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter"})
@@ -98,10 +98,9 @@ def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Valu
     if name == "map":
         return _mapped(frame, reg, made)
     if name == "getattr" and len(made.args) > 1:
-        attribute = frame.code[made.args[1]]
-        if isinstance(attribute, Const) and isinstance(attribute.value, str):
-            return frame.state.paths.get(f"{frame.path(made.args[0])}.{attribute.value}", NOTHING)
-        return NOTHING
+        return reflection.read(frame, made)
+    if name == "setattr" and len(made.args) == 3 and not any(made.stars):
+        reflection.write(frame, made)
     return PYTHON
 
 

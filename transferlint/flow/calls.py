@@ -35,6 +35,7 @@ from transferlint.flow.values import (
     framework_of,
     held_on_device,
 )
+from transferlint.knowledge import libraries
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
@@ -42,7 +43,6 @@ from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 
-_FOREIGN = ("jax.", "tensorflow.", "cupy.", "paddle.", "mxnet.", "cv2.", "PIL.", "sklearn.", "pandas.", "scipy.")
 # Classes of these libraries that are no modules, by how their names end.
 _NO_MODULES = ("Dataset", "Tokenizer", "TokenizerFast", "Config", "Processor", "Extractor", "Args", "Arguments")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
@@ -155,13 +155,13 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return _numpy(frame, reg, made, name)
     if root == "math":
         return builtin_calls.number(frame, reg, made, f"{name}(t)")
-    if root in ("lightning", "pytorch_lightning", "transformers", "torchvision", "timm", "diffusers", "torchmetrics"):
+    if root in libraries.OF_MODULES:
         last = name.rpartition(".")[2]
         if last[:1].isupper() or last in ("from_pretrained", "create_model"):
             made_of = last if last[:1].isupper() else name.rpartition(".")[0]
             kind = OBJECT if made_of.endswith(_NO_MODULES) else MODULE
             return Value(kind | UNKNOWN, HOST if kind == MODULE else ANYWHERE)
-    if name.startswith(_FOREIGN):
+    if root in libraries.FOREIGN and root != name:
         return Value(UNKNOWN, HOST, reads=combine(arguments(frame, made))[2])
     return unknown_call(frame, made, name.rpartition(".")[2])
 

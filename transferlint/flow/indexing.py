@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from transferlint.flow import guards
+from transferlint.flow import guards, operators
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SELECTED, SHAPE
 from transferlint.flow.values import (
@@ -59,6 +59,9 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         stored = frame.state.paths.get(path)
         if stored is not None:
             return stored
+    by_class = operators.applied(frame, reg, made.object, "__getitem__", (made.index,))
+    if by_class is not None:
+        return by_class
     base, index = frame.values[made.object], frame.values[made.index]
     base = _shown_by(frame, made.index, base)
     if base.is_a(TENSOR):
@@ -232,6 +235,8 @@ def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
 def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
     """`object[index] = value`: a masked write syncs unless what is written is a number; a host tensor is uploaded."""
     base, index, value = frame.values[made.object], frame.values[made.index], frame.values[made.value]
+    if operators.applied(frame, reg, made.object, "__setitem__", (made.index, made.value)) is not None:
+        return value
     base = _shown_by(frame, made.index, base)
     if base.is_a(TENSOR) and base.on_device:
         if is_mask(frame, made.index, index) and not index.on_host and value.is_a(TENSOR):

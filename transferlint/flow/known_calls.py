@@ -128,6 +128,7 @@ def _by_method(frame: Frame, reg: Reg, of: Value, name: str) -> Value | None:
     if found is None or info is None:
         return None
     frame.calls[reg] = info.methods[name]
+    frame.receivers[reg] = of.name
     placed = found[0].place(found[1])
     return placed.returns.foreign() if placed is not None and placed.returns is not None else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import checks, devices, effects, foreign_members, indexing
+from transferlint.flow import checks, devices, effects, foreign_members, indexing, reflection
 from transferlint.flow.frame import Frame
 from transferlint.flow.sharing import VIEWS
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
@@ -374,13 +374,6 @@ def _prepared(value: Value) -> Value:
 
 def _register(frame: Frame, made: Call, subject: Reg) -> None:
     """`self.register_buffer("name", tensor)`: an attribute that moves with the module."""
-    code = frame.code
-    info = frame.file.class_of(frame.function)
-    if len(made.args) < 1 or info is None or frame.path(subject) != "self":
-        return
-    name = getattr(code[made.args[0]], "value", None)
-    value = frame.values[made.args[1]] if len(made.args) > 1 else NOTHING
-    if isinstance(name, str):
-        buffer = effects.parameter(value)
-        frame.state.paths[f"self.{name}"] = buffer
-        frame.file.set_attribute(info, name, buffer.but(why=()))
+    if made.args and frame.path(subject) == "self":
+        value = frame.values[made.args[1]] if len(made.args) > 1 else NOTHING
+        reflection.register(frame, made.args[0], effects.parameter(value))

@@ -10,15 +10,21 @@ reference/import, 'Regular packages' and 'Namespace packages'):
 So folders without an `__init__.py` are namespace packages. Besides its own name a file can be named from where a
 script stands: `import utils` in `examples/train.py` means `examples/utils.py`, if `examples` is no package, whatever
 else is called `utils` (docs.python.org, library/sys, `sys.path`: the folder of the script comes first). The folders
-above the script's, up to the root, count after everything else, for programs that are run from there.
+above the script's, up to the root, count after everything else, for programs that are run from there; and last those of
+them that are packages, which programs put on `sys.path` themselves, or by running a script that stands in them. No name
+of the standard library and of the libraries that are known by name is looked up in these.
 
 Nothing is read and nothing depends on the order of files.
 """
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from transferlint.knowledge import catalogue, frameworks, libraries
 
 _INIT = "__init__"
 
@@ -41,6 +47,7 @@ class ModuleIndex:
         self._roots: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._scripts: dict[str, tuple[str, ...]] = {}
+        self._package_folders: dict[str, tuple[str, ...]] = {}
         self._claims: dict[str, list[str]] = {}
         # What stands at a path without its ending; a package beats the module beside it, as in Python.
         self._at: dict[str, str] = {}
@@ -85,7 +92,10 @@ class ModuleIndex:
         if claims:
             chosen = claims[0] if len(claims) == 1 else self._nearest(claims, asking)
             return None if chosen is None else (self._links.get(chosen, chosen), ".".join(parts[length:]))
-        return self._find_in(folders[1:], parts, asking)
+        found = self._find_in(folders[1:], parts, asking)
+        if found is None and asking and parts[0] not in _libraries():
+            found = self._find_in(self._packages_above(asking), parts, asking)
+        return found
 
     def _longest(self, parts: list[str]) -> tuple[list[str], int]:
         """The files that claim the longest beginning of a name that anybody claims, and how many parts that has."""
@@ -136,16 +146,28 @@ class ModuleIndex:
         own = os.path.dirname(self._whole(asking))
         known = self._scripts.get(own)
         if known is None:
-            folders = []
-            at = own
-            while at == self.root or at.startswith(self._below):
-                # A root that is a package is also where programs are run from.
-                folders.append(at if at not in self._packages or (at == self.root and at != own) else "")
-                if at == os.path.dirname(at):
-                    break
-                at = os.path.dirname(at)
+            # A root that is a package is also where programs are run from.
+            folders = [
+                at if at not in self._packages or (at == self.root and at != own) else "" for at in self._above(own)
+            ]
             known = self._scripts[own] = (*folders[:1], *filter(None, folders[1:]))
         return known
+
+    def _packages_above(self, asking: str) -> tuple[str, ...]:
+        """The folder of a file and those above it that are packages, the nearest first."""
+        own = os.path.dirname(self._whole(asking))
+        known = self._package_folders.get(own)
+        if known is None:
+            known = self._package_folders[own] = tuple(at for at in self._above(own) if at in self._packages)
+        return known
+
+    def _above(self, folder: str) -> Iterator[str]:
+        """A folder and those above it, up to the project's root; none for one that is not below that."""
+        while folder == self.root or folder.startswith(self._below):
+            yield folder
+            if folder == os.path.dirname(folder):
+                break
+            folder = os.path.dirname(folder)
 
     def _nearest(self, claims: list[str], asking: str) -> str | None:
         if not asking:
@@ -195,6 +217,13 @@ class ModuleIndex:
 
     def _whole(self, path: str) -> str:
         return self._absolutes.get(path) or os.path.abspath(path)
+
+
+@functools.cache
+def _libraries() -> frozenset[str]:
+    """The first names of the libraries that no folder of a package is taken to stand before."""
+    known = {name.partition(".")[0] for name in (*catalogue.rows(), *catalogue.below())}
+    return sys.stdlib_module_names | known | frameworks.ROOTS.keys() | libraries.OF_MODULES | libraries.FOREIGN
 
 
 def _stem(whole: str) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from transferlint.flow import attributes, calls, indexing, known_calls
+from transferlint.flow import attributes, calls, indexing, known_calls, operators
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
@@ -147,6 +147,9 @@ def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
 
 
 def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
+    by_class = operators.binary(frame, reg, made)
+    if by_class is not None:
+        return by_class
     left, right = computed(frame.values[made.left]), computed(frame.values[made.right])
     values = [left, right]
     places, why, reads, uploads, flags = combine(values)
@@ -382,6 +385,9 @@ def delete(frame: Frame, reg: Reg, made: p.Delete) -> Value:
 
 def enter(frame: Frame, reg: Reg, made: p.Enter) -> Value:
     value = frame.values[made.context]
+    given = operators.enter(frame, reg, made)
+    if given is not None and given != NOTHING:
+        return given
     return value if not value.kinds & DEVICE_NAME else NOTHING
 
 

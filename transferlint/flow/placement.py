@@ -278,7 +278,7 @@ class FilePlacement:
         """Place what sets a class's attributes up, so that others may ask for them."""
         for name in ("__init__", "setup", "build"):
             found = self.located(info.methods.get(name, ""))
-            if found is not None:
+            if found is not None and found[1] not in found[0]._running:
                 found[0].place(found[1])
 
     def _class_of(self, function: Function) -> int:
@@ -348,7 +348,7 @@ class FilePlacement:
         owner = self.located(ident(info.key, info.index))
         if owner is None:
             return None
-        if owner[0] is not self:
+        if owner[0] is not self or name not in self.attributes[info.index]:
             owner[0].construct(info)
         value = owner[0].attributes[info.index].get(name)
         slot = owner[0].program.functions[info.index].slots.get(name)

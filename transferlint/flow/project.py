@@ -19,10 +19,12 @@ from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import TESTING
 from transferlint.flow.runs import runs
 from transferlint.flow.seldom import UNASKED
-from transferlint.flow.values import Value
+from transferlint.flow.values import ANYWHERE, NAME, Value
 from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Program
+
+_PASSED_ON = 6  # modules through which a name is followed to where it was imported from
 
 
 class Project:
@@ -290,17 +292,26 @@ class Project:
             known = self._stars[path] = [made for made, place in found if place is not None and not place[1]]
         return known
 
-    def variable(self, name: str, asking: str) -> Value | None:
-        """What a module binds to a variable; None where the name is a module, function, class or nothing known."""
+    def variable(self, name: str, asking: str, most: int = _PASSED_ON) -> Value | None:
+        """What a module binds to a variable, or the name of a library, or of what is in one, that it imports for others
+        (`from .compat import torch`); None where the name is a module, function, class or nothing known. `most`: how
+        many modules may pass it on."""
         found = self._module(name, asking)
         owner = self.placement(found[0]) if found is not None else None
-        if found is None or owner is None or not found[1] or "." in found[1] or owner.key == asking:
+        if found is None or owner is None or not found[1] or owner.key == asking:
             return None
-        module = owner.program.functions[0]
-        slot = module.slots.get(found[1])
-        if slot is None or owner.names.bound(0, slot):
+        first, dot, rest = found[1].partition(".")
+        slot = owner.program.functions[0].slots.get(first)
+        bound = owner.names.bound(0, slot) if slot is not None else ""
+        if slot is None or (dot and not bound):
             return None
-        return owner.global_value(slot)
+        if not bound:
+            return owner.global_value(slot)
+        if "#" in bound or not most:
+            return None
+        passed = bound + dot + rest
+        known = self._module(passed, owner.key) is not None
+        return self.variable(passed, owner.key, most - 1) if known else Value(NAME, ANYWHERE, name=passed)
 
     def _module(self, name: str, asking: str) -> tuple[str, str] | None:
         known = self._found.get((name, asking), ())

@@ -18,6 +18,7 @@ from transferlint.syntax.program import Function
 if TYPE_CHECKING:
     import pathspec
 
+    from transferlint.flow.names import ClassInfo
     from transferlint.flow.placement import FilePlacement
 
 
@@ -112,7 +113,7 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
         return Role(hot=f"`{name}` runs for every batch", tensors_in=plain != "step")
     if is_method and info is not None and name in knowledge.METER_METHODS and knowledge.METERS.search(info.name):
         return Role(hot=f"`{info.name}.{name}` takes what every batch gives")
-    if knowledge.DATA_PATTERN.match(name) and not module and not _on_device(function):
+    if knowledge.DATA_PATTERN.match(name) and not module and not _on_device(function) and not _of_mapping(info, name):
         return Role(cold=f"`{name}` is host-side data code", host_side=True)
     if name in knowledge.COLD_EXACT or knowledge.COLD_PATTERN.match(name):
         return Role(cold=f"`{name}` is setup, saving or display", named=name != "__init__")
@@ -174,6 +175,13 @@ def _on_device(function: Function) -> bool:
         for made in function.code
     )
     return asks or any(knowledge.DEVICE_WORDS.search(given.name) for given in function.parameters)
+
+
+def _of_mapping(info: ClassInfo | None, name: str) -> bool:
+    """True for the `__getitem__` of a class that derives from nothing but Python's containers: no dataset's."""
+    if name != "__getitem__" or info is None or not info.bases:
+        return False
+    return all(base.startswith(("builtins.", "collections.", "typing.")) for base in info.bases)
 
 
 def _is_test(path: str, globs: tuple[str, ...] | None) -> bool:

@@ -19,6 +19,7 @@ from transferlint.flow.values import (
     GIVEN,
     HOST,
     HOST_ARRAY,
+    HOST_VALUE,
     LOADER,
     MODULE,
     NAME,
@@ -117,7 +118,7 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
     if not told.on_device:
         return None
     places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it
-    if told.is_a(UNKNOWN | TENSOR):
+    if told.is_a(UNKNOWN | TENSOR | HOST_VALUE) and told.may_be(UNKNOWN | TENSOR):
         return Value(TENSOR if told.is_a(TENSOR) else UNKNOWN, places, flags, known.why)
     return None
 

@@ -20,6 +20,10 @@ TABLE: tuple[Api, ...] = (
     ),
 )
 
+# Libraries whose classes are modules, and those that compute on data of their own.
+OF_MODULES = frozenset("lightning pytorch_lightning transformers torchvision timm diffusers torchmetrics".split())
+FOREIGN = frozenset("jax tensorflow cupy paddle mxnet cv2 PIL sklearn pandas scipy".split())
+
 # Functions named like this, whoever wrote them, move what they get (convention; their summary wins where it is known).
 MOVERS = re.compile(
     r"^_?(to_device|move_to|move_to_device|to_gpu|to_cuda|send_to_device|batch_to_device|move_data_to_device|recursive_to|"
