@@ -47,10 +47,16 @@ def only_whole(statements: Statements, found: Sequence[Finding]) -> tuple[Findin
         return tuple(kept)
     expressions = _Expressions(statements)
     while True:
-        applied = [one.fix for one in kept if one.fix is not None and one.fix.safety is not Safety.DISPLAY]
+        applied = [one.fix for one in kept if one.fix is not None and _applied(one)]
         places = [(edit.start, edit.end) for fix in applied for edit in fix.edits]
         expressions.forget()
-        made = [_shown(one) if _unsafe(one) and _half(expressions, one.fix, places) else one for one in kept]
+        left = {(one.code, one.context) for one in kept if one.heat is not None and one.heat.hot and not _applied(one)}
+        made = [
+            _shown(one)
+            if _unsafe(one) and ((one.code, one.context) in left or _half(expressions, one.fix, places))
+            else one
+            for one in kept
+        ]
         if made == kept:
             return tuple(kept)
         kept = made
@@ -63,6 +69,10 @@ def _half(expressions: _Expressions, fix: Fix | None, places: Sequence[Span]) ->
 
 def _unsafe(finding: Finding) -> bool:
     return finding.fix is not None and finding.fix.safety is Safety.UNSAFE
+
+
+def _applied(finding: Finding) -> bool:
+    return finding.fix is not None and finding.fix.safety is not Safety.DISPLAY
 
 
 def _shown(finding: Finding) -> Finding:
