@@ -111,6 +111,19 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         {"step.py": HEAD + NOISY.format(NOISE) + BATCHES.replace("x.cuda()", "x.cuda(), noise")},
         True,
     ),
+    "an arm of a constant": ({"show.py": f"NOISY = False\n{OF_LOADER}{ARM.replace('flags[i]', 'NOISY')}"}, False),
+    "an arm of what is counted": (
+        {"show.py": f"n = 0\n{OF_LOADER}    n += 1\n{ARM.replace('flags[i]', 'n > 1')}"},
+        True,
+    ),
+    "what is called in an arm that no call comes by": (
+        {
+            "step.py": STEP
+            + "\n\ndef some(x, n):\n    if n > 0:\n        step(nn.Linear(2, 2), x)\n\n\n"
+            + "for x in loader:\n    some(x.cuda(), -1)\n"
+        },
+        False,
+    ),
     "an arm for an option that the object keeps": (
         {"net.py": NET.replace("return x +", "if self.noisy:\n            return x +") + "\n\nnet = Net().cuda()\n"},
         False,

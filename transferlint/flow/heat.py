@@ -183,7 +183,7 @@ class HeatMap:
         asked = owner.index, region.test, region.kind == "then"
         if asked not in self._options:
             self._options[asked] = unasked.optional(self._file, owner, *asked[1:])
-        return self._options[asked]
+        return self._options[asked] or self._unasked_for(asked)
 
     @property
     def seeded(self) -> bool:
@@ -196,12 +196,15 @@ class HeatMap:
         for region in owner.ancestors(self.region_of(function, reg)):
             if region.test is None or region.kind not in ("then", "else"):
                 continue
-            asked = function, region.test, region.kind == "then"
-            if asked not in self._unused:
-                self._unused[asked] = unasked.never(self._file, owner, *asked[1:])
-            if self._unused[asked]:
+            if self._unasked_for((function, region.test, region.kind == "then")):
                 return True
         return False
+
+    def _unasked_for(self, asked: tuple[int, Reg, bool]) -> bool:
+        """True for an arm of a function that none of its known calls comes by."""
+        if asked not in self._unused:
+            self._unused[asked] = unasked.never(self._file, self._file.program.functions[asked[0]], *asked[1:])
+        return self._unused[asked]
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
@@ -282,9 +285,7 @@ class HeatMap:
         if base.caller is not None and base.caller not in self._file.calls_of(function.index):
             return ""
         asked = function.index, region.test, region.kind == "then"
-        if asked not in self._unused:
-            self._unused[asked] = unasked.never(self._file, function, *asked[1:])
-        return UNASKED if self._unused[asked] else ""
+        return UNASKED if self._unasked_for(asked) else ""
 
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
         kind = self._loops.kind(function, index)

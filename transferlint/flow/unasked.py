@@ -96,9 +96,14 @@ def optional(file: FilePlacement, function: Function, test: Reg, when: bool) -> 
 
 
 def _option(file: FilePlacement, function: Function, reg: Reg) -> bool:
-    """True for what a test reads of an object, the program's own or one that is given, and for a variable of a module:
-    what a tensor tells of itself, calls, functions and classes are none."""
+    """True for what a test reads of an object, the program's own or one that is given, and for a variable of a module,
+    in its own code one that is set once, to a literal: what a tensor tells of itself, calls, functions and classes are
+    none."""
     made = function.code[reg]
+    if isinstance(made, p.Load) and function.kind == "module":
+        stores = [function.code[at] for at in function.lookup.about(p.Store, made.slot)]
+        kept = [function.code[one.value] for one in stores if isinstance(one, p.Store)]
+        return len(kept) == 1 and isinstance(kept[0], p.Const)
     if isinstance(made, p.Attr):
         owner = function.code[made.object]
         asked = isinstance(owner, p.Load) and made.name not in _TOLD
@@ -174,6 +179,8 @@ def _argument(
     made = caller.code[given[one.name]]
     if isinstance(made, p.Const):
         return made.value
+    if isinstance(made, p.Unary) and made.operator == "-":
+        return _value(caller, given[one.name], given[one.name], {})
     taken = next((own for own in caller.parameters if isinstance(made, p.Load) and own.slot == made.slot), None)
     if taken is not None and not _stored(caller, taken.slot, given[one.name]):
         known = depth > 0 and files < 2 and counted(caller)
