@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ON_DEVICE, TENSOR, UNKNOWN
-from transferlint.knowledge.torch_names import SHUFFLED
+from transferlint.flow.values import ON_DEVICE
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
 from .altering import altered
-from .chains import called, captured, method, origin
+from .chains import captured, method, origin
 from .creating import added_device, exact
 from .importing import torch_name
 
@@ -40,31 +37,11 @@ def index_fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if isinstance(index, p.Call):
         edit = added_device(function, transfer.subject, f"{function.text(made.object)}.device")
         safe = exact(function, index) and _surely(function, made.object, transfer.subject)
-        half = _beside_others(function, made.index, transfer.subject)
-        half = half or called(function, transfer.subject) == SHUFFLED
-        safety = Safety.SAFE if safe else Safety.DISPLAY if half else Safety.UNSAFE
+        safety = Safety.SAFE if safe else Safety.DISPLAY
         return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
     if isinstance(made, p.Subscript) and (fix := _without_list(function, made, transfer)) is not None:
         return fix
-    fix = _made_before(function, made.object, transfer.subject)
-    half = fix is not None and _beside_others(function, made.index, transfer.subject)
-    half = half or SHUFFLED in {called(function, origin(function, r)) for r in function.expression(transfer.subject)}
-    return dataclasses.replace(fix, safety=Safety.DISPLAY) if fix is not None and half else fix
-
-
-def _beside_others(function: FunctionFacts, index: Reg, own: Reg) -> bool:
-    """True where other indices beside this one, made of something else, may be on the host too, and would be uploaded
-    as before."""
-    made = function.code[index]
-    if not isinstance(made, p.Sequence):
-        return False
-    ours = _slots(function, own)
-    others = [function.values[r] for r in made.items if r != own and not _slots(function, r) & ours]
-    return any(value.kinds & (TENSOR | UNKNOWN) and not value.places & ON_DEVICE for value in others)
-
-
-def _slots(function: FunctionFacts, reg: Reg) -> set[int]:
-    return {made.slot for r in function.expression(reg) if isinstance(made := function.code[r], p.Load)}
+    return _made_before(function, made.object, transfer.subject)
 
 
 def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:
@@ -88,7 +65,7 @@ def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:
     if not all(_only_index(function, r) for r in loads):
         return None
     edit = added_device(function, maker, f"{function.text(base)}.device")
-    return Fix("make the index on the device", Safety.UNSAFE, (edit,)) if edit is not None else None
+    return Fix("make the index on the device", Safety.DISPLAY, (edit,)) if edit is not None else None
 
 
 def _only_index(function: FunctionFacts, reg: Reg) -> bool:

@@ -45,6 +45,9 @@ _SAME_VALUES = frozenset(
     "unsqueeze squeeze view reshape repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
     " long int short byte bool half bfloat16 float double char tril triu flip roll".split()
 )
+_RESHAPED = frozenset(
+    "fill_ zero_ unsqueeze squeeze view reshape repeat flatten ravel t transpose permute expand".split()
+)
 _OTHERWISE = frozenset("expand mul add sub div clamp neg abs pow cumsum sum fill_ mul_ add_ sub_ zero_".split())
 _FUNCTIONS = frozenset({"tril", "triu", "unsqueeze", "squeeze", "reshape", "round", "floor", "ceil", "transpose"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**"})
@@ -82,6 +85,8 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
             lines, safety = 0, Safety.DISPLAY if old or counts_up(function, made) or longer(fix) else fix.safety
     if _there_already(function, transfer):
         safety = Safety.DISPLAY
+    if fix is behind and not _viewed(function, transfer.subject, made):
+        safety = min(safety, Safety.DISPLAY)
     if _random(function, made) and _seeded(function):
         safety = min(safety, Safety.DISPLAY)
     edits = (*like_another(function, made, fix.edits), *moved_again(function, transfer.register))
@@ -94,13 +99,27 @@ def _origin(function: FunctionFacts, transfer: Transfer) -> Reg:
     return way[0] if way is not None else transfer.before.why[0] if transfer.before.why else -1
 
 
+def _viewed(function: FunctionFacts, moved: Reg | None, made: Reg) -> bool:
+    """True where nothing but other views of it stands between a creation and its move, in one expression: of a cast
+    one would make the `dtype=`, and what is computed, or kept in a variable, is for a person to look at."""
+    reg = moved
+    while reg is not None and reg != made:
+        at = function.code[reg]
+        callee = function.code[at.function] if isinstance(at, p.Call) else at
+        kept = not isinstance(at, p.Call) or (isinstance(callee, p.Attr) and callee.name in _RESHAPED)
+        reg = callee.object if kept and isinstance(callee, p.Subscript | p.Attr) else None
+    return reg is not None
+
+
 def _random(function: FunctionFacts, made: Reg) -> bool:
     return made >= 0 and called(function, made).rpartition(".")[2] in RANDOM
 
 
 def _seeded(function: FunctionFacts) -> bool:
-    """True where a seed of the host's generator is set in the function itself, or by the file when it is run: somebody
-    wants these very numbers, and the device's generator gives others."""
+    """True where a seed of the host's generator is set in the function itself, by the file when it is run, or in
+    another of the project: somebody wants these very numbers, and the device's generator gives others."""
+    if function.file.heat.seeded:
+        return True
     return any(called(one, at) in SEEDS for one in (function, function.file.functions[0]) for at in one.of(p.Call))
 
 

@@ -84,6 +84,9 @@ def before_comprehension(function: FunctionFacts, region: int, line: str) -> Edi
     return None
 
 
+_COMMENTS = r"(?:(?:[ \t]*(?:\r\n?|\n))*{}[ \t]+#[^\r\n]*(?:\r\n?|\n))+"  # deeper than a statement
+
+
 def after_loop(function: FunctionFacts, region: int, *lines: str) -> tuple[Edit, ...] | None:
     """The insertion of lines after a loop, deeper ones (which a tab begins) as deep as its body; none where they stand
     there already."""
@@ -98,9 +101,12 @@ def after_loop(function: FunctionFacts, region: int, *lines: str) -> tuple[Edit,
     unit = _unit(text[function.file.spans.of(function.function.regions[region].node)[0] : end], indent)
     own = newline(function)
     block = "".join(indent + line.replace("\t", unit) + own for line in lines)
-    if text.startswith(block, rest.end()):
+    at = rest.end()
+    if rest[1] and (comments := re.compile(_COMMENTS.format(indent)).match(text, at)):
+        at = comments.end()  # the last lines of the body
+    if text.startswith(block, at):
         return ()
-    return (Edit(rest.end(), rest.end(), block if rest[1] else own + block),)
+    return (Edit(at, at, block if rest[1] else own + block),)
 
 
 def _unit(loop: str, indent: str) -> str:

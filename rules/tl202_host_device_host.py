@@ -25,9 +25,9 @@ Where the computation is large; then upload everything once and download once.
 
 Fix safety
 ----------
-Unsafe: where one upload of a variable went into what is read, and nothing wrote to it since, the host computes it of
-its own data, with its own rounding. The upload stays; where nothing else needs it, it is for a person to remove. Other
-round trips have no automatic fix.
+Only shown: where one upload of a variable went into what is read, and nothing wrote to it since, the host computes it
+of its own data, with its own rounding. The upload stays; where nothing else needs it, it is for a person to remove.
+Other round trips have no automatic fix.
 
 See also
 --------
@@ -46,7 +46,7 @@ from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from .detection import brief, clusters, hot, likely, others, sure, together
+from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
 from .host_twin import from_host
 from .round_trips import agreed, bounces, returns, trips
 
@@ -65,7 +65,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "compute it on the host, or keep it on the device over many steps",
             (*(Evidence(function.site(r), "uploaded here") for r in uploads[:2]), *others(function, group)),
             sure(function, first),
-            together(function, group, [from_host(function, t, bounces(function, t)) for t in group]),
+            only_shown(together(function, group, [from_host(function, t, bounces(function, t)) for t in group])),
         )
 
 

@@ -80,7 +80,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
-            only_shown(together(function, group, [extreme(function, t) for t in group])) or offered(function, group),
+            only_shown(together(function, group, [extreme(function, t) for t in group]) or offered(function, group)),
         )
     for function, reg, attribute, uses in kept_sizes(facts):
         yield function.finding(

@@ -31,13 +31,13 @@ upload. None of these is reported.
 Fix safety
 ----------
 An index that is made in the brackets by a function of torch is given `device=x.device`: safe where it has the same
-values there and `x` is proven to be a tensor. Numbers in a list that follow each other become a slice, others a
-`torch.stack` of the rows: unsafe, for a slice is a view of `x` (cloned where the function is seen to write to it), and
-the stack is laid out otherwise in memory. Unsafe too, where a function of torch makes an index further up, of which
-nothing but indices is made: on the device another generator draws it. Only shown for `torch.randperm`, which often
-shuffles what is on the host, in a file that defines a data set, where nothing shows that the tensor is on the device,
-where the host reads what is computed in the same expression, and where another index, or another tensor that the
-function makes, is uploaded as before. An index that comes from elsewhere has no automatic fix.
+values there and `x` is proven to be a tensor, only shown elsewhere, and where a function of torch makes an index
+further up, of which nothing but indices is made: on the device another generator draws it. Numbers in a list that
+follow each other become a slice, others a `torch.stack` of the rows: unsafe, for a slice is a view of `x` (cloned
+where the function is seen to write to it), and the stack is laid out otherwise in memory. Only shown in a file that
+defines a data set, where nothing shows that the tensor is on the device, where the host reads what is computed in the
+same expression, and where another index, or another tensor that the function makes, is uploaded as before. An index
+that comes from elsewhere has no automatic fix.
 
 See also
 --------

@@ -37,17 +37,17 @@ the leaf itself), for a tensor that is kept in a variable before it is moved (wh
 the device; where the move is a statement of its own, the edit is only shown), and for the old constructors:
 `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
 and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill_(0)` and `torch.tensor([0.0] * n)`
-become `torch.zeros(n)`, `torch.zeros(x.shape)` with the place and the type of `x` becomes `torch.zeros_like(x)`, and
-a second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a
-size as well as data, beside the like of which nothing can be made, where the same stays in another function of the
-file, where the host takes back what is moved, or nobody but the host reads it, for a number or a list that takes more
-text or another line and is uploaded all the same, for a list of the numbers of a range (`torch.arange` makes them
-there), for a list of one number whose type has to be written out, for what is made like a tensor that may be on the
-device already, where the function goes on to upload what it makes itself (what a helper makes and it moves, an index
-on the host), where nothing says that it runs once a step, in a constructor, and where a statement would take another
-number of lines, or go, or a line grow by more than the place costs. Only shown for random numbers where the function,
-or the file as it is run, sets the seed. No fix where the result could not be the same: pinned memory, `out=`, a
-generator.
+become `torch.zeros(n)`, `torch.zeros(x.shape)` with the place and the type of `x` becomes `torch.zeros_like(x)`, and a
+second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
+as well as data, beside the like of which nothing can be made, where the same stays in another function of the file,
+where the host takes back what is moved, or nobody but the host reads it, for a number or a list that takes more text
+or another line and is uploaded all the same, for a list of the numbers of a range (`torch.arange` makes them there),
+for a list of one number whose type has to be written out, for what is made like a tensor that may be on the device
+already, where the function goes on to upload what it makes itself (what a helper makes and it moves, an index on the
+host), where nothing says that it runs once a step, in a constructor, and where a statement would take another number
+of lines, or go, or a line grow by more than the place costs. Only shown where more than views of it stand between what
+is made and its move (of a cast one would make the `dtype=`), and for random numbers where the project sets a seed. No
+fix where the result could not be the same: pinned memory, `out=`, a generator.
 
 See also
 --------

@@ -33,12 +33,11 @@ Where the host writes to the source again at once.
 Fix safety
 ----------
 Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_fn`, where the function does nothing with
-them but move them: the stream keeps the order. Unsafe for others: the host could write to the source before it is
-copied, and a `to` that is not a tensor's may not take `non_blocking`. Only shown where the move also casts, for what is
-copied then is not pinned, and where a move beside it in the same step waits anyway: such a cast, or one from pageable
-memory, or where the step waits by name (`torch.cuda.synchronize()`); and of what a `collate_fn` gives where nothing
-shows that it is a tensor. A batch that is stacked by hand has no automatic
-fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made meanwhile.
+them but move them: the stream keeps the order. Only shown for others: the host could write to the source before it is
+copied, a `to` that is not a tensor's may not take `non_blocking`, and where another move of the same step waits,
+nothing is gained; maintainers would have taken fewer than half of these. A batch that is stacked by hand has no
+automatic fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made
+meanwhile.
 
 See also
 --------
@@ -77,12 +76,9 @@ from transferlint.syntax.program import Reg
 
 from .arguments import added
 from .batch_movers import movers, unasked
-from .detection import apart_lines, brief, clusters, each_of, hot, others
+from .detection import brief, clusters, hot, others
 from .loaders import batch_of
-from .remaining import waits_for_all
 from .untouched_batches import left_alone
-
-_NEAR = 3  # lines within which a reader sees that another upload waits anyway
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -228,39 +224,10 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     edit = added(function, transfer.register, "non_blocking=True")
     if edit is None:
         return None
-    safety = Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE
-    if any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
-        safety = min(safety, Safety.DISPLAY)  # it is cast on the host, into memory that is not pinned
-    anyway = _of_any_kind(function, transfer) or any(_waits(function, one) for one in _beside(function, transfer))
-    if safety is Safety.UNSAFE and (anyway or waits_for_all(function, transfer.register)):
-        safety = Safety.DISPLAY
-    return Fix("add non_blocking=True", safety, (edit,))
-
-
-def _of_any_kind(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for what a loader's own `collate_fn` gives, of a kind that nothing shows: an object's `.to()` or `.cuda()`
-    need not take `non_blocking` (torchsparse's `SparseTensor`). What torch collates are tensors."""
-    loader = batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
-    return loader is not None and loader.has_collate and not transfer.before.is_a(TENSOR)
-
-
-def _beside(function: FunctionFacts, transfer: Transfer) -> Iterator[Transfer]:
-    """The other moves of the same step that stand a few lines apart."""
-    for other in each_of(function, MOVE):
-        same = function.loops(other.register) == function.loops(transfer.register)
-        if other.register != transfer.register and same and apart_lines(function, other, transfer) <= _NEAR:
-            yield other
-
-
-def _waits(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for an upload for which the host waits, pinned or not: from pageable memory, or with a cast."""
-    before, made = transfer.before, function.code[transfer.register]
-    if transfer.non_blocking or not transfer.places & ON_DEVICE:
-        return False
-    given = (*made.args, *(r for _, r in made.keywords)) if isinstance(made, p.Call) else ()
-    if before.flags & PINNED:
-        return any(_names_dtype(function, r) for r in given)
-    return before.on_host and before.is_a(TENSOR)
+    cast = any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords)))
+    # What is cast on the host goes into memory that is not pinned. Of the others fewer than half were taken.
+    safe = left_alone(function, transfer) and not cast
+    return Fix("add non_blocking=True", Safety.SAFE if safe else Safety.DISPLAY, (edit,))
 
 
 RULE = Rule(

@@ -27,9 +27,9 @@ which the first type is not known). What is on the device already is not moved.
 Fix safety
 ----------
 Safe for one conversion to a wider type and for `repeat` and `tile`, of what is proven to be a tensor and moved to what
-is proven to name a place: the device makes the same numbers. Unsafe with `non_blocking`, and from fractions to whole
-numbers, where what is too large becomes something else; for `expand`, which then shares its memory among rows; and for
-`one_hot`, which reports a class that is out of range in another way on the device.
+is proven to name a place: the device makes the same numbers. Only shown with `non_blocking`, and from fractions to
+whole numbers, where what is too large becomes something else; for `expand`, which then shares its memory among rows;
+and for `one_hot`, which reports a class that is out of range in another way on the device.
 
 See also
 --------
@@ -184,7 +184,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
     safe = safe and _kept_dense(function, subject, wide)
     moved = moved.lstrip()
     edits = (Edit(at, at, moved), Edit(between, end, ""))
-    return Fix("move it first", Safety.SAFE if safe else Safety.UNSAFE, edits)
+    return Fix("move it first", Safety.SAFE if safe else Safety.DISPLAY, edits)
 
 
 def _exact(function: FunctionFacts, subject: Reg, wide: Reg) -> bool:

@@ -32,12 +32,14 @@ def safeties(code: str, body: str, arguments: str = "x: torch.Tensor") -> set[Sa
         ("y = x + (torch.ones(3) * n).to(x.device)\n", "y = x + (torch.ones(3, device=x.device) * n)\n"),
         ("y = (torch.ones(3) * n).to(x.device)[0]\n", "y = (torch.ones(3, device=x.device) * n)[0]\n"),
         ("y = x.add((torch.ones(3) * n).to(x.device))\n", "y = x.add(torch.ones(3, device=x.device) * n)\n"),
+        ("y = torch.randn(3).view(3, 1).to(x.device)\n", "y = torch.randn(3, device=x.device).view(3, 1)\n"),
     ],
 )
 def test_a_move_and_parentheses_that_are_needless_then_go(before: str, after: str) -> None:
     safety, made = only("TL401", before)
     assert made == module(after)
-    assert safety is (Safety.DISPLAY if before.count("\n") > 1 else Safety.UNSAFE)  # where a statement goes
+    # where a statement goes, or the device computes what the host did
+    assert safety is (Safety.DISPLAY if before.count("\n") > 1 or "*" in before else Safety.UNSAFE)
 
 
 def test_a_moved_tensor_of_another_name_is_only_shown() -> None:

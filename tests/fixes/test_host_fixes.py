@@ -80,7 +80,7 @@ CASES = [
     ),
     (
         "TL305",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         X,
         "ids = torch.triu_indices(3, 3)\ny = x[ids[0], ids[1]]\n",
         "ids = torch.triu_indices(3, 3, device=x.device)\ny = x[ids[0], ids[1]]\n",
@@ -193,7 +193,7 @@ def run(loader, device):
 def test_the_host_reads_what_it_has() -> None:
     text = TWIN
     ((safety, _, made),) = offered("TL202", text)
-    assert safety is Safety.UNSAFE
+    assert safety is Safety.DISPLAY
     assert "        moved = batch.to(device)\n        if batch.sum().item() > 0:\n" in made
     assert remaining("TL202", made) == 0
     if HAS_TORCH:

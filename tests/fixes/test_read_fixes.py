@@ -84,6 +84,11 @@ def test_sums_stay_on_the_device(name: str, turns: str) -> None:
     assert made.index(kept) < made.index(read) < made.index("return total")
 
 
+def test_the_comments_at_the_end_of_a_loop_stay_in_it() -> None:
+    made = fixed("TL101", looped("total += data[i].sum().item()\n\n# if i:\n#     print(i)", "total = 0.0", "total"))
+    assert "        # if i:\n        #     print(i)\n    total = float(total)\n    return total\n" in made
+
+
 def test_two_sums_into_one_are_read_once() -> None:
     body = "total += data[i].sum().item()\nother = 1\ntotal += data[i].max().item()"
     made = fixed("TL101", looped(body, "total = 0.0", "total"))

@@ -443,18 +443,12 @@ def test_a_cast_makes_pageable_memory_first_and_is_only_shown(move: str) -> None
 
 
 def test_only_untouched_tensors_of_plain_loaders_are_safe() -> None:
-    assert findings("TL402", batches("x.to(device)", after="        x.zero_()\n")) == [Safety.UNSAFE]
-    assert findings("TL402", batches("x.to(device)", after="        w = x[0]\n        w += 1\n")) == [Safety.UNSAFE]
-    assert findings("TL402", batches("x.to(device)", after="        model(x)\n")) == [Safety.UNSAFE]
+    assert findings("TL402", batches("x.to(device)", after="        x.zero_()\n")) == [Safety.DISPLAY]
+    assert findings("TL402", batches("x.to(device)", after="        w = x[0]\n        w += 1\n")) == [Safety.DISPLAY]
+    assert findings("TL402", batches("x.to(device)", after="        model(x)\n")) == [Safety.DISPLAY]
     assert findings("TL402", batches("x.to(device)", after="        y.add_(1)\n")) == [Safety.SAFE]
-    assert findings("TL402", batches("x.to(device)", data="data")) == [Safety.UNSAFE]
-
-
-def test_what_a_collate_fn_gives_takes_non_blocking_where_it_is_shown_to_be_a_tensor() -> None:
-    plain = batches("x.to(device)", "pin_memory=True, collate_fn=model")
-    assert findings("TL402", plain) == [Safety.DISPLAY]
-    shown = batches("x.to(device)", "pin_memory=True, collate_fn=model", after="        torch.relu(x)\n")
-    assert findings("TL402", shown) == [Safety.UNSAFE]
+    assert findings("TL402", batches("x.to(device)", data="data")) == [Safety.DISPLAY]
+    assert findings("TL402", batches("x.to(device)", "pin_memory=True, collate_fn=model")) == [Safety.DISPLAY]
 
 
 def test_a_comment_before_the_bracket_leaves_no_fix() -> None:

@@ -207,7 +207,7 @@ CASES = [
     ),
     (
         "TL401",
-        Safety.UNSAFE,
+        Safety.DISPLAY,
         "y = (torch.ones(n) * 2.5).long().to(x.device)\n",
         "y = (torch.ones(n, device=x.device) * 2.5).long()\n",
         ONES,

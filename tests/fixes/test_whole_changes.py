@@ -445,10 +445,20 @@ def in_file(above: str) -> set[Safety]:
     return {safety for safety, _, _ in offered("TL401", text)}
 
 
+def test_what_stays_in_the_same_function_makes_half_of_a_change() -> None:
+    head = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor, n):\n"
+    one = "        y = torch.rand(n, 3).to(x.device)\n"
+    other = "        z = torch.rand(3).long().to(x.device)\n"
+    end = "        return x + y\n"
+    assert [one for one, _, _ in offered("TL401", head + one + end)] == [Safety.UNSAFE]
+    assert {one for one, _, _ in offered("TL401", f"{head}{one}        x = x * 2\n{other}{end}")} == {Safety.DISPLAY}
+
+
 def test_random_numbers_stay_where_the_file_sets_the_seed() -> None:
     assert in_file("torch.manual_seed(3)\n") == {Safety.DISPLAY}
     assert in_file("if __name__ == '__main__':\n    torch.random.manual_seed(3)\n") == {Safety.DISPLAY}
-    assert in_file("torch.cuda.manual_seed(3)\n") == in_file("") == {Safety.UNSAFE}
+    assert in_file("torch.cuda.manual_seed(3)\n") == {Safety.DISPLAY}
+    assert in_file("") == {Safety.UNSAFE}
 
 
 def test_an_index_beside_a_data_set_is_only_shown() -> None:
@@ -459,28 +469,8 @@ def test_an_index_beside_a_data_set_is_only_shown() -> None:
         ("torch.utils.data.Dataset", "        x = x.cuda()\n", Safety.UNSAFE),
     ):
         text = head.format(base) + f"    def forward(self, x: torch.Tensor):\n{body}"
-        text += "        return x[torch.randint(x.shape[0], (3,))]\n"
+        text += "        return x[[0]]\n"
         assert {one for one, _, _ in offered("TL305", text)} == {safety}
-
-
-@pytest.mark.parametrize(
-    ("beside", "waits"),
-    [
-        ("y = y.to(device)", False),
-        ("y = y.to(device, non_blocking=True)", False),
-        ("y = y.to(device, torch.long)", True),
-        ("n = torch.tensor(words).to(device)", True),
-        ("z = [one.to(device) for one in words]", True),
-        ("if n > 2:\n            z = words.to(device)", False),
-        ("torch.cuda.synchronize()", True),
-    ],
-)
-def test_an_upload_beside_one_that_waits_is_only_shown(beside: str, waits: bool) -> None:
-    head = "import torch\nfrom torch.utils.data import DataLoader\n\n\ndef train(model, data, words, device):\n"
-    loop = "    for x, y in DataLoader(data, pin_memory=True):\n        x = x.to(device)\n"
-    made = offered("TL402", f"{head}{loop}        {beside}\n        model(x, y)\n")
-    ((safety, _, _),) = [one for one in made if "x = x.to(device, non_blocking=True)" in one[2]]
-    assert safety is (Safety.DISPLAY if waits else Safety.UNSAFE)
 
 
 def test_a_wait_that_a_timer_needs_stays() -> None:

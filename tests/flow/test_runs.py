@@ -33,21 +33,30 @@ ENCODER = (
 )
 BATCHES = "\n\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"
 ENCODING = (
-    "\n\ndef train(loader):\n    net = Encoder()\n    for x in loader:\n        net.encode_it({})\n\n\ntrain(open(0))\n"
+    "\n\ndef train(loader):\n    net = Encoder().cuda()\n    for x in loader:\n        net.encode_it({})\n\n\n"
+    "train(open(0))\n"
 )
 NOISY = "def step(model, x: torch.Tensor, noisy=False):\n    if noisy:\n        x = x + {}\n    return model(x)\n"
 SHOWN = f"    x = x.cuda()\n    net(x + {NOISE})\n"
+OF_LOADER = f"{HEAD}for i, x in enumerate(loader):\n"
+ARM = f"    if flags[i]:\n        net(x.cuda() + {NOISE})\n"
+PLAIN = f"{HEAD}class Net(nn.Module):\n    pass\n"
+SEEDED = f"{HEAD}def seed(number):\n    torch.manual_seed(number)\n"
+PART = (
+    f"{HEAD}class Encoder(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return self.code(x)\n\n"
+    f"    def code(self, x: torch.Tensor):\n        return x + {NOISE}\n\n\nnet = Encoder().cuda()\n"
+)
 MAIN = '\n\nif __name__ == "__main__":\n    '
 
 # the files of a project; whether the fix of the place with the noise is applied
 CASES: dict[str, tuple[dict[str, str], bool]] = {
     "a forward that nobody makes": ({"net.py": NET}, False),
     "a forward of a module that a program makes": (
-        {"net.py": NET, "main.py": f"{HEAD}from net import Net\n\nnet = Net()\n"},
+        {"net.py": NET, "main.py": f"{HEAD}from net import Net\n\nnet = Net().cuda()\n"},
         True,
     ),
     "a part of a module that nobody makes": ({"net.py": PARTS}, False),
-    "a part of a module that a program makes": ({"net.py": PARTS + "\n\nnet = Whole()\n"}, True),
+    "a part of a module that a program makes": ({"net.py": PARTS + "\n\nnet = Whole().cuda()\n"}, True),
     "a forward where others call methods alone": (
         {"net.py": ENCODER + ENCODING.format("x")},
         False,
@@ -88,11 +97,78 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         False,
     ),
     "what a package offers": (
-        {"pkg/__init__.py": "from .net import Net\n", "pkg/net.py": NET},
+        {"pkg/__init__.py": "from .net import Net\n", "pkg/net.py": f'{NET}\n\nBEST = torch.device("cuda")\n'},
         True,
     ),
     "what a package does not offer": ({"pkg/__init__.py": "", "pkg/net.py": NET}, False),
     "an arm that no call comes by": ({"step.py": HEAD + NOISY.format(NOISE) + BATCHES}, False),
+    "an arm of a branch in a loop": ({"show.py": OF_LOADER + ARM}, False),
+    "an arm that asks for a shape": (
+        {"show.py": f"{OF_LOADER}    if x.shape[0] > 1:\n        net(x.cuda() + {NOISE})\n"},
+        True,
+    ),
+    "an arm for an argument that is given": (
+        {"step.py": HEAD + NOISY.format(NOISE) + BATCHES.replace("x.cuda()", "x.cuda(), noise")},
+        True,
+    ),
+    "an arm of a constant": ({"show.py": f"NOISY = False\n{OF_LOADER}{ARM.replace('flags[i]', 'NOISY')}"}, False),
+    "an arm of what is counted": (
+        {"show.py": f"n = 0\n{OF_LOADER}    n += 1\n{ARM.replace('flags[i]', 'n > 1')}"},
+        True,
+    ),
+    "what is called in an arm that no call comes by": (
+        {
+            "step.py": STEP
+            + "\n\ndef some(x, n):\n    if n > 0:\n        step(nn.Linear(2, 2), x)\n\n\n"
+            + "for x in loader:\n    some(x.cuda(), -1)\n"
+        },
+        False,
+    ),
+    "an arm for an option that the object keeps": (
+        {"net.py": NET.replace("return x +", "if self.noisy:\n            return x +") + "\n\nnet = Net().cuda()\n"},
+        False,
+    ),
+    "a loop in an arm of a branch": (
+        {"show.py": f"{HEAD}if flags:\n    for x in loader:\n        net(x.cuda() + {NOISE})\n"},
+        True,
+    ),
+    "a function that is called in an arm of a branch": (
+        {"step.py": STEP + BATCHES.replace("    step", "    if noisy:\n        step")},
+        False,
+    ),
+    "random numbers that another file seeds": (
+        {"show.py": f"import seeds\n{OF_LOADER}{SHOWN}", "seeds.py": SEEDED},
+        False,
+    ),
+    "a program without an accelerator": ({"step.py": STEP + BATCHES.replace("x.cuda()", "x")}, False),
+    "a program without an accelerator beside one that has it": (
+        {
+            "total.py": f"{HEAD}def total(x):\n    return x + {NOISE}\n",
+            "show.py": f"{OF_LOADER}    net(x.cuda())\n",
+            "sum.py": "from total import total\n\nfor x in loader:\n    total(x)\n",
+        },
+        False,
+    ),
+    "what imports a name that is not there": (
+        {"show.py": f"from net import lost\n{OF_LOADER}{SHOWN}", "net.py": PLAIN},
+        False,
+    ),
+    "what imports a name that is there": (
+        {"show.py": f"from net import Net\n{OF_LOADER}{SHOWN}", "net.py": PLAIN},
+        True,
+    ),
+    "what tries to import a name that is not there": (
+        {
+            "show.py": f"try:\n    from net import lost\nexcept ImportError:\n    lost = 1\n{OF_LOADER}{SHOWN}",
+            "net.py": PLAIN,
+        },
+        True,
+    ),
+    "a part of a forward pass": ({"net.py": PART}, True),
+    "a part of a forward pass that nobody calls, where others call the part": (
+        {"net.py": f"{PART}code = net.code(torch.ones(4, 2).cuda())\n"},
+        False,
+    ),
     "a loop of the module": ({"show.py": f"{HEAD}for i, x in enumerate(loader):\n{SHOWN}"}, True),
 }
 

@@ -34,6 +34,7 @@ _RARELY = "all that calls it runs rarely"
 _Outside = tuple[Warmth, Any]
 _Around = tuple[Warmth, "_Outside | None"]
 
+_ARMS = frozenset({"then", "else", "case", "handler", "message"})
 _BODY = -1  # in place of a region
 
 
@@ -106,6 +107,7 @@ class HeatMap:
         kept = before if before is not None and not touched and shape is before._shape else None
         self._seldom: Seldom = Seldom(file, kept._seldom if kept is not None else None)
         self._unused: dict[tuple[int, Reg, bool], bool] = kept._unused if kept is not None else {}
+        self._options: dict[tuple[int, Reg, bool], bool] = kept._options if kept is not None else {}
         self.predicted: dict[int, Predictor] = kept.predicted if kept is not None else {}
         self.handed: list[tuple[str, Warmth]] = kept.handed if kept is not None else []
         self._bases: list[Warmth] = []
@@ -136,7 +138,8 @@ class HeatMap:
         return self._shape.edges
 
     def often(self, function: int, reg: Reg) -> str:
-        """How often a place runs by what is seen: in a loop of its function, as often as that, or rarely."""
+        """How often a place runs by what is seen: in every turn of a loop of its function, whenever that is called, or
+        rarely, or never for all that is known, in an arm of a branch."""
         if not self.at(function, reg).hot:
             return RARELY
         owner = self._file.program.functions[function]
@@ -144,9 +147,12 @@ class HeatMap:
         kinds = ("step",) if holds else ("step", "element")
         at = self.region_of(function, reg)
         while at > 0:
-            if owner.regions[at].kind in ("for", "while") and self._loops.kind(owner, at) in kinds:
+            region = owner.regions[at]
+            if region.kind in ("for", "while") and self._loops.kind(owner, at) in kinds:
                 return LOOP
-            at = owner.regions[at].parent
+            if region.kind in _ARMS and not region.implied and self._optional(owner, at):
+                return RARELY
+            at = region.parent
         return RARELY if holds else BODY
 
     def uses(self) -> Uses:
@@ -164,8 +170,25 @@ class HeatMap:
         often = self.often(function, reg)
         if (guarded(self._file, function, reg) and not self._runs.guarded) or self._never(function, reg):
             return False
+        if not self._runs.placed:
+            return False
         reached, repeated = (function in found for found in (self._runs.reached, self._runs.repeated))
         return (often == LOOP and reached) or (often == BODY and repeated)
+
+    def _optional(self, owner: Function, index: int) -> bool:
+        """True for an arm of a branch that may be there for nobody."""
+        region = owner.regions[index]
+        if region.test is None or region.kind not in ("then", "else"):
+            return True
+        asked = owner.index, region.test, region.kind == "then"
+        if asked not in self._options:
+            self._options[asked] = unasked.optional(self._file, owner, *asked[1:])
+        return self._options[asked] or self._unasked_for(asked)
+
+    @property
+    def seeded(self) -> bool:
+        """True where the project seeds torch's generators."""
+        return self._runs.seeded
 
     def _never(self, function: int, reg: Reg) -> bool:
         """True for a place that none of the known calls of its function comes by."""
@@ -173,12 +196,15 @@ class HeatMap:
         for region in owner.ancestors(self.region_of(function, reg)):
             if region.test is None or region.kind not in ("then", "else"):
                 continue
-            asked = function, region.test, region.kind == "then"
-            if asked not in self._unused:
-                self._unused[asked] = unasked.never(self._file, owner, *asked[1:])
-            if self._unused[asked]:
+            if self._unasked_for((function, region.test, region.kind == "then")):
                 return True
         return False
+
+    def _unasked_for(self, asked: tuple[int, Reg, bool]) -> bool:
+        """True for an arm of a function that none of its known calls comes by."""
+        if asked not in self._unused:
+            self._unused[asked] = unasked.never(self._file, self._file.program.functions[asked[0]], *asked[1:])
+        return self._unused[asked]
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
@@ -259,9 +285,7 @@ class HeatMap:
         if base.caller is not None and base.caller not in self._file.calls_of(function.index):
             return ""
         asked = function.index, region.test, region.kind == "then"
-        if asked not in self._unused:
-            self._unused[asked] = unasked.never(self._file, function, *asked[1:])
-        return UNASKED if self._unused[asked] else ""
+        return UNASKED if self._unasked_for(asked) else ""
 
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
         kind = self._loops.kind(function, index)
@@ -479,7 +503,7 @@ class HeatMap:
             frozenset(f.index for f in self._file.program.functions if old_index.get(f.qualname) in among)
             for among in (other._runs.reached, other._runs.repeated)
         )
-        self._runs = Runs(reached, repeated, other._runs.guarded)
+        self._runs = dataclasses.replace(other._runs, reached=reached, repeated=repeated)
 
     def _computes(self, function: Function) -> bool:
         """True where the function takes tensors: a parameter that its annotation or its use shows to be one."""

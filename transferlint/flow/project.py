@@ -6,6 +6,7 @@ read. Names that cannot be resolved stay unknown; none is guessed.
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,7 +23,7 @@ from transferlint.flow.seldom import UNASKED
 from transferlint.flow.values import ANYWHERE, NAME, Value
 from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
-from transferlint.syntax.program import Program
+from transferlint.syntax.program import Import, Program, StoreOuter
 
 _PASSED_ON = 6  # modules through which a name is followed to where it was imported from
 
@@ -249,6 +250,27 @@ class Project:
         """Whether a module is one of the project's."""
         found = self._module(module, asking)
         return found is not None and not found[1]
+
+    def imported(self, made: Import, names: Names) -> Iterator[str]:
+        """The files of the project that an import brings something from: its module's, and that of a submodule."""
+        name = names.qualified(Import(made.module, "" if made.name == "*" else made.name))
+        found = self._module(name, names.program.path)
+        if found is not None:
+            yield found[0]
+
+    def lacks(self, made: Import, names: Names) -> bool:
+        """True where an import asks a module of the project for a name that it never binds. Of a package that is not
+        said: it may have modules that are built."""
+        if not made.name or made.name == "*":
+            return False
+        found = self._module(names.qualified(made), names.program.path)
+        owner = self.placement(found[0]) if found is not None and found[1] == made.name else None
+        if owner is None or os.path.basename(owner.key) == "__init__.py" or owner.names.stars:
+            return False
+        functions = owner.program.functions
+        known = {"__getattr__", made.name} & functions[0].slots.keys()
+        outer = any(one.lookup.of(StoreOuter) for one in functions)  # `global`, or a table of names
+        return not known and not outer
 
     def exported(self, module: str, name: str, asking: str) -> str | None:
         """What `from module import *` binds to a name: a qualified name or ident, "" where the module does not bind it.

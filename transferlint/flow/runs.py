@@ -32,11 +32,14 @@ _INSIDE = ("forward", "__call__")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Runs:
     """Of one file: the functions that are reached, and those that run repeatedly; `guarded`: what stands behind its
-    main guard is reached too."""
+    main guard is reached too; `seeded`: somebody in its project seeds torch's generators; `placed`: the project speaks
+    of an accelerator, and the file, or one that imports it in the end, moves something."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
     guarded: bool = True
+    seeded: bool = False
+    placed: bool = True
 
 
 def runs(files: Mapping[str, tuple[FilePlacement, Uses]]) -> dict[str, Runs]:
@@ -76,7 +79,7 @@ class _Search:
     def found(self) -> dict[str, Runs]:
         """What runs, by file."""
         for key, (file, _) in self._files.items():
-            if file.roles[0].cold != TESTING and not lies_in(key, roles.VENDORED_PATHS):
+            if self._starts(key, file) and not self._files[key][1].broken:
                 self._reach(ident(key, 0))
         for target in self._offered():
             self._reach(target)
@@ -84,13 +87,31 @@ class _Search:
             self._enter(self._pending.pop())
         while any([self._turn(key) for key in self._files]) or self._passes():
             pass
+        own = [uses for key, (file, uses) in self._files.items() if self._starts(key, file)]
+        self._seeded = any(uses.seeds for uses in own)
+        self._placed = self._driven() if any(uses.speaks for uses in own) else set()
         return {key: self._of(key) for key in self._files}
+
+    @staticmethod
+    def _starts(key: str, file: FilePlacement) -> bool:
+        """True for a file that is no test, and the project's own."""
+        return file.roles[0].cold != TESTING and not lies_in(key, roles.VENDORED_PATHS)
+
+    def _driven(self) -> set[str]:
+        """The files that move something, and those that they import from, and so on."""
+        found = {key for key, (_, uses) in self._files.items() if uses.moves}
+        pending = list(found)
+        while pending:
+            more = {one for one in self._files[pending.pop()][1].imports if one in self._files} - found
+            found |= more
+            pending.extend(more)
+        return found
 
     def _of(self, key: str) -> Runs:
         places = range(len(self._files[key][0].program.functions))
         reached = frozenset(at for at in places if ident(key, at) in self._reached)
         repeated = frozenset(at for at in places if ident(key, at) in self._repeated)
-        return Runs(reached, repeated, key not in self._outside)
+        return Runs(reached, repeated, key not in self._outside, self._seeded, key in self._placed)
 
     def _mentioned_outside(self) -> dict[str, set[str]]:
         """What other files use of each file, and it itself without its main guard: whoever is used is no program."""
@@ -116,7 +137,10 @@ class _Search:
         return starts and target not in self._outside[key]
 
     def _reach(self, target: str) -> None:
-        if target not in self._reached:
+        """Reach a function or class, but for those of a file that cannot be imported."""
+        place = split(target)
+        broken = place is not None and place[0] in self._files and self._files[place[0]][1].broken
+        if target not in self._reached and not broken:
             self._reached.add(target)
             self._pending.append(target)
 
@@ -186,9 +210,23 @@ class _Search:
             made = ident(key, caller)
             if how == RARELY or made not in self._reached or not self._counts(key, guarded, target):
                 continue
-            if how == LOOP or made in self._repeated:
+            if how == LOOP or (made in self._repeated and not self._others_decide(made, target)):
                 self._repeated.add(target)
         return len(self._repeated) > before
+
+    def _others_decide(self, forward: str, part: str) -> bool:
+        """True for a method that a forward pass of its class calls of which no call is in sight, where others call the
+        method themselves: it runs as often as they do that."""
+        key, index = split(forward) or ("", 0)
+        file = self._files[key][0]
+        info = file.class_of(file.program.functions[index])
+        inside = info is not None and any(info.methods.get(name) == forward for name in _INSIDE)
+        if info is None or not inside or part not in info.methods.values():
+            return False
+        own = set(info.methods.values())
+        names = {name for name, method in info.methods.items() if method == part}
+        named = set().union(*(self._named.get(name, set()) for name in names))
+        return not self._callers.get(forward, set()) - own and bool((self._callers.get(part, set()) | named) - own)
 
     def _passes(self) -> bool:
         """Add what torch, and other libraries, call for every step; whether anything was found."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from transferlint.flow.callers import Site
 from transferlint.flow.guards import identifiers
+from transferlint.flow.names import split
 from transferlint.flow.operands import tree
 from transferlint.flow.values import CONTAINER, MODULE, TENSOR
 from transferlint.knowledge import roles
@@ -42,6 +43,8 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "not in": lambda one, many: one not in many,
 }
 PLAIN = ("builtins.", "abc.", "typing.", "torch.")  # of these, none calls what is not its own
+_LIBRARIES = ("builtins.", "torch.", "numpy.", "math.")
+_TOLD = frozenset("shape ndim dtype device is_cuda requires_grad grad training".split())  # by a tensor, a module
 _TABLE = re.compile(r"(^|_)table|tabulate|Table")
 _CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
 
@@ -66,6 +69,50 @@ def never(file: FilePlacement, function: Function, test: Reg, when: bool) -> boo
         if truth is None or truth is when:
             return False
     return True
+
+
+def optional(file: FilePlacement, function: Function, test: Reg, when: bool) -> bool:
+    """True for an arm that may be there for nobody: its test reads an option that the object or the module keeps, or
+    parameters with defaults, and no call that is known decides for it. A call does by what is known of its arguments,
+    or, where those that it leaves out would decide against the arm, by giving any."""
+    code = function.code
+    regs = list(tree(code, test))
+    if any(_option(file, function, reg) for reg in regs):
+        return True
+    read = {made.slot for reg in regs if isinstance(made := code[reg], p.Load)}
+    asked = [one for one in function.parameters if one.slot in read and one.default]
+    if not asked:
+        return False
+    left_out = _truth(_value(function, test, test, {one.slot: _literal(one.default) for one in asked}))
+    for site, given in list(file.calls_of(function.index).items())[:_CALLS]:
+        if given is None:
+            return False
+        values = {one.slot: _argument(file, function, one, site, given, _DEPTH, 0) for one in asked}
+        truth = _truth(_value(function, test, test, values))
+        gives = any(one.name in given for one in asked)
+        if truth is when or (truth is None and gives and left_out is not when):
+            return False
+    return True
+
+
+def _option(file: FilePlacement, function: Function, reg: Reg) -> bool:
+    """True for what a test reads of an object, the program's own or one that is given, and for a variable of a module,
+    in its own code one that is set once, to a literal: what a tensor tells of itself, calls, functions and classes are
+    none."""
+    made = function.code[reg]
+    if isinstance(made, p.Load) and function.kind == "module":
+        stores = [function.code[at] for at in function.lookup.about(p.Store, made.slot)]
+        kept = [function.code[one.value] for one in stores if isinstance(one, p.Store)]
+        return len(kept) == 1 and isinstance(kept[0], p.Const)
+    if isinstance(made, p.Attr):
+        owner = function.code[made.object]
+        asked = isinstance(owner, p.Load) and made.name not in _TOLD
+        calls = (function.code[at] for at in function.lookup.of(p.Call))
+        return asked and not any(isinstance(one, p.Call) and one.function == reg for one in calls)
+    if not isinstance(made, p.Outer):
+        return False
+    name = file.names.resolved(file.names.dotted(function, reg))
+    return split(name) is None and not name.startswith(_LIBRARIES)
 
 
 def counted(function: Function) -> bool:
@@ -132,6 +179,8 @@ def _argument(
     made = caller.code[given[one.name]]
     if isinstance(made, p.Const):
         return made.value
+    if isinstance(made, p.Unary) and made.operator == "-":
+        return _value(caller, given[one.name], given[one.name], {})
     taken = next((own for own in caller.parameters if isinstance(made, p.Load) and own.slot == made.slot), None)
     if taken is not None and not _stored(caller, taken.slot, given[one.name]):
         known = depth > 0 and files < 2 and counted(caller)

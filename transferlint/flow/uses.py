@@ -11,6 +11,7 @@ from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.callees import by_name
 from transferlint.flow.names import ident, split
 from transferlint.flow.values import MODULE, OBJECT, UNKNOWN
+from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
@@ -33,6 +34,11 @@ class Uses:
     mentions: tuple[tuple[int, bool, str], ...]
     named: frozenset[tuple[int, str]]
     offered: frozenset[str]
+    imports: frozenset[str] = frozenset()
+    seeds: bool = False
+    speaks: bool = False
+    moves: bool = False
+    broken: bool = False
 
 
 def uses_of(
@@ -57,8 +63,18 @@ def uses_of(
     for function in file.program.functions:
         for reg, target in _mentioned(file, function):
             mentions.add((function.index, guarded(file, function.index, reg), target))
+    names = frozenset(_names(file))
+    speaks = not names.isdisjoint(roles.PLACING) or any("cuda" in name or "gpu" in name for name in names)
     return Uses(
-        tuple(sorted(calls)), tuple(sorted(mentions)), frozenset(_named(file, methods)), frozenset(_offered(file))
+        tuple(sorted(calls)),
+        tuple(sorted(mentions)),
+        frozenset(_named(file, methods)),
+        frozenset(_offered(file)),
+        frozenset(_imported(file)),
+        not names.isdisjoint(roles.SEEDING),
+        speaks or any(map(roles.ACCELERATOR.match, _texts(file))),
+        not names.isdisjoint(roles.MOVING),
+        _broken(file),
     )
 
 
@@ -113,6 +129,48 @@ def _named(file: FilePlacement, methods: Mapping[str, tuple[str, ...]]) -> Itera
             own = isinstance(owner, p.Load) and function.slot_names[owner.slot] == "self"
             if owner is not None and isinstance(made, p.Attr) and not own:
                 yield function.index, made.name
+
+
+def _names(file: FilePlacement) -> Iterator[str]:
+    """The attributes that a file reads, the keywords that it gives, the modules that it imports, and their members."""
+    for function in file.program.functions:
+        for reg in function.lookup.of(p.Attr, p.Import, p.Call):
+            made = function.code[reg]
+            if isinstance(made, p.Attr):
+                yield made.name
+            elif isinstance(made, p.Call):
+                yield from (key for key, _ in made.keywords)
+            elif isinstance(made, p.Import):
+                yield made.name
+                yield made.module.partition(".")[0]
+
+
+def _texts(file: FilePlacement) -> Iterator[str]:
+    for function in file.program.functions:
+        for reg in function.lookup.of(p.Const):
+            made = function.code[reg]
+            if isinstance(made, p.Const) and isinstance(made.value, str):
+                yield made.value
+
+
+def _imported(file: FilePlacement) -> Iterator[str]:
+    """The files of the project from which a file imports, wherever."""
+    if file.project is not None:
+        for function in file.program.functions:
+            for reg in function.lookup.of(p.Import):
+                made = function.code[reg]
+                if isinstance(made, p.Import):
+                    yield from file.project.imported(made, file.names)
+
+
+def _broken(file: FilePlacement) -> bool:
+    """True for a file whose own code imports, in any case, a name that a module of the project does not have."""
+    module = file.program.functions[0]
+    imports = (reg for reg in module.lookup.of(p.Import) if module.lookup.regions[reg] == 0)
+    project = file.project
+    return project is not None and any(
+        isinstance(made := module.code[reg], p.Import) and project.lacks(made, file.names) for reg in imports
+    )
 
 
 def _offered(file: FilePlacement) -> Iterator[str]:

@@ -271,6 +271,18 @@ VENDORED_PATHS: tuple[str, ...] = tuple(
         "external", "externals", "extern", "deps",
     )
 )  # fmt: skip
+# What seeds torch's generators: its own functions (docs.pytorch.org 'Reproducibility'), and those of Lightning,
+# transformers and accelerate.
+SEEDING = frozenset({"manual_seed", "manual_seed_all", "seed_everything", "set_seed"})
+# Libraries that place the models and batches that they are given.
+PLACING = frozenset(
+    "accelerate colossalai composer deepspeed fastai horovod ignite lightning lightning_fabric pytorch_lightning"
+    " transformers".split()
+)
+# What moves a tensor or a module, or says where one is made.
+MOVING = frozenset({"cuda", "device", "to", "xpu", *PLACING})
+# Texts that name an accelerator, or an option for one: "cuda:0", "--gpu".
+ACCELERATOR = re.compile(r"(cuda|xpu|mps|npu|hpu)(:\d*)?$|-{1,2}[\w-]*(cuda|gpu|device)")
 # Decorators that give a function back as it was, or wrapped, and keep none.
 WRAPPERS = ("torch.", "functools.", "contextlib.", "jit", "staticmethod", "classmethod", "typing.", "no_grad")
 TEST_PATHS: tuple[str, ...] = (
