@@ -33,6 +33,7 @@ from transferlint.flow.values import (
     HOST_VALUE,
     MODULE,
     NAME,
+    NO_REGISTERS,
     NOTHING,
     OBJECT,
     PLAIN,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 12
 _BASES = 12
+_NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
 TURNS = 4  # calls in a row along which what is known of arguments is passed on
 
 
@@ -254,8 +256,10 @@ class FilePlacement:
         if self.tracing is not NOTHING_TRACED:
             transfers = run_on_data(frame, role, transfers)
         return Placed(
-            function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed, frozenset(frame.lent),
-            frame.receivers, passed(frame, role, transfers), frozenset(frame.compiled),
+            function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed,
+            frozenset(frame.lent) if frame.lent else _NONE_LENT,
+            frame.receivers, passed(frame, role, transfers),
+            frozenset(frame.compiled) if frame.compiled else NO_REGISTERS,
         )  # fmt: skip
 
     def located(self, name: str) -> tuple[FilePlacement, int] | None:

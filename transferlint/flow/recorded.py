@@ -125,6 +125,8 @@ class NotedHeat:
 class RecordedProject(TracedProject):
     """`TracedProject` that is written down: `records` has what to keep once it is put together."""
 
+    keeps = False  # what it was made for is written, and it is gone
+
     _noted: dict[str, NotedHeat]
 
     def link(self) -> None:

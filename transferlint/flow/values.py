@@ -74,6 +74,9 @@ _DEPTH = 3
 _DEEPEST = 6  # containers within containers; what is further in is forgotten
 
 
+NO_REGISTERS: frozenset[int] = frozenset()
+
+
 def framework_flag(name: str) -> int:
     """The flag of what is of a framework, by its name ("jax"); 0 for torch."""
     places = (at for at, framework in enumerate(known_frameworks) if framework.name == name)
@@ -107,8 +110,8 @@ class Value:
         item: Value | None = None,
         items: tuple[Value, ...] | None = None,
         name: str = "",
-        reads: frozenset[int] = frozenset(),
-        uploads: frozenset[int] = frozenset(),
+        reads: frozenset[int] = NO_REGISTERS,
+        uploads: frozenset[int] = NO_REGISTERS,
     ) -> None:
         self.kinds = kinds
         self.places = places
@@ -123,8 +126,8 @@ class Value:
         self.item = item
         self.items = items
         self.name = name
-        self.reads = reads
-        self.uploads = uploads
+        self.reads = reads or NO_REGISTERS  # each empty set that is worked out is one of its own, of 216 bytes
+        self.uploads = uploads or NO_REGISTERS
 
     def __reduce__(self) -> tuple[type[Value], tuple[object, ...]]:
         parts = self.kinds, self.places, self.flags, self.why, self.item, self.items, self.name
