@@ -19,7 +19,7 @@ class LoopKinds:
         self._placed = placed
         self._beside_torch = beside_torch
         self._kinds: dict[tuple[int, int], str] = {}
-        self._training: dict[int, frozenset[int]] = {}  # identities: regions are equal where they look alike
+        self._training: dict[int, frozenset[int]] = {}
         self._steps: dict[int, bool] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
 
@@ -81,8 +81,8 @@ class LoopKinds:
         known = self._training.get(function.index)
         if known is None:
             compiled = self._placed[function.index].compiled
-            known = self._training[function.index] = frozenset(map(id, loops.training(function, compiled)))
-        return id(function.regions[index]) in known
+            known = self._training[function.index] = loops.training(function, compiled)
+        return index in known
 
     def _evaluates(self, function: Function, index: int) -> bool:
         """True for a loop that moves what it goes over to the device and calls a module."""

@@ -255,8 +255,9 @@ class FilePlacement:
         transfers = sorted(frame.transfers.values(), key=lambda t: t.register)
         if self.tracing is not NOTHING_TRACED:
             transfers = run_on_data(frame, role, transfers)
+        values = frame.values if self.project is None else self.project.shared.of(frame.values)
         return Placed(
-            function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed,
+            function, role, values, transfers, frame.returns, frame.calls, frame.handed,
             frozenset(frame.lent) if frame.lent else _NONE_LENT,
             frame.receivers, passed(frame, role, transfers),
             frozenset(frame.compiled) if frame.compiled else NO_REGISTERS,

@@ -14,11 +14,10 @@ _NONE: list[int] = []  # nobody may change it
 class Lookup:
     """The registers of a function by what stands there, each list in program order; nobody may change them.
 
-    `regions[r]` is the region that register r stands in, `under[n]` the regions directly in region n, `within[n]` the
-    blocks of region n itself. `kept` is for whoever works out more of a function once.
+    `regions[r]` is the region that register r stands in. `kept` is for whoever works out more of a function once.
     """
 
-    __slots__ = ("_code", "_kinds", "_names", "_registers", "_slots", "_spans", "kept", "regions", "under", "within")
+    __slots__ = ("_blocks", "_code", "_kinds", "_names", "_registers", "_slots", "_tree", "_under", "_within", "kept", "regions")
 
     def __init__(self, function: Function) -> None:
         self._code = function.code
@@ -27,17 +26,33 @@ class Lookup:
         self._slots: dict[type, dict[Slot, list[Reg]]] = {}
         self._names: dict[type, dict[str, list[Reg]]] = {}
         self.kept: dict[Any, Any] = {}
-        self._spans = [(block.start, block.end) for block in function.blocks]
+        self._blocks = function.blocks
+        self._tree = function.regions
         self._registers: dict[int, tuple[Reg, ...]] = {}
         self.regions = [0] * len(function.code)
-        self.within: list[list[int]] = [[] for _ in function.regions]
-        for number, block in enumerate(function.blocks):
+        for block in function.blocks:
             self.regions[block.start : block.end] = [block.region] * (block.end - block.start)
-            self.within[block.region].append(number)
-        self.under: list[list[int]] = [[] for _ in function.regions]
-        for number, region in enumerate(function.regions):
-            if 0 <= region.parent != number:
-                self.under[region.parent].append(number)
+        self._within: list[list[int]] | None = None
+        self._under: list[list[int]] | None = None
+
+    @property
+    def within(self) -> list[list[int]]:
+        """By region, its own blocks."""
+        if self._within is None:
+            self._within = [[] for _ in self._tree]
+            for number, block in enumerate(self._blocks):
+                self._within[block.region].append(number)
+        return self._within
+
+    @property
+    def under(self) -> list[list[int]]:
+        """By region, the regions directly in it."""
+        if self._under is None:
+            self._under = [[] for _ in self._tree]
+            for number, region in enumerate(self._tree):
+                if 0 <= region.parent != number:
+                    self._under[region.parent].append(number)
+        return self._under
 
     def _of(self, kind: type) -> list[Reg]:
         if self._kinds is None:
@@ -74,16 +89,17 @@ class Lookup:
         """The blocks within a region and those it encloses, in program order."""
         found: list[int] = []
         pending = [region]
+        within, under = self.within, self.under
         while pending:
             at = pending.pop()
-            found += self.within[at]
-            pending += self.under[at]
+            found += within[at]
+            pending += under[at]
         return sorted(found)
 
     def registers(self, region: int) -> tuple[Reg, ...]:
         """The registers within a region and those it encloses, in program order; worked out once."""
         found = self._registers.get(region)
         if found is None:
-            spans = sorted(self._spans[block] for block in self.blocks(region))
+            spans = sorted((self._blocks[number].start, self._blocks[number].end) for number in self.blocks(region))
             found = self._registers[region] = tuple(reg for start, end in spans for reg in range(start, end))
         return found
