@@ -78,6 +78,7 @@ class Project:
         for _ in range(TURNS):
             if not sum(self._placements[key].again() for key in self.entered):
                 break
+        self.shared.clear()  # as large as the values themselves
         by = self._dispatch()
         for key in self.entered:
             owner = self._placements[key]

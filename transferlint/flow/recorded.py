@@ -181,7 +181,7 @@ class RecordedProject(TracedProject):
         events: list[Event] = [
             (*event[:3], brief(event[3]), event[4]) if event[0] == PLACE else event for event in trace.events
         ]
-        stored = trace.stored if is_read(owner, index) else {}
+        stored = trace.stored if owner.is_read(index) else {}
         return dataclasses.replace(trace, events=events, placed=None, stored=stored, entered=[], heads=frozenset())
 
     def _warmth(self, key: str) -> HeatRecord | None:
@@ -215,12 +215,6 @@ class RecordedProject(TracedProject):
                     elif event[0] == GLOBAL and event[1] != key:
                         names.setdefault(event[1], set()).add(event[2])
         return names, heads, askers
-
-
-def is_read(owner: FilePlacement, index: int) -> bool:
-    """Whether others can read the variables of a function: of a module, a class, and what functions stand in."""
-    functions = owner.program.functions
-    return functions[index].kind in ("module", "class") or any(one.parent == index for one in functions)
 
 
 def edges_of(heat: HeatMap) -> Edges:

@@ -17,7 +17,7 @@ from transferlint.flow.changes import differing, rebound, redeclared, rewritten,
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, split
 from transferlint.flow.placement import FilePlacement, moved
-from transferlint.flow.recorded import HeatRecord, edges_of, is_read
+from transferlint.flow.recorded import HeatRecord, edges_of
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
 from transferlint.flow.traces import LEARNT, OUTER, PLACE, Trace, Unforeseen, as_seen
@@ -114,7 +114,7 @@ class Update:
             if script.before.done != script.now.done:
                 self._tell(key, index, script)
             self._move(key, index, script)
-            if is_read(owner, index):
+            if owner.is_read(index):
                 self._stored(owner, was, function, one, other)
         self._returned(owner, index, after)
 

@@ -240,6 +240,10 @@ class Shared:
             known = self._known[key] = value
         return known
 
+    def clear(self) -> None:
+        """Forget what there is: the values stay with those that have them."""
+        self._known.clear()
+
 
 NOTHING = Value(UNKNOWN, ANYWHERE)
 PYTHON = Value(HOST_VALUE, HOST)
