@@ -33,6 +33,7 @@ class Project:
     what is worked out of the code of functions is worth keeping, as there will be another check."""
 
     keeps = False
+    settling = False  # every function is placed once, and callers tell of parameters
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class Project:
             assert owner is not None
             owner.run()
             self._forget(owner)
+        self.settling = True
         for _ in range(TURNS):
             if not sum(self._placements[key].again() for key in self.entered):
                 break

@@ -20,6 +20,8 @@ from transferlint.syntax.program import Reg, Slot
 
 # What others asked of the heat of a file while heat was passed on: the question, what it is about, the answer.
 Asked = tuple[str, tuple[Any, ...], Any]
+# A function of a file, and the file and function that saw how it is declared.
+Head = tuple[int, str, int]
 Edges = tuple[list[tuple[int, Reg, int]], list[tuple[int, Reg, int]], list[tuple[int, Reg, str, int]],
               list[tuple[int, Reg, str, int]]]  # fmt: skip
 
@@ -190,9 +192,9 @@ class RecordedProject(TracedProject):
             return None
         return HeatRecord(noted.asked, edges_of(noted.heat), noted.handed)
 
-    def asked_for(self) -> tuple[dict[str, set[str]], dict[str, set[int]], dict[str, set[str]]]:
-        """By file: the names that others looked up in it ("*": all), the functions whose heads they saw, and the files
-        that asked how a function of it is placed."""
+    def asked_for(self) -> tuple[dict[str, set[str]], dict[str, set[Head]], dict[str, set[str]]]:
+        """By file: the names that others looked up in it ("*": all), the functions whose heads they saw, each with who
+        did, and the files that asked how a function of it is placed."""
         names: dict[str, set[str]] = {}
         for (_, asking), place in self._found.items():
             if place is not None and place[0] != asking:
@@ -202,13 +204,13 @@ class RecordedProject(TracedProject):
                 found = self._module(star, one.key)
                 if found is not None:
                     names.setdefault(found[0], set()).add("*")
-        heads: dict[str, set[int]] = {}
+        heads: dict[str, set[Head]] = {}
         askers: dict[str, set[str]] = {}
-        for (key, _), traces in self.traces.made.items():
+        for (key, function), traces in self.traces.made.items():
             for trace in traces:
                 for file, index in trace.heads:
                     if file != key:
-                        heads.setdefault(file, set()).add(index)
+                        heads.setdefault(file, set()).add((index, key, function))
                 for event in trace.events:
                     if event[0] == PLACE and event[1] != key:
                         askers.setdefault(event[1], set()).add(key)

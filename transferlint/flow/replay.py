@@ -207,7 +207,8 @@ class TracedPlacement(FilePlacement):
     def _gone_through(self, index: int, events: list[Event]) -> Placed:
         """The function really placed; the first `events` are known, and what it told in them is told."""
         traces, above = self._traces, self._traces.top
-        trace = Trace(self.roles[index], index in self._leaning, events, ready=0 in self.placed)
+        ready, early = 0 in self.placed, not self._whole.settling
+        trace = Trace(self.roles[index], index in self._leaning, events, ready=ready, early=early)
         traces.following = Following(list(events), len(events), events) if events else None
         traces.top = None if events else events
         heads, traces.heads = traces.heads, set()
