@@ -127,9 +127,9 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
 
 
 def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> frozenset[int]:
-    """The innermost loops (regions) around backward passes, and what changes parameters by their gradients: each of their
-    turns is a step, also where one batch is all of the data, and the loop counts epochs. So are those around calls
-    of what a framework compiled (`compiled`), but for loops with another such loop inside."""
+    """The innermost loops (regions) around backward passes, and what changes parameters by their gradients: each of
+    their turns is a step, also where one batch is all of the data, and the loop counts epochs. So are those around
+    calls of what a framework compiled (`compiled`), but for loops with another such loop inside."""
     found: set[int] = set()
     steps: list[list[int]] = []
     for block in function.blocks:

@@ -32,8 +32,8 @@ _MOST = 2000  # functions that are placed again; beyond, all are
 @dataclasses.dataclass(frozen=True)
 class Others:
     """What others asked of each file: the names that they looked up in it ("*": all), the functions whose heads they
-    saw, each with who did, the files that asked how functions of it were placed, and the files that looked into it for their heat or
-    findings."""
+    saw, each with who did, the files that asked how functions of it were placed, and the files that looked into it for
+    their heat or findings."""
 
     names: Mapping[str, frozenset[str]]
     heads: Mapping[str, frozenset[Head]]

@@ -17,7 +17,9 @@ class Lookup:
     `regions[r]` is the region that register r stands in. `kept` is for whoever works out more of a function once.
     """
 
-    __slots__ = ("_blocks", "_code", "_kinds", "_names", "_registers", "_slots", "_tree", "_under", "_within", "kept", "regions")
+    __slots__ = (
+        "_blocks", "_code", "_kinds", "_names", "_registers", "_slots", "_tree", "_under", "_within", "kept", "regions",
+    )  # fmt: skip
 
     def __init__(self, function: Function) -> None:
         self._code = function.code
