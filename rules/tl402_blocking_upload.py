@@ -77,7 +77,6 @@ from transferlint.syntax.program import Reg
 from .arguments import added
 from .batch_movers import movers, unasked
 from .detection import brief, clusters, hot, others
-from .loaders import batch_of
 from .untouched_batches import left_alone
 
 

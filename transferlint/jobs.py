@@ -66,7 +66,7 @@ def _check(job: Job, plans: Sequence[Plan]) -> Outcome:
 
 
 def _prepare(job: Job, plans: Sequence[Plan]) -> Prepared:
-    return steps.prepare(job.target, plans[job.scope], job.ignored, job.wanted)
+    return steps.prepare(job.target, plans[job.scope], job.ignored, job.wanted).packed()
 
 
 def _lost(job: Job) -> Prepared:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import dataclasses
+import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ class Prepared:
     say already. `source` is kept only of files that are checked, their bytes (`data`) only where they may be fixed;
     `kept` says that the program lies in the cache, to be read when it is asked for.
     `lines` holds the offsets at which lines begin, `marks` those of comments, starts and ends in turn,
-    `parentheses` what `portable.parenthesised` gives, `stamp` which state of the file was read."""
+    `parentheses` what `portable.parenthesised` gives, `stamp` which state of the file was read. `text` is that of the
+    source, packed, where that has none."""
 
     path: str
     program: Program | None = None
@@ -50,6 +52,7 @@ class Prepared:
     parentheses: array.array[int] = dataclasses.field(default_factory=lambda: array.array("i"))
     outcome: Outcome | None = None
     stamp: Stamp = NO_STAMP
+    text: bytes = b""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """From a worker to its parent the program goes packed."""
@@ -68,7 +71,21 @@ class Prepared:
             self.parentheses,
             self.outcome,
             self.stamp,
+            self.text,
         )
+
+    def packed(self) -> Prepared:
+        """The same with its text packed, a quarter of it."""
+        if self.source is None or self.text:
+            return self
+        packed = zlib.compress(self.source.text.encode("utf-8", "surrogatepass"), 1)
+        return dataclasses.replace(self, source=dataclasses.replace(self.source, text=""), text=packed)
+
+    def unpacked_source(self) -> Source | None:
+        """The source with its text."""
+        if self.source is None or not self.text:
+            return self.source
+        return dataclasses.replace(self.source, text=zlib.decompress(self.text).decode("utf-8", "surrogatepass"))
 
 
 def _restored(packed: bytes, path: str, *others: Any) -> Prepared:
@@ -150,7 +167,7 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
     """The second step for a file that is wanted; `project` None means that nothing is known beyond the file."""
     from transferlint.syntax.portable import FrozenSpans
 
-    path, source, program = prepared.path, prepared.source, prepared.program
+    path, source, program = prepared.path, prepared.unpacked_source(), prepared.program
     if prepared.outcome is not None:
         return prepared.outcome
     if source is None or program is None:

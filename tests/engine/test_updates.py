@@ -187,6 +187,35 @@ def test_what_is_given_from_the_device_still_is_looked_at_no_further(project: Pr
     assert len(set(project.placed)) < len(every)
 
 
+@pytest.mark.parametrize("default", ["4", "2.5", "True"])
+def test_a_default_costs_those_that_see_how_the_function_is_declared(project: Project, default: str) -> None:
+    project.checked()
+    every = set(project.placed)
+    text = FILES["lib/reading.py"].replace("depth=3", f"depth={default}")
+    Path("lib/reading.py").write_text(text)
+    project.checked()
+    assert isinstance(project.updated[0], int)
+    assert ("lib/training.py", "Trainer.run") in project.placed
+    assert len(set(project.placed)) < len(every)
+    Path("lib/reading.py").write_text(text.replace('device="cpu"', 'device="cuda"'))
+    project.checked()
+
+
+@pytest.mark.parametrize("given", ["", "plain(torch.ones(3).cuda())", "plain(torch.ones(3))", "plain(unknown())"])
+def test_a_parameter_that_is_found_to_be_a_tensor_is_looked_at_by_what_callers_give(
+    project: Project, given: str
+) -> None:
+    text = "def plain(x):\n    return x\n"
+    Path("lib/plain.py").write_text("import torch\n" + text)
+    Path("lib/giving.py").write_text(f"import torch\nfrom lib.plain import plain\nprint({given or 'plain'})\n")
+    project.checked()
+    Path("lib/plain.py").write_text("import torch\n" + text.replace("return x", "return x.cpu()"))
+    project.checked()
+    assert given or isinstance(project.updated[0], int)
+    Path("lib/giving.py").write_text("import torch\nfrom lib.plain import plain\nprint(plain(torch.zeros(1)))\n")
+    project.checked()
+
+
 @pytest.mark.parametrize("taken", ["x", "x: torch.Tensor", "x=None", "x: list"])
 @pytest.mark.parametrize("made", ["x.cuda()", "x.cpu()", "[x.cuda()]", "None", "x.item()"])
 def test_what_is_given_otherwise_tells_whom_it_is_given(project: Project, taken: str, made: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import operator
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +19,7 @@ from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.runs import Runs
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
-from transferlint.flow.uses import BODY, LOOP, RARELY, Uses, guarded, uses_of
+from transferlint.flow.uses import BODY, LOOP, RARELY, Spelled, Uses, guarded, spelled, uses_of
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
@@ -49,6 +51,7 @@ class _Shape:
     passing: frozenset[int]
     loops: LoopKinds
     edges: CallEdges
+    spelled: Spelled
 
 
 def _shape(
@@ -64,7 +67,7 @@ def _shape(
     edges = CallEdges(file.key, placed, overriding, methods)
     made, passing = made_functions(file.program), passing_hooks(file)
     kinds = LoopKinds(file.key, placed, file.tracing.framework is not None)
-    return _Shape(placed, overriding, methods, made, passing, kinds, edges)
+    return _Shape(placed, overriding, methods, made, passing, kinds, edges, spelled(file, placed, methods))
 
 
 def same(one: list[Placed], other: list[Placed]) -> bool:
@@ -103,6 +106,7 @@ class HeatMap:
         self._calls, self._lent, self._callees = shape.edges.calls, shape.edges.lent, shape.edges.callees
         self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
+        self._blocks: dict[int, tuple[array.array[int], array.array[int]]] = {}  # starts, and the regions they are in
         self._runs = Runs()
         kept = before if before is not None and not touched and shape is before._shape else None
         self._seldom: Seldom = Seldom(file, kept._seldom if kept is not None else None)
@@ -113,6 +117,8 @@ class HeatMap:
         self._bases: list[Warmth] = []
         self._first: list[Warmth] = kept._first if kept is not None else self._before_others()
         self._bases = list(self._first)
+        for caller, reg, _, _ in (*self.outgoing, *self.maybe):
+            self.region_of(caller, reg)
 
     def _before_others(self) -> list[Warmth]:
         """The heat of each function before other files tell theirs."""
@@ -157,7 +163,7 @@ class HeatMap:
 
     def uses(self) -> Uses:
         """What the code of the file uses."""
-        return uses_of(self._file, self._placed, self._shape.edges, self._shape.methods, self.often)
+        return uses_of(self._file, self._shape.edges, self._shape.spelled, self.often)
 
     def tell(self, found: Runs) -> None:
         """Note what is seen to run of the file."""
@@ -223,8 +229,13 @@ class HeatMap:
         return self.in_region(function, self.region_of(function, reg))
 
     def region_of(self, function: int, reg: Reg) -> int:
-        """The region that a register stands in."""
-        return self._file.program.functions[function].lookup.regions[reg]
+        """The region that a register stands in. That is asked of files whose functions are put away, too."""
+        known = self._blocks.get(function)
+        if known is None:
+            blocks = [one for one in self._file.program.functions[function].blocks if one.start < one.end]
+            starts, regions = ([one.start for one in blocks], [one.region for one in blocks])
+            known = self._blocks[function] = array.array("i", starts), array.array("i", regions)
+        return known[1][bisect_right(known[0], reg) - 1]
 
     def in_region(self, function: int, region: int) -> Warmth:
         """The heat of a region of a function."""

@@ -19,7 +19,7 @@ class LoopKinds:
         self._placed = placed
         self._beside_torch = beside_torch
         self._kinds: dict[tuple[int, int], str] = {}
-        self._training: dict[int, frozenset[int]] = {}  # identities: regions are equal where they look alike
+        self._training: dict[int, frozenset[int]] = {}
         self._steps: dict[int, bool] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
 
@@ -82,8 +82,8 @@ class LoopKinds:
         if known is None:
             placed = self._placed[function.index]
             steps = placed.compiled | {reg for reg, name in placed.calls.items() if self._is_step(name)}
-            known = self._training[function.index] = frozenset(map(id, loops.training(function, steps)))
-        return id(function.regions[index]) in known
+            known = self._training[function.index] = loops.training(function, steps)
+        return index in known
 
     def _is_step(self, name: str) -> bool:
         """True for a function of this file that goes backward outside of loops."""

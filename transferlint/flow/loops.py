@@ -127,22 +127,32 @@ def _short_range(function: Function, iterable: p.Call) -> bool:
     return isinstance(bound, p.Const) and isinstance(bound.value, int) and bound.value <= FEW
 
 
-def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> list[Region]:
-    """The innermost loops around backward passes, and what changes parameters by their gradients: each of their
-    turns is a step, also where one batch is all of the data, and the loop counts epochs. Where gradients are added up
-    in a loop within, both are. So are those around calls of what a framework compiled (`compiled`), but for loops with
-    another such loop inside."""
-    found: list[Region] = []
-    steps: list[list[Region]] = []
+def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> frozenset[int]:
+    """The innermost loops (regions) around backward passes, and what changes parameters by their gradients: each of
+    their turns is a step, also where one batch is all of the data, and the loop counts epochs. Where gradients are
+    added up in a loop within, both are. So are those around calls of what a framework compiled (`compiled`), but for
+    loops with another such loop inside."""
+    found: set[int] = set()
+    steps: list[list[int]] = []
     updating = updates(function)
     for block in function.blocks:
-        around = [r for r in function.ancestors(block.region) if r.kind in _LOOPS]
+        around = _loops_around(function, block.region)
         if around and any(_trains(function, at, updating) for at in range(block.start, block.end)):
-            found.append(around[0])
+            found.add(around[0])
         if compiled and around and not compiled.isdisjoint(range(block.start, block.end)):
             steps.append(around)
-    outer = {id(region) for around in steps for region in around[1:]}
-    return found + [around[0] for around in steps if id(around[0]) not in outer]
+    outer = {region for around in steps for region in around[1:]}
+    return frozenset(found | {around[0] for around in steps} - outer)
+
+
+def _loops_around(function: Function, region: int) -> list[int]:
+    """The loops among a region and those around it, innermost first."""
+    found = []
+    while region > 0:
+        if function.regions[region].kind in _LOOPS:
+            found.append(region)
+        region = function.regions[region].parent
+    return found
 
 
 @once

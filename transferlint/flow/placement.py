@@ -9,6 +9,7 @@ what they return no longer changes (`recursion`).
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,11 +35,13 @@ from transferlint.flow.values import (
     HOST_VALUE,
     MODULE,
     NAME,
+    NO_REGISTERS,
     NOTHING,
     OBJECT,
     PLAIN,
     TENSOR,
     UNKNOWN,
+    Shared,
     Value,
     join,
 )
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 12
 _BASES = 12
+_NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
 TURNS = 4  # calls in a row along which what is known of arguments is passed on
 
 
@@ -99,6 +103,7 @@ class FilePlacement:
         self._changed: set[int] = set()
         self._above: dict[int, tuple[tuple[FilePlacement, int], ...]] = {}
         self._told = False
+        self._shared = project.shared if project is not None else Shared()
 
     def look_up(self) -> None:
         """Find out what stands where, before anything is placed: that rests on programs alone."""
@@ -247,17 +252,33 @@ class FilePlacement:
             if frame.leaning or not frame.refuted:
                 break
             self._leaning.add(index)
-        self._bound[index] = frame.stored
+        self._bound[index] = self._kept_of(frame.stored) if self.is_read(index) else {}
         for reg, name in sorted(frame.lent):
             if (found := self.located(name)) is not None:
                 found[0].callers.called(found[1], (self.key, index, reg), None)
         transfers = sorted(frame.transfers.values(), key=lambda t: t.register)
         if self.tracing is not NOTHING_TRACED:
             transfers = run_on_data(frame, role, transfers)
+        values = self._shared.of(frame.values)
         return Placed(
-            function, role, frame.values, transfers, frame.returns, frame.calls, frame.handed, frozenset(frame.lent),
-            frame.receivers, passed(frame, role, transfers), frozenset(frame.compiled),
+            function, role, values, transfers, frame.returns, frame.calls, frame.handed,
+            frozenset(frame.lent) if frame.lent else _NONE_LENT,
+            frame.receivers, passed(frame, role, transfers),
+            frozenset(frame.compiled) if frame.compiled else NO_REGISTERS,
         )  # fmt: skip
+
+    def is_read(self, index: int) -> bool:
+        """Whether others can read the variables of a function: of a module, a class, and what functions stand in."""
+        return index in self._read
+
+    @functools.cached_property
+    def _read(self) -> frozenset[int]:
+        functions = self.program.functions
+        own = (one.index for one in functions if one.kind in ("module", "class"))
+        return frozenset((*own, *(one.parent for one in functions)))
+
+    def _kept_of(self, stored: dict[Slot, Value]) -> dict[Slot, Value]:
+        return dict(zip(stored, self._shared.of(list(stored.values())), strict=True))
 
     def located(self, name: str) -> tuple[FilePlacement, int] | None:
         """The file and the index of a function or class by its ident; None for other names and unknown files."""

@@ -20,7 +20,7 @@ from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import TESTING
 from transferlint.flow.runs import runs
 from transferlint.flow.seldom import UNASKED
-from transferlint.flow.values import ANYWHERE, NAME, Value
+from transferlint.flow.values import ANYWHERE, NAME, Shared, Value
 from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Import, Program, StoreOuter
@@ -36,6 +36,7 @@ class Project:
     what is worked out of the code of functions is worth keeping, as there will be another check."""
 
     keeps = False
+    settling = False  # every function is placed once, and callers tell of parameters
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class Project:
         self._linked: dict[str, tuple[FilePlacement, list[Placed], HeatMap]] = {}
         self._stars: dict[str, list[str]] = {}
         self._found: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self.shared = Shared()
 
     def linked(self, key: str) -> tuple[FilePlacement, list[Placed], HeatMap]:
         """A file of the project placed, with the heat that calls from all files give it."""
@@ -76,14 +78,18 @@ class Project:
             owner = self.placement(key)
             assert owner is not None
             owner.run()
+            self._forget(owner)
+        self.settling = True
         for _ in range(TURNS):
             if not sum(self._placements[key].again() for key in self.entered):
                 break
+        self.shared.clear()  # as large as the values themselves
         by = self._dispatch()
         for key in self.entered:
             owner = self._placements[key]
             placed = owner.all()
             linked[key] = owner, placed, self._heat(owner, placed, by)
+            self._forget(owner)
         for key in sorted(linked):
             for handed, warmth in linked[key][2].handed:
                 place = split(handed)
@@ -106,6 +112,13 @@ class Project:
         for key in sorted(linked):
             linked[key][2].tell(found[key])
         self._linked = linked
+
+    def _forget(self, owner: FilePlacement) -> None:
+        """Drop what was worked out of the code of a file, which is as large as the code: whoever asks next has it
+        worked out again."""
+        if not self.keeps:
+            for function in owner.program.functions:
+                function.forget()
 
     def _dispatch(self) -> tuple[Overriding, Mapping[str, tuple[str, ...]]]:
         """What overrides the methods of the files that are entered, and their methods by name."""

@@ -20,6 +20,8 @@ from transferlint.syntax.program import Reg, Slot
 
 # What others asked of the heat of a file while heat was passed on: the question, what it is about, the answer.
 Asked = tuple[str, tuple[Any, ...], Any]
+# A function of a file, and the file and function that saw how it is declared.
+Head = tuple[int, str, int]
 Edges = tuple[list[tuple[int, Reg, int]], list[tuple[int, Reg, int]], list[tuple[int, Reg, str, int]],
               list[tuple[int, Reg, str, int]]]  # fmt: skip
 
@@ -125,6 +127,8 @@ class NotedHeat:
 class RecordedProject(TracedProject):
     """`TracedProject` that is written down: `records` has what to keep once it is put together."""
 
+    keeps = False  # what it was made for is written, and it is gone
+
     _noted: dict[str, NotedHeat]
 
     def link(self) -> None:
@@ -179,7 +183,7 @@ class RecordedProject(TracedProject):
         events: list[Event] = [
             (*event[:3], brief(event[3]), event[4]) if event[0] == PLACE else event for event in trace.events
         ]
-        stored = trace.stored if is_read(owner, index) else {}
+        stored = trace.stored if owner.is_read(index) else {}
         return dataclasses.replace(trace, events=events, placed=None, stored=stored, entered=[], heads=frozenset())
 
     def _warmth(self, key: str) -> HeatRecord | None:
@@ -188,9 +192,9 @@ class RecordedProject(TracedProject):
             return None
         return HeatRecord(noted.asked, edges_of(noted.heat), noted.handed)
 
-    def asked_for(self) -> tuple[dict[str, set[str]], dict[str, set[int]], dict[str, set[str]]]:
-        """By file: the names that others looked up in it ("*": all), the functions whose heads they saw, and the files
-        that asked how a function of it is placed."""
+    def asked_for(self) -> tuple[dict[str, set[str]], dict[str, set[Head]], dict[str, set[str]]]:
+        """By file: the names that others looked up in it ("*": all), the functions whose heads they saw, each with who
+        did, and the files that asked how a function of it is placed."""
         names: dict[str, set[str]] = {}
         for (_, asking), place in self._found.items():
             if place is not None and place[0] != asking:
@@ -200,25 +204,19 @@ class RecordedProject(TracedProject):
                 found = self._module(star, one.key)
                 if found is not None:
                     names.setdefault(found[0], set()).add("*")
-        heads: dict[str, set[int]] = {}
+        heads: dict[str, set[Head]] = {}
         askers: dict[str, set[str]] = {}
-        for (key, _), traces in self.traces.made.items():
+        for (key, function), traces in self.traces.made.items():
             for trace in traces:
                 for file, index in trace.heads:
                     if file != key:
-                        heads.setdefault(file, set()).add(index)
+                        heads.setdefault(file, set()).add((index, key, function))
                 for event in trace.events:
                     if event[0] == PLACE and event[1] != key:
                         askers.setdefault(event[1], set()).add(key)
                     elif event[0] == GLOBAL and event[1] != key:
                         names.setdefault(event[1], set()).add(event[2])
         return names, heads, askers
-
-
-def is_read(owner: FilePlacement, index: int) -> bool:
-    """Whether others can read the variables of a function: of a module, a class, and what functions stand in."""
-    functions = owner.program.functions
-    return functions[index].kind in ("module", "class") or any(one.parent == index for one in functions)
 
 
 def edges_of(heat: HeatMap) -> Edges:

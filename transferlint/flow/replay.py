@@ -207,7 +207,8 @@ class TracedPlacement(FilePlacement):
     def _gone_through(self, index: int, events: list[Event]) -> Placed:
         """The function really placed; the first `events` are known, and what it told in them is told."""
         traces, above = self._traces, self._traces.top
-        trace = Trace(self.roles[index], index in self._leaning, events, ready=0 in self.placed)
+        ready, early = 0 in self.placed, not self._whole.settling
+        trace = Trace(self.roles[index], index in self._leaning, events, ready=ready, early=early)
         traces.following = Following(list(events), len(events), events) if events else None
         traces.top = None if events else events
         heads, traces.heads = traces.heads, set()
@@ -221,7 +222,7 @@ class TracedPlacement(FilePlacement):
         trace.stored, trace.entered = self._bound[index], self._entered[index]
         trace.leans = index in self._leaning
         if traces.known:
-            traces.compare(self.key, index, trace, self._is_read(index))
+            traces.compare(self.key, index, trace, self.is_read(index))
         traces.keep(self.key, index, trace)
         return done
 
@@ -245,11 +246,6 @@ class TracedPlacement(FilePlacement):
                 self._entered[index] = entered
             if not leaning:
                 self._leaning.discard(index)
-
-    def _is_read(self, index: int) -> bool:
-        """Whether others can read the variables of a function: of a module, a class, and what functions stand in."""
-        functions = self.program.functions
-        return functions[index].kind in ("module", "class") or any(one.parent == index for one in functions)
 
     def _taken_over(self, index: int, old: Trace) -> Placed:
         """What came of a function the time before, as if it had been placed now."""

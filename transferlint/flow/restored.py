@@ -48,7 +48,8 @@ class RestoredProject(Project):
     """`Project` of programs of which `record` has what was written down (None for a file of which nothing was).
     `instead` has, by file and index, what functions were placed as now (each time), where others see that they changed;
     `traces` those of all functions that were placed again; `moved`, of those whose code `changed`, the registers of
-    calls that are other ones now; `retold` are the functions that give others something else."""
+    calls that are other ones now; `retold` are the functions that give others something else; `unheard` the parameters
+    (file, function) that are something else by themselves now, with what, of which callers had told nothing yet."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class RestoredProject(Project):
         self.changed: set[tuple[str, int]] = set()
         self.moved: dict[tuple[str, int], dict[Reg, Reg]] = {}
         self.retold: set[tuple[str, int]] = set()
+        self.unheard: list[tuple[str, int, Parameter, Value]] = []
 
     def link(self) -> None:
         """Everything is linked that is asked for: whatever else raises Unforeseen."""
@@ -119,6 +121,7 @@ class RestoredPlacement(FilePlacement):
         super().__init__(program, options, project)
         self.placed = _Derived(self)
         self.callers = RestoredCallers(self.key, project)
+        self._told = True
         self._begun = True
 
     def look_up(self) -> None:
@@ -212,12 +215,27 @@ class RestoredPlacement(FilePlacement):
         return meant[-1]
 
     def _settled(self, event: Event) -> Any:
-        """The answer to what was not asked before: what a module binds once it is placed, and what nobody sets."""
+        """The answer to what was not asked before: what a module binds once it is placed, what nobody sets, and what
+        callers tell before all of them are placed, which is nothing (whether they would add to it later is looked at
+        in the end)."""
         if event[0] == FLAG and not self.record.flagged:
             return _FLAGS[event[2]]
         if event[0] == OUTER:
             return self._settled_outer(self.program.functions[event[2]], event[3])
+        if event[0] == LEARNT and self._current is not None and self._current.early and len(self.old(event[2])) == 1:
+            self._whole.unheard.append((self.key, *event[2:5]))
+            return None
         raise Unforeseen
+
+    def adds(self, index: int, given: Parameter, value: Value) -> bool:
+        """Whether a parameter of a function that was placed once, which is this by itself, is something else by what
+        its callers tell. Raises Unforeseen where what they tell was not the same all along."""
+        for owner, at in ((self, index), *self._overridden(index)):
+            for key, caller in owner.callers.functions(at):
+                if len(self._whole.restored(key).old(caller)) != 1:
+                    raise Unforeseen
+        found = super().learnt(index, given, value)
+        return found is not None and found != value
 
     def _settled_outer(self, function: Function, name: str) -> Value:
         bound = find(self.program, function, name)
@@ -350,6 +368,21 @@ class RestoredCallers(Callers):
         """See `Callers`."""
         self._take_up()
         return super().value(index, slot, site)
+
+    def joined(self, index: int, slot: Slot) -> Value | None:
+        """See `Callers`."""
+        self._take_up()
+        return super().joined(index, slot)
+
+    def each_hosted(self, index: int, slot: Slot) -> bool:
+        """See `Callers`."""
+        self._take_up()
+        return super().each_hosted(index, slot)
+
+    def functions(self, index: int) -> set[tuple[str, int]]:
+        """See `Callers`."""
+        self._take_up()
+        return super().functions(index)
 
     def calls(self, index: int) -> dict[Site, dict[str, Reg] | None]:
         """See `Callers`."""

@@ -95,14 +95,12 @@ class Effects:
 
 
 def question(event: Event) -> Question:
-    """What is asked, without the answer, fit to be looked up."""
+    """What is asked, without the answer, fit to be looked up. What callers tell of a parameter rests on its name, its
+    slot, and what it is by itself; on its default and its annotation by that alone (`FilePlacement.learnt`)."""
     if event[0] == LEARNT:
-        return (*event[:3], *_fields(event[3]), event[4])
+        given: Parameter = event[3]
+        return (*event[:3], given.name, given.slot, event[4])
     return event
-
-
-def _fields(given: Parameter) -> tuple[Any, ...]:
-    return given.name, given.slot, given.kind, given.annotation, given.default
 
 
 def effects(events: Iterable[Event]) -> Effects:

@@ -37,7 +37,8 @@ class Reached(Exception):
 class Trace:
     """One placing of a function: what went on, in order, and what came of it. `leant` and `leans` say whether it was
     taken to work on the host before and after; `heads` are the functions (file and index) that were looked up by name:
-    how they are declared was seen. `ready`: the module was placed before."""
+    how they are declared was seen. `ready`: the module was placed before; `early`: callers told nothing of parameters
+    yet, as not all were placed once."""
 
     role: Role
     leant: bool
@@ -48,6 +49,7 @@ class Trace:
     leans: bool = False
     heads: frozenset[tuple[str, int]] = frozenset()
     ready: bool = False
+    early: bool = False
 
 
 @dataclasses.dataclass(slots=True)

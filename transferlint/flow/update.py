@@ -17,7 +17,7 @@ from transferlint.flow.changes import differing, rebound, redeclared, rewritten,
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, split
 from transferlint.flow.placement import FilePlacement, moved
-from transferlint.flow.recorded import HeatRecord, edges_of, is_read
+from transferlint.flow.recorded import Head, HeatRecord, edges_of
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
 from transferlint.flow.traces import LEARNT, OUTER, PLACE, Trace, Unforeseen, as_seen
@@ -32,11 +32,11 @@ _MOST = 2000  # functions that are placed again; beyond, all are
 @dataclasses.dataclass(frozen=True)
 class Others:
     """What others asked of each file: the names that they looked up in it ("*": all), the functions whose heads they
-    saw, the files that asked how functions of it were placed, and the files that looked into it for their heat or
-    findings."""
+    saw, each with who did, the files that asked how functions of it were placed, and the files that looked into it for
+    their heat or findings."""
 
     names: Mapping[str, frozenset[str]]
-    heads: Mapping[str, frozenset[int]]
+    heads: Mapping[str, frozenset[Head]]
     askers: Mapping[str, frozenset[str]]
     lookers: Mapping[str, frozenset[str]]
 
@@ -73,6 +73,9 @@ class Update:
             found |= self._others.lookers.get(key, frozenset())
         for key in sorted(found):
             self._shape(key)
+        for key, *parameter in self._project.unheard:
+            if self._project.restored(key).adds(*parameter):
+                raise Unforeseen
         for key in sorted(found):
             self._heat(key)
         return found
@@ -88,14 +91,15 @@ class Update:
         if names and ("*" in asked or not names.isdisjoint(asked)):
             raise Unforeseen
         heads = redeclared(old, now)
-        if not heads.isdisjoint(self._others.heads.get(key, frozenset())):
-            raise Unforeseen
         every = set(range(len(now.program.functions)))
         changed = every if heads else differing(old, now, rewritten(old, now), set())
         changed |= {index for index in every for one in now.old(index) if one.role != now.roles[index]}
         self._project.changed.update((key, index) for index in changed | {0})
         for index in sorted(changed | {0}):
             self._pending[key, index] = None
+        for index, other, function in sorted(self._others.heads.get(key, frozenset())):
+            if index in heads:
+                self._pending[other, function] = None
 
     def _place(self, key: str, index: int) -> None:
         """Place a function again; where others see a difference, those that call it are to be placed again."""
@@ -114,7 +118,7 @@ class Update:
             if script.before.done != script.now.done:
                 self._tell(key, index, script)
             self._move(key, index, script)
-            if is_read(owner, index):
+            if owner.is_read(index):
                 self._stored(owner, was, function, one, other)
         self._returned(owner, index, after)
 

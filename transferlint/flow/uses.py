@@ -41,32 +41,35 @@ class Uses:
     broken: bool = False
 
 
-def uses_of(
-    file: FilePlacement,
-    placed: Iterable[Placed],
-    edges: CallEdges,
-    methods: Mapping[str, tuple[str, ...]],
-    often: Callable[[int, Reg], str],
-) -> Uses:
-    """The uses of a file with these calls, and those of modules that only the method's name tells of (`methods`: the
-    idents by name); `often` says how often a place runs."""
-    calls: set[tuple[int, str, bool, str]] = set()
-    for caller, reg, callee in (*edges.calls, *edges.lent):
-        calls.add((caller, ident(file.key, callee), guarded(file, caller, reg), often(caller, reg)))
-    for caller, reg, target, index in (*edges.outgoing, *edges.maybe):
-        calls.add((caller, ident(target, index), guarded(file, caller, reg), often(caller, reg)))
-    for one in placed:
-        for reg, name in by_name(one, methods, UNKNOWN | OBJECT | MODULE):
-            caller = one.function.index
-            calls.add((caller, name, guarded(file, caller, reg), often(caller, reg)))
-    mentions: set[tuple[int, bool, str]] = set()
-    for function in file.program.functions:
-        for reg, target in _mentioned(file, function):
-            mentions.add((function.index, guarded(file, function.index, reg), target))
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spelled:
+    """What of the uses of a file rests on how its functions are placed alone: calls of which only the method's name is
+    known (function, register, ident), and what `Uses` has of the rest."""
+
+    perhaps: tuple[tuple[int, Reg, str], ...]
+    mentions: tuple[tuple[int, bool, str], ...]
+    named: frozenset[tuple[int, str]]
+    offered: frozenset[str]
+    imports: frozenset[str]
+    seeds: bool
+    speaks: bool
+    moves: bool
+    broken: bool
+
+
+def spelled(file: FilePlacement, placed: Iterable[Placed], methods: Mapping[str, tuple[str, ...]]) -> Spelled:
+    """What a file spells; `methods` are the idents of all methods of a name."""
+    kinds = UNKNOWN | OBJECT | MODULE
+    perhaps = tuple((one.function.index, reg, name) for one in placed for reg, name in by_name(one, methods, kinds))
+    mentions = {
+        (function.index, guarded(file, function.index, reg), target)
+        for function in file.program.functions
+        for reg, target in _mentioned(file, function)
+    }
     names = frozenset(_names(file))
     speaks = not names.isdisjoint(roles.PLACING) or any("cuda" in name or "gpu" in name for name in names)
-    return Uses(
-        tuple(sorted(calls)),
+    return Spelled(
+        perhaps,
         tuple(sorted(mentions)),
         frozenset(_named(file, methods)),
         frozenset(_offered(file)),
@@ -76,6 +79,21 @@ def uses_of(
         not names.isdisjoint(roles.MOVING),
         _broken(file),
     )
+
+
+def uses_of(file: FilePlacement, edges: CallEdges, also: Spelled, often: Callable[[int, Reg], str]) -> Uses:
+    """The uses of a file with these calls; `often` says how often a place runs."""
+    calls: set[tuple[int, str, bool, str]] = set()
+    for caller, reg, callee in (*edges.calls, *edges.lent):
+        calls.add((caller, ident(file.key, callee), guarded(file, caller, reg), often(caller, reg)))
+    for caller, reg, target, index in (*edges.outgoing, *edges.maybe):
+        calls.add((caller, ident(target, index), guarded(file, caller, reg), often(caller, reg)))
+    for caller, reg, name in also.perhaps:
+        calls.add((caller, name, guarded(file, caller, reg), often(caller, reg)))
+    return Uses(
+        tuple(sorted(calls)), also.mentions, also.named, also.offered, also.imports, also.seeds, also.speaks,
+        also.moves, also.broken,
+    )  # fmt: skip
 
 
 def guarded(file: FilePlacement, function: int, reg: Reg) -> bool:

@@ -78,6 +78,9 @@ _DEPTH = 3
 _DEEPEST = 6  # containers within containers; what is further in is forgotten
 
 
+NO_REGISTERS: frozenset[int] = frozenset()
+
+
 def framework_flag(name: str) -> int:
     """The flag of what is of a framework, by its name ("jax"); 0 for torch."""
     places = (at for at, framework in enumerate(known_frameworks) if framework.name == name)
@@ -111,8 +114,8 @@ class Value:
         item: Value | None = None,
         items: tuple[Value, ...] | None = None,
         name: str = "",
-        reads: frozenset[int] = frozenset(),
-        uploads: frozenset[int] = frozenset(),
+        reads: frozenset[int] = NO_REGISTERS,
+        uploads: frozenset[int] = NO_REGISTERS,
     ) -> None:
         self.kinds = kinds
         self.places = places
@@ -127,8 +130,8 @@ class Value:
         self.item = item
         self.items = items
         self.name = name
-        self.reads = reads
-        self.uploads = uploads
+        self.reads = reads or NO_REGISTERS  # each empty set that is worked out is one of its own, of 216 bytes
+        self.uploads = uploads or NO_REGISTERS
 
     def __reduce__(self) -> tuple[type[Value], tuple[object, ...]]:
         parts = self.kinds, self.places, self.flags, self.why, self.item, self.items, self.name
@@ -206,6 +209,44 @@ class Value:
 
     def __repr__(self) -> str:
         return f"Value({describe(self)})"
+
+
+class Shared:
+    """Of each value one, for many functions: of those of a project, four in five are the same as another."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], Value] = {}
+
+    def of(self, values: list[Value]) -> list[Value]:
+        """A function's values."""
+        own: dict[int, Value] = {}
+        found = []
+        for value in values:
+            one = own.get(id(value))
+            if one is None:
+                one = own[id(value)] = self.one(value)
+            found.append(one)
+        return found
+
+    def one(self, value: Value) -> Value:
+        """The value that stands for all that are the same."""
+        item = None if value.item is None else self.one(value.item)
+        items = None if value.items is None else tuple(map(self.one, value.items))
+        inner = None if items is None else tuple(map(id, items))
+        key = (
+            value.kinds, value.places, value.flags, value.name, value.why, id(item), inner, value.reads, value.uploads,
+        )  # fmt: skip
+        known = self._known.get(key)
+        if known is None:
+            value.item, value.items = item, items
+            known = self._known[key] = value
+        return known
+
+    def clear(self) -> None:
+        """Forget what there is: the values stay with those that have them."""
+        self._known.clear()
 
 
 NOTHING = Value(UNKNOWN, ANYWHERE)

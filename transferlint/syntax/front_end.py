@@ -75,7 +75,7 @@ def by_ast(source: Source) -> tuple[Parts, Callable[[], Lines]]:
     positions = portable.FrozenSpans(source.text, places.lines)
     lines = functools.partial(statement_lines.lines, tree, places, positions)
     comments = suppressions.find(source.text, scan.comments, lines)
-    return (program, tuple(comments), *_arrays(positions, scan.comments), parentheses), lines
+    return (portable.share(program), tuple(comments), *_arrays(positions, scan.comments), parentheses), lines
 
 
 def by_libcst(source: Source) -> tuple[Parts, Callable[[], Lines]]:

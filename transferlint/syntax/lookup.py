@@ -8,66 +8,100 @@ if TYPE_CHECKING:
     from transferlint.syntax.program import Function, Reg, Slot
 
 
+_NONE: list[int] = []  # nobody may change it
+
+
 class Lookup:
     """The registers of a function by what stands there, each list in program order; nobody may change them.
 
-    `regions[r]` is the region that register r stands in, `under[n]` the regions directly in region n, `within[n]` the
-    blocks of region n itself. `kept` is for whoever works out more of a function once.
+    `regions[r]` is the region that register r stands in. `kept` is for whoever works out more of a function once.
     """
 
+    __slots__ = (
+        "_blocks", "_code", "_kinds", "_names", "_registers", "_slots", "_tree", "_under", "_within", "kept", "regions",
+    )  # fmt: skip
+
     def __init__(self, function: Function) -> None:
-        self._kinds: dict[type, list[Reg]] = {}
-        self._slots: dict[tuple[type, Slot], list[Reg]] = {}
-        self._names: dict[tuple[type, str], list[Reg]] = {}
-        for reg, made in enumerate(function.code):
-            kind = type(made)
-            self._kinds.setdefault(kind, []).append(reg)
-            slot, name = getattr(made, "slot", None), getattr(made, "name", None)
-            if slot is not None:
-                self._slots.setdefault((kind, slot), []).append(reg)
-            elif name is not None:
-                self._names.setdefault((kind, name), []).append(reg)
+        self._code = function.code
+        self._kinds: dict[type, list[Reg]] | None = None
+        # Only of the kinds that were asked about: one list for each variable is a large part of what a project takes.
+        self._slots: dict[type, dict[Slot, list[Reg]]] = {}
+        self._names: dict[type, dict[str, list[Reg]]] = {}
         self.kept: dict[Any, Any] = {}
-        self._spans = [(block.start, block.end) for block in function.blocks]
+        self._blocks = function.blocks
+        self._tree = function.regions
         self._registers: dict[int, tuple[Reg, ...]] = {}
         self.regions = [0] * len(function.code)
-        self.within: list[list[int]] = [[] for _ in function.regions]
-        for number, block in enumerate(function.blocks):
+        for block in function.blocks:
             self.regions[block.start : block.end] = [block.region] * (block.end - block.start)
-            self.within[block.region].append(number)
-        self.under: list[list[int]] = [[] for _ in function.regions]
-        for number, region in enumerate(function.regions):
-            if 0 <= region.parent != number:
-                self.under[region.parent].append(number)
+        self._within: list[list[int]] | None = None
+        self._under: list[list[int]] | None = None
+
+    @property
+    def within(self) -> list[list[int]]:
+        """By region, its own blocks."""
+        if self._within is None:
+            self._within = [[] for _ in self._tree]
+            for number, block in enumerate(self._blocks):
+                self._within[block.region].append(number)
+        return self._within
+
+    @property
+    def under(self) -> list[list[int]]:
+        """By region, the regions directly in it."""
+        if self._under is None:
+            self._under = [[] for _ in self._tree]
+            for number, region in enumerate(self._tree):
+                if 0 <= region.parent != number:
+                    self._under[region.parent].append(number)
+        return self._under
+
+    def _of(self, kind: type) -> list[Reg]:
+        if self._kinds is None:
+            self._kinds = {}
+            for reg, made in enumerate(self._code):
+                self._kinds.setdefault(type(made), []).append(reg)
+        return self._kinds.get(kind, _NONE)
 
     def of(self, *kinds: type) -> list[Reg]:
         """The registers of these kinds of instructions."""
         if len(kinds) == 1:
-            return self._kinds.get(kinds[0], [])
-        return sorted(reg for kind in kinds for reg in self._kinds.get(kind, ()))
+            return self._of(kinds[0])
+        return sorted(reg for kind in kinds for reg in self._of(kind))
 
     def about(self, kind: type, slot: Slot) -> list[Reg]:
         """The loads, stores or deletions (`kind`) of a variable."""
-        return self._slots.get((kind, slot), [])
+        known = self._slots.get(kind)
+        if known is None:
+            known = self._slots[kind] = {}
+            for reg in self._of(kind):
+                known.setdefault(getattr(self._code[reg], "slot"), []).append(reg)  # noqa: B009
+        return known.get(slot, _NONE)
 
     def named(self, kind: type, name: str) -> list[Reg]:
         """The reads (`Attr`) or assignments (`SetAttr`) of attributes of a name, or those of outer names."""
-        return self._names.get((kind, name), [])
+        known = self._names.get(kind)
+        if known is None:
+            known = self._names[kind] = {}
+            for reg in self._of(kind):
+                known.setdefault(getattr(self._code[reg], "name"), []).append(reg)  # noqa: B009
+        return known.get(name, _NONE)
 
     def blocks(self, region: int) -> list[int]:
         """The blocks within a region and those it encloses, in program order."""
         found: list[int] = []
         pending = [region]
+        within, under = self.within, self.under
         while pending:
             at = pending.pop()
-            found += self.within[at]
-            pending += self.under[at]
+            found += within[at]
+            pending += under[at]
         return sorted(found)
 
     def registers(self, region: int) -> tuple[Reg, ...]:
         """The registers within a region and those it encloses, in program order; worked out once."""
         found = self._registers.get(region)
         if found is None:
-            spans = sorted(self._spans[block] for block in self.blocks(region))
+            spans = sorted((self._blocks[number].start, self._blocks[number].end) for number in self.blocks(region))
             found = self._registers[region] = tuple(reg for start, end in spans for reg in range(start, end))
         return found

@@ -172,6 +172,26 @@ def parenthesised(program: Program, spans: Spans) -> array.array[int]:
     return found
 
 
+def share(program: Program) -> Program:
+    """The program, changed in place: of the reads of a variable or a name, and of a constant, there is one for all."""
+    loads: dict[int, p.Instruction] = {}
+    outers: dict[str, p.Instruction] = {}
+    constants: dict[tuple[type, Any], p.Instruction] = {}
+    for function in program.functions:
+        code = function.code
+        for reg, made in enumerate(code):
+            kind = type(made)
+            if kind is p.Load:
+                code[reg] = loads.setdefault(made.slot, made)  # type: ignore[union-attr]
+            elif kind is p.Const:
+                value = made.value  # type: ignore[union-attr]
+                if type(value) is not float and type(value) is not complex:  # 0.0 and -0.0 are equal
+                    code[reg] = constants.setdefault((type(value), value), made)
+            elif kind is p.Outer:
+                code[reg] = outers.setdefault(made.name, made)  # type: ignore[union-attr]
+    return program
+
+
 def is_frozen(program: Program) -> bool:
     """Whether the nodes of a program are offsets."""
     return type(program.functions[0].node) is tuple
@@ -214,7 +234,7 @@ def unpack(data: bytes, path: str = "") -> Program:
     EOFError and TypeError for other bytes."""
     with collector.paused():
         own, functions = marshal.loads(data)
-        return Program(path or own, [_unpacked(row) for row in functions])
+        return share(Program(path or own, [_unpacked(row) for row in functions]))
 
 
 def _packed(function: Function) -> tuple[Any, ...]:
