@@ -73,8 +73,8 @@ class Update:
             found |= self._others.lookers.get(key, frozenset())
         for key in sorted(found):
             self._shape(key)
-        for key, *parameter in self._project.unheard:
-            if self._project.restored(key).adds(*parameter):
+        for key, index, given, value in self._project.unheard:
+            if self._project.restored(key).adds(index, given, value):
                 raise Unforeseen
         for key in sorted(found):
             self._heat(key)
