@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-import re
 from typing import Any
 
+from transferlint import late
 from transferlint.rule import Rule
 
 if __name__ != "transferlint_rules":
     raise ImportError(f"this package is installed as transferlint_rules and cannot be imported as {__name__}")
 
-_RULE = re.compile(r"tl\d{3}_")
+_RULE = late.pattern(r"tl\d{3}_")
 
 
 @functools.cache

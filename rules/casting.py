@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.values import DTYPE, TENSOR
@@ -22,10 +22,10 @@ NAMES = {"char": "int8", "byte": "uint8"}  # the methods whose dtype is called o
 _VIEWS = frozenset("unsqueeze squeeze view reshape flatten t transpose permute detach contiguous expand repeat".split())
 _CONSTANT = frozenset({"zeros", "ones", "eye", "empty"})
 _RANDOM = frozenset({"rand", "randn"})
-_DTYPE = re.compile(r"(?:^|[._])dtype$")
+_DTYPE = late.pattern(r"(?:^|[._])dtype$")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Cast:
     """The one cast of what is created; `edits` take it away, none where the move itself makes it."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import ARRAY, DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
@@ -23,7 +23,7 @@ from .remaining import uploads_other_data, waits_for_all
 from .rewriting import after, after_loop, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
-_COPIES = re.compile(r"\.clone\(\)")
+_COPIES = late.pattern(r"\.clone\(\)")
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
 # How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
 _JOINS = {

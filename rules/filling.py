@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, TENSOR
 from transferlint.model import Safety
@@ -28,7 +28,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _DEEP = 8
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Filling:
     """A function of torch that fills with one number, and its arguments but for those that the other text had."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.once import once
@@ -19,18 +20,18 @@ from transferlint.syntax.program import Function, Reg
 from .derived import ALL, PARTS, TEXT, WHOLE, TooLong, callee_name, derived, given, loops
 
 # What makes files of results, pictures of arrays, models of the host.
-_MADE = re.compile(
+_MADE = late.pattern(
     r"(^|_)(to|2)_\w*file$|^fromarray$|(^|_)(to|2)_?pil(_|$)|^ToPILImage$|^(Video|Image|Audio|Histogram)$|^(partial_fit|fit|fit_predict)$"
 )
-_DECODERS = re.compile(r"(^|_)(tokeni[sz]er|processor|vocab\w*|label_encoder|sp|bpe|detokeni[sz]er)$", re.IGNORECASE)
+_DECODERS = late.pattern(r"(^|_)(tokeni[sz]er|processor|vocab\w*|label_encoder|sp|bpe|detokeni[sz]er)$", re.IGNORECASE)
 # Functions and classes whose result is what was recognised, decoded or sampled.
-_DECIDING = re.compile(r"(?i)infer|decod|search|generat|predict|transcri|recogni")
+_DECIDING = late.pattern(r"(?i)infer|decod|search|generat|predict|transcri|recogni")
 # What runs to be learnt from: what it computes belongs on the device.
-_LEARNING = re.compile(
+_LEARNING = late.pattern(
     r"^(forward|__call__|training_step|train_step|fit_batch|compute_objectives)$|(^|_)(loss|losses)(_|$)"
 )
-_COUNTS = re.compile(r"(^|_)(splits?|sizes?|counts?|lens?|lengths?)$")
-_EVERYTHING = re.compile(
+_COUNTS = late.pattern(r"(^|_)(splits?|sizes?|counts?|lens?|lengths?)$")
+_EVERYTHING = late.pattern(
     r"(^|_)(logits?|log_?probs?|probs|posteriors?|outputs?|hidden\w*|feats?|features|encoded)(_|$)"
 )
 _PLAIN = frozenset({"int", "float", "str", "bool", "round", "item"})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find, split
 from transferlint.knowledge.torch_names import LOADERS
@@ -23,7 +22,7 @@ _CHANGES = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Loader:
     """A call of `DataLoader`: the function it stands in, and its register."""
 

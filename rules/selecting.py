@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import BOOLEAN, TENSOR
@@ -18,8 +19,8 @@ from .rewriting import fresh, newline
 from .statement_text import statement_at
 
 _SIZE = frozenset({"nelement", "numel"})
-_BLANKS = re.compile(r"[ \t]*")
-_ROWS = re.compile(r"\.(?:reshape|view)\(\s*-1\s*,[^()\[\],]+\)(?:\.contiguous\(\))?$")
+_BLANKS = late.pattern(r"[ \t]*")
+_ROWS = late.pattern(r"\.(?:reshape|view)\(\s*-1\s*,[^()\[\],]+\)(?:\.contiguous\(\))?$")
 
 
 def selected(function: FunctionFacts, transfer: Transfer) -> Fix | None:

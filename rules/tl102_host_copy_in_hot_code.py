@@ -52,9 +52,9 @@ See also
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.evident import hooked
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, Transfer
@@ -77,7 +77,7 @@ from .read_purposes import added_up, collected, put_aside, reduced
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
-_RANKS = re.compile(r"(^|_)top_?ks?$")
+_RANKS = late.pattern(r"(^|_)top_?ks?$")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -59,9 +59,9 @@ See also
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import MOVE, Transfer
@@ -77,7 +77,7 @@ from .recreating import make_on_device
 from .remaining import only_read, uploads_still
 from .round_trips import brought_back
 
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follows a dot, and no keyword
+_NAME = late.pattern(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follows a dot, and no keyword
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
 from transferlint.flow.values import ARRAY, BOOLEAN, INTEGER, SCALAR, TENSOR, UNKNOWN
@@ -60,7 +61,7 @@ _NAMED = 4  # parts to name in a message
 
 _ARRAY = r"(?:\.(?:detach|cpu)\(\))*\.numpy\(\)"
 # What may stand before a part that is taken instead: copies and casts, which leave each element where it is.
-_COPIES = re.compile(
+_COPIES = late.pattern(
     r"(\s*\.\s*((detach|cpu|numpy|tolist|clone|contiguous|float|double|half|bfloat16|long|int|bool)\(\)"
     r"|(to|type|astype)\([^()]*\)))*\s*"
 )

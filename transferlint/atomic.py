@@ -16,8 +16,10 @@ import time
 from pathlib import Path
 from typing import IO
 
+from transferlint import late
+
 PREFIX, SUFFIX = ".transferlint-", ".tmp"
-_OURS = re.compile(re.escape(PREFIX) + r"\w{8}" + re.escape(SUFFIX))  # as `tempfile` names them
+_OURS = late.pattern(re.escape(PREFIX) + r"\w{8}" + re.escape(SUFFIX))  # as `tempfile` names them
 _NEW = 1.0  # seconds in which a file may not have its lock yet
 _OLD = 24 * 3600.0  # seconds after which a file is left over where there are no locks
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from transferlint import baseline, batches, context, jobs, kept_results, selection, steps, workers, writing
+from transferlint import baseline, batches, context, jobs, kept_results, late, selection, steps, workers, writing
 from transferlint.cache.signatures import Signature, signature
 from transferlint.cells import by_cells
 from transferlint.discovery import Exclusion, Found, Target, Trouble, discover
@@ -41,7 +41,7 @@ class Progress(Protocol):
         """So many more are done."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Result:
     """What a run found: findings in order of path and line, what was fixed, what could not be done, how many files were
     looked at, the texts of files with findings, the diffs of fixes that were only shown, `notes` on fixes that were

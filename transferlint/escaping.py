@@ -18,9 +18,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from transferlint import late
+
 _ESCAPED = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-_COMMAND = re.compile(r"##(?=\w*\[)")
-_AT_THE_START = re.compile(r"\A(\s*):(?=:)")
+_COMMAND = late.pattern(r"##(?=\w*\[)")
+_AT_THE_START = late.pattern(r"\A(\s*):(?=:)")
 
 
 def character(one: str) -> str:

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from transferlint import late
+
 BLACK, YAPF = "black", "yapf"
 _USUAL = 88  # of ruff and black
 _SHORTEST = 79  # of "PEP 8"
@@ -29,9 +31,9 @@ NAMES = (
     ".pre-commit-config.yaml",
 )  # fmt: skip
 _LINTERS = ("flake8", "pycodestyle", "pep8")
-_TEXT = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
-_HOOK = re.compile(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
-_YAPF_HOOK = re.compile(r"^\s*-\s*id:\s*['\"]?yapf\b", re.M)
+_TEXT = late.pattern(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
+_HOOK = late.pattern(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
+_YAPF_HOOK = late.pattern(r"^\s*-\s*id:\s*['\"]?yapf\b", re.M)
 _YAPF = {"pep8": 79, "google": 80, "facebook": 80, "yapf": 80, "chromium": 80}  # the limits of its styles
 
 

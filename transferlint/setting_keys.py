@@ -6,13 +6,11 @@ holds that the schema accepts what is accepted here, and nothing else.
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transferlint import wildcards
+from transferlint import late, wildcards
 from transferlint.formats import FORMATS, ORDERS
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, UserKnowledge
 from transferlint.model import Confidence
@@ -25,7 +23,7 @@ class SettingsError(Exception):
     """A settings file or option that cannot be used; the message is one line and names where it stands."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Key:
     """A key: `read` makes its value of TOML's, and raises TypeError with what it should be instead; `schema` is what a
     JSON schema says of it, `doc` one sentence or two."""
@@ -126,7 +124,7 @@ def _knowledge(value: Any) -> UserKnowledge:
     return UserKnowledge(**{key.replace("-", "_"): names for key, names in rows.items()})
 
 
-_NAME = re.compile(r"[\w*?\[\]!-]+(\.[\w*?\[\]!-]+)*")
+_NAME = late.pattern(r"[\w*?\[\]!-]+(\.[\w*?\[\]!-]+)*")
 
 _LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 _FLAG: Mapping[str, Any] = {"type": "boolean"}

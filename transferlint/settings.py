@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from transferlint import late
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, UserKnowledge
 from transferlint.model import Confidence
 from transferlint.repository import repository
@@ -26,7 +27,7 @@ DEFAULT_EXCLUDE = (
 )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a run.
 

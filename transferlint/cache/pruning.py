@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator
 
+from transferlint import late
+
 _KEPT = 30 * 24 * 3600  # seconds
 MOST = 2 << 30  # bytes; 900,000 lines take about 60 MB
 _LOOKED_AFTER = ".pruned"
-_STAMP = re.compile(r"[0-9a-f]{20}")
+_STAMP = late.pattern(r"[0-9a-f]{20}")
 
 
 def prune(where: str, now: float | None = None, most: int = MOST) -> None:

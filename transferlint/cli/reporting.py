@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferlint import baseline, engine, registry
+from transferlint import baseline, engine, late, registry
 from transferlint.cache import packs as installed_packs
 from transferlint.cache import places, pruning
 from transferlint.cache.runs import News
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from transferlint.changes import Changes
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class CheckOptions:
     """The options of `check`; those that are settings are None or empty where they were not given."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import difflib
 import functools
 import importlib
@@ -15,7 +14,7 @@ from collections.abc import Callable, Sequence
 import click
 from click.core import ParameterSource
 
-from transferlint import escaping
+from transferlint import escaping, late
 from transferlint.cache.runs import News
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
@@ -84,7 +83,7 @@ def GROUP() -> None:
     """Find the host-device transfers and synchronisations that PyTorch programs make by accident."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Given:
     """The arguments of the command line, and what changed since they were given last; None where that is not known."""
 

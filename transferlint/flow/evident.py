@@ -9,9 +9,9 @@ the next batch. A read there keeps the host from running ahead (docs.jax.dev 'As
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow import guards, loops
 from transferlint.flow.names import split
 from transferlint.flow.once import once
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from transferlint.flow.facts import FunctionFacts
 
 _LOOPS = ("for", "while", "comprehension")
-_BATCH_HOOKS = re.compile(r"^on_((train|test|predict)_)?batch_(begin|end)$")
+_BATCH_HOOKS = late.pattern(r"^on_((train|test|predict)_)?batch_(begin|end)$")
 _HOOKED = "keras.callbacks."
 # docs.python.org time, timeit
-_CLOCKS = re.compile(r"^(time\.(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.default_timer)$")
+_CLOCKS = late.pattern(r"^(time\.(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.default_timer)$")
 # docs.python.org input, breakpoint
 _ASKS = frozenset({"builtins.input", "builtins.breakpoint", "pdb.set_trace"})
 _DEPTH = 2  # calls from a loop to what trains

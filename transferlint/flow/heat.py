@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from transferlint import late
 from transferlint.flow import loops, unasked
 from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.flags import passing_hooks
@@ -37,7 +38,7 @@ _Around = tuple[Warmth, "_Outside | None"]
 _BODY = -1  # in place of a region
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Shape:
     """What of the heat of a file rests on how its functions are placed alone, and what it was worked out from."""
 

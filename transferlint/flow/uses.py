@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.callees import by_name
 from transferlint.flow.names import ident, split
@@ -22,7 +22,7 @@ LOOP, BODY, RARELY = "loop", "body", "rarely"
 _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.super"})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Uses:
     """Of one file: its `calls` (caller, ident, whether behind the main guard, how often), its `mentions` of functions
     and classes of the project (function, whether behind the guard, ident), the methods

@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from transferlint import late
 from transferlint.model import Finding
 from transferlint.reporters import concise, order, text
 from transferlint.reporters.report import Counts, Report, counted
@@ -16,7 +17,7 @@ from transferlint.reporters.report import Counts, Report, counted
 FORMS = ("text", "concise")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Look:
     """How findings are shown: the format (of `FORMS`), the order, whether unsafe fixes are allowed, colours, and the
     width of the terminal, 0 for none."""
@@ -28,7 +29,7 @@ class Look:
     width: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Part:
     """What a report says of a file: texts, each with what its place in the report follows from, and how many findings
     of each kind these tell."""

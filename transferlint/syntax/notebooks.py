@@ -11,7 +11,6 @@ metadata, the order of keys and the indentation stay as they are.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import json
 import re
 import warnings
@@ -19,20 +18,22 @@ from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
+from transferlint import late
+
 SUFFIX = ".ipynb"
 MAX_BYTES = 100_000_000  # pictures in outputs make notebooks large, and they are only passed over
 
-_MARK = re.compile(r"^# %% cell (\d+)\n\n", re.MULTILINE)
+_MARK = late.pattern(r"^# %% cell (\d+)\n\n", re.MULTILINE)
 _UNKNOWN = "get_ipython()  #|"
 _COVER = "#|"
 _REST = "get_ipython()  #||"  # the whole line is behind it, its indentation too
-_LINE = re.compile(r"(\s*)([%!?].*|[\w.%*]+\?{1,2}\s*)$")
-_ASSIGNED = re.compile(r"(\s*[\w.,\[\]'\" ]+=\s*)([%!].*)$")
-_COVERED = re.compile(r"^[ \t]*get_ipython\(\)  #\|\||get_ipython\(\)  #\||^#\|", re.MULTILINE)
+_LINE = late.pattern(r"(\s*)([%!?].*|[\w.%*]+\?{1,2}\s*)$")
+_ASSIGNED = late.pattern(r"(\s*[\w.,\[\]'\" ]+=\s*)([%!].*)$")
+_COVERED = late.pattern(r"^[ \t]*get_ipython\(\)  #\|\||get_ipython\(\)  #\||^#\|", re.MULTILINE)
 # Cell magics whose cell is Python in this process (`%%time`); the cells of all others are another language, or a file.
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "script-python", "python")
-_BLANK = re.compile(r"[ \t\r\n]*")
-_NOTHING = re.compile(r"(?:\s|#[^\n]*)*")
+_BLANK = late.pattern(r"[ \t\r\n]*")
+_NOTHING = late.pattern(r"(?:\s|#[^\n]*)*")
 
 
 class NotebookError(Exception):
@@ -44,7 +45,7 @@ class NotebookError(Exception):
         super().__init__(message)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Place:
     """A line of the text as a person finds it: the cell and the line within it, both 1-based."""
 
@@ -52,7 +53,7 @@ class Place:
     line: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Cell:
     """A code cell: its number, its text, and where its `source` stands in the notebook."""
 

@@ -1,0 +1,117 @@
+"""What is made when it is first used, not when it is imported: data classes, and regular expressions.
+
+A run that checks one file imports a hundred data classes and two hundred patterns, makes objects of half of those
+classes, compares next to none, and uses one pattern in five. To compile them all takes as long as all else that is
+done until the first file is read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
+
+_METHODS = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
+_MAKING = ("__init__", "__match_args__", "__dataclass_fields__", "__dataclass_params__")
+_COMPARING = ("__repr__", "__eq__")
+_OF_WITHOUT_SLOTS = ("__dict__", "__weakref__")
+
+
+def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """`re.compile(text, flags)`, done when a method is first called: an error in `text` is raised only then."""
+    return cast("re.Pattern[AnyStr]", _Pattern(text, flags))
+
+
+class _Pattern:
+    """The methods of a pattern, which lie in the slots once it is compiled and are found there without detour."""
+
+    __slots__ = ("_flags", "_text", *_METHODS)
+
+    def __init__(self, text: str | bytes, flags: int) -> None:
+        self._text = text
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        """What an empty slot gives."""
+        compiled = re.compile(self._text, self._flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(*, slots: bool, frozen: bool = False) -> Callable[[type], type]:
+        """As `dataclasses.dataclass` with these arguments, which makes each method itself when it is first asked for.
+        For classes without bases, in modules whose annotations are strings."""
+        if not slots:
+            raise TypeError("a data class of which parts are made late has slots")
+        return functools.partial(_with_slots, frozen=frozen)
+
+
+def _with_slots(cls: type, frozen: bool) -> type:
+    """The class with slots for its fields, and with something in the place of each method that makes it."""
+    if cls.__bases__ != (object,):
+        raise TypeError(f"{cls.__name__} has bases: make it with dataclasses.dataclass")
+    namespace = {name: value for name, value in cls.__dict__.items() if name not in _OF_WITHOUT_SLOTS}
+    names = [name for name, kind in namespace.get("__annotations__", {}).items() if "ClassVar" not in kind]
+    defaults = {name: namespace.pop(name) for name in names if name in namespace}
+    late: dict[str, Any] = {name: _Method(defaults, frozen, making=True) for name in _MAKING}
+    late |= {name: _Method(defaults, frozen, making=False) for name in _COMPARING}
+    if frozen:
+        late |= {
+            "__hash__": _Method(defaults, frozen, making=False),
+            "__setattr__": _refused,
+            "__delattr__": _refused,
+            "__getstate__": _state,
+            "__setstate__": _set_state,
+        }
+    return type(cls.__name__, (), late | namespace | {"__slots__": tuple(names)})
+
+
+class _Method:
+    """Stands in a class for a part of it that is made by `dataclasses.dataclass`, which then takes its place."""
+
+    __slots__ = ("_asked", "_defaults", "_name", "_owner")
+
+    def __init__(self, defaults: dict[str, Any], frozen: bool, making: bool) -> None:
+        self._defaults = defaults
+        self._asked = {"init": making, "repr": not making, "eq": not making, "frozen": frozen, "slots": True}
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        self._make()
+        made = self._owner.__dict__[self._name]
+        return made.__get__(instance, owner) if callable(made) else made
+
+    def _make(self) -> None:
+        owner = self._owner
+        namespace = {**self._defaults, "__doc__": owner.__name__, "__module__": owner.__module__}
+        namespace |= {"__qualname__": owner.__qualname__, "__annotations__": owner.__annotations__}
+        if hasattr(owner, "__post_init__"):
+            namespace["__post_init__"] = owner.__post_init__
+        twin = dataclasses.dataclass(**self._asked)(type(owner.__name__, (), namespace))
+        for name in _MAKING if self._asked["init"] else (*_COMPARING, "__hash__"):
+            if isinstance(owner.__dict__.get(name), _Method):
+                setattr(owner, name, twin.__dict__[name])
+
+
+def _refused(self: object, name: str, *_: object) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot change field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    """For pickling, which would set attributes."""
+    return [getattr(self, name) for name in self.__slots__]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for name, value in zip(self.__slots__, state, strict=True):
+        object.__setattr__(self, name, value)
