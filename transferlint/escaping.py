@@ -15,7 +15,6 @@ What was escaped holds nothing that is escaped again, so that it does not matter
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 
 from transferlint import late
@@ -27,7 +26,11 @@ _AT_THE_START = late.pattern(r"\A(\s*):(?=:)")
 
 def character(one: str) -> str:
     """A character as it may be shown: itself, or its escape."""
-    if one.isprintable() or unicodedata.category(one) not in _ESCAPED:
+    if one.isprintable():
+        return one
+    import unicodedata  # which few texts need
+
+    if unicodedata.category(one) not in _ESCAPED:
         return one
     return one.encode("unicode_escape", "surrogatepass").decode("ascii")
 

@@ -6,7 +6,6 @@ holds that the schema accepts what is accepted here, and nothing else.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -124,7 +123,8 @@ def _knowledge(value: Any) -> UserKnowledge:
     return UserKnowledge(**{key.replace("-", "_"): names for key, names in rows.items()})
 
 
-_NAME = late.pattern(r"[\w*?\[\]!-]+(\.[\w*?\[\]!-]+)*")
+_WRITTEN = r"[\w*?\[\]!-]+(\.[\w*?\[\]!-]+)*"
+_NAME = late.pattern(_WRITTEN)
 
 _LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 _FLAG: Mapping[str, Any] = {"type": "boolean"}
@@ -150,7 +150,7 @@ KEYS: Mapping[str, Key] = {
     "test-paths": Key(_strings, _list_of("tests/**"), "Code that may synchronise as it likes. Left out: a "
                       "built-in list."),
     "knowledge": Key(_knowledge, {"type": "object", "additionalProperties": False, "properties": {
-        key: {"type": "array", "items": {"type": "string", "pattern": f"^(?:{_NAME.pattern})$"}}
+        key: {"type": "array", "items": {"type": "string", "pattern": f"^(?:{_WRITTEN})$"}}
         for key in (*EFFECT_KEYS, *HEAT_KEYS)
     }}, "What functions of your own do, by patterns of their qualified names (docs/knowledge.md)."),
     "output-format": Key(_format, {"enum": list(FORMATS)}, "Form of the report."),
@@ -170,6 +170,8 @@ KEYS: Mapping[str, Key] = {
 
 def unknown(name: str, key: str, known: tuple[str, ...], prefix: str = "") -> str:
     """What is wrong with a key that is not known, with the nearest one that is."""
+    import difflib  # which only errors need
+
     near = difflib.get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.5)
     hint = f"did you mean `{prefix}{near[0]}`?" if near else "known are " + ", ".join(known)
     return f"unknown key `{name}`; {hint}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Iterator
 
@@ -33,6 +32,8 @@ def prune(where: str, now: float | None = None, most: int = MOST) -> None:
             if not _STAMP.fullmatch(stamp.name) or not stamp.is_dir(follow_symlinks=False):
                 continue  # somebody else's: the folder may be one that the user named
             if stamp.path != where and now - stamp.stat().st_mtime > _KEPT:
+                import shutil  # once a month
+
                 shutil.rmtree(stamp.path, ignore_errors=True)
             else:
                 left += list(_entries(stamp.path))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from transferlint import context, gitignore, late, line_length, nearest
+from transferlint import context, gitignore, late, nearest
 from transferlint.cache import runs
 from transferlint.cache.runs import News
 from transferlint.engine import Result
@@ -72,4 +72,6 @@ def _above(folder: str) -> Iterator[str]:
 def _settings_in(folder: str) -> Iterator[str]:
     for name in dict.fromkeys((*nearest.NAMES, *context.MARKERS, ".gitignore")):
         yield os.path.join(folder, name)
+    from transferlint import line_length  # which a run does without that has nothing to keep
+
     yield from line_length.consulted(folder)

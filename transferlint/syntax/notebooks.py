@@ -11,11 +11,9 @@ metadata, the order of keys and the indentation stay as they are.
 from __future__ import annotations
 
 import ast
-import json
 import re
 import warnings
 from collections.abc import Iterator
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from transferlint import late
@@ -120,6 +118,8 @@ def uncovered(text: str) -> str:
 
 def _cells(notebook: str) -> Iterator[_Cell]:
     """The code cells that are Python. Raises NotebookError."""
+    import json  # which files of Python do without
+
     try:
         whole = json.loads(notebook)
     except (ValueError, RecursionError) as error:
@@ -200,6 +200,8 @@ def _cover_one(lines: list[str], number: int) -> bool:
 
 def _as_source(before: str, text: str, ensure_ascii: bool) -> str:
     """A cell's source as JSON, in the form that it had: one string, or a list of lines."""
+    import json
+
     if before.startswith('"'):
         return json.dumps(text, ensure_ascii=ensure_ascii)
     inner = before[1:-1]
@@ -217,11 +219,15 @@ def _skip(text: str, at: int) -> int:
 
 def _end(text: str, at: int) -> int:
     """The end of the JSON value that begins here."""
+    import json
+
     return json.JSONDecoder(strict=False).raw_decode(text, at)[1]
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
     """The keys of the JSON object that begins here, each with where its value begins. The text is sound JSON."""
+    from json.decoder import scanstring  # type: ignore[attr-defined]
+
     at = _skip(text, at + 1)
     while text[at] != "}":
         key, at = scanstring(text, at + 1, False)
