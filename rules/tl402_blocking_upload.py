@@ -60,12 +60,8 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import added
-from .batch_movers import movers, unasked
+from . import arguments, batch_movers, loaders, remaining, untouched_batches
 from .detection import apart_lines, brief, clusters, each_of, hot, others
-from .loaders import batch_of
-from .remaining import waits_for_all
-from .untouched_batches import left_alone
 
 _NEAR = 3  # lines within which a reader sees that another upload waits anyway
 
@@ -114,7 +110,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 def _off_by_default(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a batch of a loader that pins only if an option asks for it."""
-    loader = batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
+    loader = loaders.batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
     return loader is not None and loader.unasked
 
 
@@ -129,7 +125,7 @@ def _kept_pageable(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _without_choice(facts: FileFacts) -> Iterator[Finding]:
     """What moves batches and waits, and gives its callers no say in it or gets none."""
-    for function, transfer in movers(facts):
+    for function, transfer in batch_movers.movers(facts):
         if not function.claimed(transfer.register):
             yield function.finding(
                 transfer.register,
@@ -140,7 +136,7 @@ def _without_choice(facts: FileFacts) -> Iterator[Finding]:
                 Confidence.LIKELY,
                 heated=False,
             )
-    for function, reg in unasked(facts):
+    for function, reg in batch_movers.unasked(facts):
         yield function.finding(
             reg,
             f"`{brief(function.text(reg))}` takes `non_blocking`, and without it the host waits for each copy",
@@ -195,14 +191,14 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or any(k == "non_blocking" for k, _ in made.keywords):
         return None
-    edit = added(function, transfer.register, "non_blocking=True")
+    edit = arguments.added(function, transfer.register, "non_blocking=True")
     if edit is None:
         return None
-    safety = Safety.SAFE if left_alone(function, transfer) else Safety.UNSAFE
+    safety = Safety.SAFE if untouched_batches.left_alone(function, transfer) else Safety.UNSAFE
     if any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
         safety = min(safety, Safety.DISPLAY)  # it is cast on the host, into memory that is not pinned
     anyway = _of_any_kind(function, transfer) or any(_waits(function, one) for one in _beside(function, transfer))
-    if safety is Safety.UNSAFE and (anyway or waits_for_all(function, transfer.register)):
+    if safety is Safety.UNSAFE and (anyway or remaining.waits_for_all(function, transfer.register)):
         safety = Safety.DISPLAY
     return Fix("add non_blocking=True", safety, (edit,))
 
@@ -210,7 +206,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 def _of_any_kind(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for what a loader's own `collate_fn` gives, of a kind that nothing shows: an object's `.to()` or `.cuda()`
     need not take `non_blocking` (torchsparse's `SparseTensor`). What torch collates are tensors."""
-    loader = batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
+    loader = loaders.batch_of(function, transfer.subject, transfer.register) if transfer.subject is not None else None
     return loader is not None and loader.has_collate and not transfer.before.is_a(TENSOR)
 
 

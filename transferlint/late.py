@@ -1,4 +1,4 @@
-"""What is made when it is first used, not when it is imported: data classes, and regular expressions.
+"""What is made when it is first used, not when it is imported: data classes, regular expressions, and modules.
 
 A run that checks one file imports a hundred data classes and two hundred patterns, makes objects of half of those
 classes, compares next to none, and uses one pattern in five. To compile them all takes as long as all else that is
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
@@ -17,6 +18,23 @@ _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn"
 _MAKING = ("__init__", "__match_args__", "__dataclass_fields__", "__dataclass_params__")
 _COMPARING = ("__repr__", "__eq__")
 _OF_WITHOUT_SLOTS = ("__dict__", "__weakref__")
+
+
+def module(name: str) -> Any:
+    """A module by its full name, imported when one of its names is first asked for."""
+    return _Module(name)
+
+
+class _Module:
+    """The names of a module, each taken over when it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(importlib.import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
 
 def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
