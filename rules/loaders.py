@@ -10,7 +10,7 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import added
+from . import arguments
 
 # DataLoader(dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, ...)
 _WORKERS, _COLLATE, _PIN = 5, 6, 7
@@ -199,5 +199,5 @@ def pinning(loader: Loader) -> Fix | None:
         if not isinstance(made, p.Const) or made.value is True:
             return None
         return Fix("pin the batches", Safety.UNSAFE, (Edit(*function.span(given), "True"),))
-    edit = added(function, loader.register, "pin_memory=True")
+    edit = arguments.added(function, loader.register, "pin_memory=True")
     return Fix("pin the batches", Safety.UNSAFE, (edit,)) if edit is not None else None
