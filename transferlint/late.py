@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
 
 _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
-_MAKING = ("__init__", "__match_args__", "__dataclass_fields__", "__dataclass_params__")
-_COMPARING = ("__repr__", "__eq__")
+_DESCRIBING = ("__match_args__", "__dataclass_fields__")
+_COMPARING = ("__repr__", "__eq__", "__hash__", "__dataclass_params__")
+_FEW = 100  # objects of a class, which are made as fast without a method for it as it is compiled
 _OF_WITHOUT_SLOTS = ("__dict__", "__weakref__")
 
 
@@ -76,29 +77,29 @@ def _with_slots(cls: type, frozen: bool) -> type:
     if cls.__bases__ != (object,):
         raise TypeError(f"{cls.__name__} has bases: make it with dataclasses.dataclass")
     namespace = {name: value for name, value in cls.__dict__.items() if name not in _OF_WITHOUT_SLOTS}
-    names = [name for name, kind in namespace.get("__annotations__", {}).items() if "ClassVar" not in kind]
+    names = tuple(name for name, kind in namespace.get("__annotations__", {}).items() if "ClassVar" not in kind)
     defaults = {name: namespace.pop(name) for name in names if name in namespace}
-    late: dict[str, Any] = {name: _Method(defaults, frozen, making=True) for name in _MAKING}
-    late |= {name: _Method(defaults, frozen, making=False) for name in _COMPARING}
-    if frozen:
-        late |= {
-            "__hash__": _Method(defaults, frozen, making=False),
-            "__setattr__": _refused,
-            "__delattr__": _refused,
-            "__getstate__": _state,
-            "__setstate__": _set_state,
-        }
-    return type(cls.__name__, (), late | namespace | {"__slots__": tuple(names)})
+    late: dict[str, Any] = {name: _Part(defaults, frozen, _DESCRIBING) for name in _DESCRIBING}
+    late |= {name: _Part(defaults, frozen, _COMPARING) for name in _COMPARING}
+    late["__init__"] = _Init(defaults, frozen, ("__init__",))
+    if not frozen:
+        late["__hash__"] = None
+    else:
+        late |= {"__setattr__": _refused, "__delattr__": _refused}
+        late |= {"__getstate__": _state, "__setstate__": _set_state}
+    return type(cls.__name__, (), late | namespace | {"__slots__": names})
 
 
-class _Method:
-    """Stands in a class for a part of it that is made by `dataclasses.dataclass`, which then takes its place."""
+class _Part:
+    """Stands in a class for a part of it that `dataclasses.dataclass` makes, and which then takes its place, with the
+    other `names` that are made along with it."""
 
-    __slots__ = ("_asked", "_defaults", "_name", "_owner")
-
-    def __init__(self, defaults: dict[str, Any], frozen: bool, making: bool) -> None:
+    def __init__(self, defaults: dict[str, Any], frozen: bool, names: tuple[str, ...]) -> None:
         self._defaults = defaults
-        self._asked = {"init": making, "repr": not making, "eq": not making, "frozen": frozen, "slots": True}
+        self._names = names
+        # What describes a class is there without a function that has to be compiled.
+        self._asked = {"init": "__init__" in names, "repr": names is _COMPARING, "eq": names is _COMPARING}
+        self._asked |= {"slots": True, "frozen": frozen and names is not _DESCRIBING}
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._owner = owner
@@ -116,9 +117,53 @@ class _Method:
         if hasattr(owner, "__post_init__"):
             namespace["__post_init__"] = owner.__post_init__
         twin = dataclasses.dataclass(**self._asked)(type(owner.__name__, (), namespace))
-        for name in _MAKING if self._asked["init"] else (*_COMPARING, "__hash__"):
-            if isinstance(owner.__dict__.get(name), _Method):
+        for name in self._names:
+            if isinstance(owner.__dict__.get(name), _Part):
                 setattr(owner, name, twin.__dict__[name])
+
+
+class _Init(_Part):
+    """The part that makes objects. It is made for a class of which there are many; the first are made without."""
+
+    def __init__(self, defaults: dict[str, Any], frozen: bool, names: tuple[str, ...]) -> None:
+        super().__init__(defaults, frozen, names)
+        self._left = _FEW
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)
+        fields = (value for value in self._defaults.values() if isinstance(value, dataclasses.Field))
+        if hasattr(owner, "__post_init__") or not all(field.init for field in fields):
+            self._left = 0
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None or self._left <= 0:
+            return super().__get__(instance, owner)
+        self._left -= 1
+        return functools.partial(self._fill, instance)
+
+    def _fill(self, instance: Any, /, *given: Any, **named: Any) -> None:
+        names: tuple[str, ...] = self._owner.__slots__  # type: ignore[attr-defined]
+        values = dict(zip(names, given, strict=False))
+        if len(given) > len(names) or not values.keys().isdisjoint(named):
+            return self._raise(instance, given, named)
+        values |= named
+        for name in names:
+            if name not in values:
+                if name not in self._defaults:
+                    return self._raise(instance, given, named)
+                values[name] = _default(self._defaults[name])
+            object.__setattr__(instance, name, values.pop(name))
+        return self._raise(instance, given, named) if values else None
+
+    def _raise(self, instance: object, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Arguments that do not fit: the method itself says why not."""
+        super().__get__(instance)(*given, **named)
+
+
+def _default(value: Any) -> Any:
+    if not isinstance(value, dataclasses.Field):
+        return value
+    return value.default if value.default_factory is dataclasses.MISSING else value.default_factory()
 
 
 def _refused(self: object, name: str, *_: object) -> NoReturn:
