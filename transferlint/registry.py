@@ -130,7 +130,8 @@ def _faults(rule: Any) -> Iterator[str]:
         yield f"{rule.code}: {'judge' if callable(rule.detect) else 'detect'} cannot be called"
     if not isinstance(rule.examples, tuple) or not all(isinstance(example, Example) for example in rule.examples):
         yield f"{rule.code}: examples is not a tuple of Example"
-    missing = [heading for heading in HEADINGS if heading not in headings(rule.doc)]
+    said = headings(rule.doc)
+    missing = [heading for heading in HEADINGS if heading not in said]
     if missing:
         yield f"{rule.code}: the documentation lacks the heading {missing[0]!r}"
 
