@@ -42,7 +42,8 @@ from transferlint.knowledge.torch_kinds import (
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import annotations, bindings, closed_classes
+from . import bindings, closed_classes
+from .annotations import annotated
 
 _STEPS = 3000  # of one question; what takes more is not known
 _DEEPEST = 40
@@ -115,9 +116,9 @@ class Inference:
         for parameter in owner.function.parameters:
             if parameter.slot == slot:
                 plain = parameter.kind in ("positional", "keyword")
-                start = annotations.annotated(owner, parameter.annotation, parameter.default) if plain else None
+                start = annotated(owner, parameter.annotation, parameter.default) if plain else None
         if declared and not start:
-            return annotations.annotated(owner, declared, "")
+            return annotated(owner, declared, "")
         if start is None or bindings.bound_elsewhere(owner, slot):
             return None
         stores = [i.value for i in map(owner.code.__getitem__, owner.stores(slot)) if isinstance(i, p.Store)]
@@ -202,7 +203,7 @@ class Inference:
         if own.kind != "function" or own.is_async or own.is_generator or set(own.decorators) - {"property"}:
             return None
         if own.returns:
-            return annotations.annotated(function, own.returns, "")
+            return annotated(function, own.returns, "")
         last = function.code[-1] if function.code else None
         given = [i.value for i in function.code if isinstance(i, p.Return)]
         if not isinstance(last, p.Return) or function.region(len(function.code) - 1) != 0 or None in given:
