@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
 _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
 _DESCRIBING = ("__match_args__", "__dataclass_fields__")
 _COMPARING = ("__repr__", "__eq__", "__hash__", "__dataclass_params__")
-_FEW = 100  # objects of a class, which are made as fast without a method for it as it is compiled
+_FEW = 40  # objects of a class, which are made as fast without a method for it as it is compiled
 _OF_WITHOUT_SLOTS = ("__dict__", "__weakref__")
 
 
