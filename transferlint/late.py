@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
 
+__all__ = ["dataclass", "module", "pattern"]
 _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
 _DESCRIBING = ("__match_args__", "__dataclass_fields__")
 _COMPARING = ("__repr__", "__eq__", "__hash__", "__dataclass_params__")
@@ -116,7 +117,7 @@ class _Part:
         namespace |= {"__qualname__": owner.__qualname__, "__annotations__": owner.__annotations__}
         if hasattr(owner, "__post_init__"):
             namespace["__post_init__"] = owner.__post_init__
-        twin = dataclasses.dataclass(**self._asked)(type(owner.__name__, (), namespace))
+        twin: type = dataclasses.dataclass(**self._asked)(type(owner.__name__, (), namespace))
         for name in self._names:
             if isinstance(owner.__dict__.get(name), _Part):
                 setattr(owner, name, twin.__dict__[name])
