@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.placement import FilePlacement
 from transferlint.flow.transfers import MOVE, Transfer
@@ -20,8 +20,10 @@ _CONTAINERS = frozenset(
 )
 _SMALL = 40  # instructions: a definition and a call
 _PAIR = 2
-_CRITERIA = re.compile(r"(^|_)(criterion|criteria|predicate|filter|cond|condition)(_|$)")
-_STATES = re.compile(r"(^|_)(state|states|state_dict|ckpt|checkpoint|weights?|params?|parameters|model|optimizer)(_|$)")
+_CRITERIA = late.pattern(r"(^|_)(criterion|criteria|predicate|filter|cond|condition)(_|$)")
+_STATES = late.pattern(
+    r"(^|_)(state|states|state_dict|ckpt|checkpoint|weights?|params?|parameters|model|optimizer)(_|$)"
+)
 
 
 def movers(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Transfer]]:

@@ -13,13 +13,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import importing, padding, presence, statement_text, truth_text, unbranched
 from .chains import called
-from .importing import torch_name
-from .padding import shortened
-from .presence import or_equal
-from .statement_text import filled_in, if_statement, line_end, offset, parsed
-from .truth_text import condition
-from .unbranched import always, weighed
 
 _BY_ELEMENT = frozenset(
     "to float double half bfloat16 int long bool clamp abs neg exp log sqrt detach clone zeros_like ones_like full_like"
@@ -43,7 +38,7 @@ def without_waiting(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return _asserted(function, made.value)
     if made.kind == "choice":
         return _either(function, made.value)
-    found = if_statement(function, made.value) if made.kind == "if" else None
+    found = statement_text.if_statement(function, made.value) if made.kind == "if" else None
     return of_if(function, made.value, transfer.register, *found) if found is not None else None
 
 
@@ -54,9 +49,9 @@ def of_if(function: FunctionFacts, value: Reg, read: Reg, start: int, text: str,
         _raised(function, value, start, text, tree)
         or _unguarded(function, value, start, text, tree)
         or _chosen(function, value, start, text, tree)
-        or shortened(function, start, text, tree)
-        or weighed(function, value, read, start, text, tree)
-        or always(function, read, start, text, tree)
+        or padding.shortened(function, start, text, tree)
+        or unbranched.weighed(function, value, read, start, text, tree)
+        or unbranched.always(function, read, start, text, tree)
         or _identical(function, read)
         or _asked_once(function, read)
     )
@@ -66,7 +61,7 @@ def _identical(function: FunctionFacts, read: Reg) -> Fix | None:
     """`a is b or torch.equal(a, b)` to `a is b`: equal tensors that are not the same take the general way then."""
     users = function.users(read)
     either = function.code[users[0]] if len(users) == 1 else None
-    if not isinstance(either, p.Boolean) or len(either.operands) != 2 or not or_equal(function, read):
+    if not isinstance(either, p.Boolean) or len(either.operands) != 2 or not presence.or_equal(function, read):
         return None
     others = [r for r in either.operands if r != read]
     start, end = function.span(users[0])
@@ -82,7 +77,7 @@ def _asked_once(function: FunctionFacts, read: Reg) -> Fix | None:
     if name not in ("builtins.all", "builtins.any") or not isinstance(made, p.Call) or len(made.args) != 1:
         return None
     value = function.values[made.args[0]]
-    torch, imports = torch_name(function, read)
+    torch, imports = importing.torch_name(function, read)
     if value.kinds != TENSOR or not torch:
         return None
     edit = Edit(*function.span(made.function), f"{torch}.{name.rpartition('.')[2]}")
@@ -99,8 +94,8 @@ def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
         return None
     end = start
     for _ in range(40):
-        end = line_end(text, end + 1)
-        made = parsed(text[start:end])
+        end = statement_text.line_end(text, end + 1)
+        made = statement_text.parsed(text[start:end])
         if made is not None:
             break
     else:
@@ -109,7 +104,7 @@ def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
     if not isinstance(node, ast.Assert) or len(made) > 1:
         return None
     last = node.msg or node.test
-    stop = start + offset(text[start:end], last.end_lineno or 1, last.end_col_offset or 0)
+    stop = start + statement_text.offset(text[start:end], last.end_lineno or 1, last.end_col_offset or 0)
     close = re.match(r"[\s)]*", text[stop:end])
     assert close is not None
     stop += len(close[0].rstrip())
@@ -145,14 +140,14 @@ def _tried(function: FunctionFacts, reg: Reg) -> bool:
 def _checked(
     function: FunctionFacts, value: Reg, start: int, end: int, message: ast.expr | None, words: str, negate: bool
 ) -> Fix | None:
-    torch, edits = torch_name(function, value)
-    form = torch and condition(function, value, torch, negated=negate)
+    torch, edits = importing.torch_name(function, value)
+    form = torch and truth_text.condition(function, value, torch, negated=negate)
     if not form or function.file.spans.commented(start, end) or _observed(function, value):
         return None
     constant = isinstance(message, ast.Constant) and isinstance(message.value, str)
     said = f", {words}" if constant else ""  # words that are computed would make the host wait again
     line = f"{torch}._assert_async({form}{said})"
-    if parsed(line) is None:
+    if statement_text.parsed(line) is None:
         return None
     return Fix("check it on the device", Safety.DISPLAY, (*edits, Edit(start, end, line)))
 
@@ -170,7 +165,7 @@ def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree:
     target = body.target if isinstance(body, ast.AugAssign) else body.targets[0] if len(body.targets) == 1 else None
     if mask is None or not isinstance(target, ast.Subscript) or ast.dump(target.slice) != ast.dump(mask):
         return None
-    inner = start + offset(text, body.lineno, body.col_offset)
+    inner = start + statement_text.offset(text, body.lineno, body.col_offset)
     if function.file.spans.commented(start, inner):
         return None
     given = getattr(body, "value", None)
@@ -188,12 +183,12 @@ def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: as
         or not _is_tensor(function, value, one[0])
     ):
         return None
-    torch, edits = torch_name(function, value)
-    form = torch and condition(function, value, torch)
+    torch, edits = importing.torch_name(function, value)
+    form = torch and truth_text.condition(function, value, torch)
     if not form or function.file.spans.commented(start, start + len(text)):
         return None
     line = f"{one[0]} = {torch}.where({form}, {one[1]}, {one[0] if other is None else other[1]})"
-    if parsed(line) is None:
+    if statement_text.parsed(line) is None:
         return None
     return Fix("choose on the device", Safety.DISPLAY, (*edits, Edit(start, start + len(text), line)))
 
@@ -207,10 +202,10 @@ def _either(function: FunctionFacts, value: Reg) -> Fix | None:
     else:
         return None
     start, end = function.span(reg)
-    tree = parsed(f"({function.file.text[start:end]})")
+    tree = statement_text.parsed(f"({function.file.text[start:end]})")
     node = tree[0].value if tree is not None and isinstance(tree[0], ast.Expr) else None
-    torch, edits = torch_name(function, value)
-    form = torch and condition(function, made.test, torch)
+    torch, edits = importing.torch_name(function, value)
+    form = torch and truth_text.condition(function, made.test, torch)
     known = isinstance(function.code[made.test], p.Compare | p.Unary | p.Boolean)
     if not known and not function.values[made.test].flags & BOOLEAN:
         return None
@@ -231,11 +226,13 @@ def _assigned(body: list[ast.stmt], text: str) -> tuple[str, str] | None:
     """The name and the text of the value where a suite is one assignment of what is computed by element."""
     node = body[0] if len(body) == 1 else None
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        operator = re.search(r"(\S+)=\s*\(*$", text[: offset(text, node.value.lineno, node.value.col_offset)])
+        operator = re.search(
+            r"(\S+)=\s*\(*$", text[: statement_text.offset(text, node.value.lineno, node.value.col_offset)]
+        )
         words = ast.get_source_segment(text, node.value)
         if operator is None or not words or not _by_element(node.value):
             return None
-        return node.target.id, filled_in(f"{node.target.id} {operator[1]} ", words)
+        return node.target.id, statement_text.filled_in(f"{node.target.id} {operator[1]} ", words)
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
     words = ast.get_source_segment(text, node.value)

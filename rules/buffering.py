@@ -9,8 +9,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
-from .rewriting import newline
-from .statement_text import statement_at
+from . import rewriting, statement_text
 
 
 def buffered(function: FunctionFacts, attribute: str) -> Fix | None:
@@ -31,7 +30,7 @@ def buffered(function: FunctionFacts, attribute: str) -> Fix | None:
     other, made = found[0]
     text = function.file.text
     start = other.span(made.object)[0]
-    statement = statement_at(text, start)
+    statement = statement_text.statement_at(text, start)
     head = re.match(rf"self\.{attribute}(?:\s*:[^=\n]*)?\s*=(?!=)\s*", statement[0]) if statement is not None else None
     if statement is None or head is None or "#" in statement[0] or ";" in statement[0]:
         return None
@@ -42,7 +41,9 @@ def buffered(function: FunctionFacts, attribute: str) -> Fix | None:
     )
     if "\n" in statement[0] and attribute not in other.function.slots:
         indent = text[text.rfind("\n", 0, start) + 1 : start]
-        line = f'{newline(function)}{indent}self.register_buffer("{attribute}", {attribute}, persistent=False)'
+        line = (
+            f'{rewriting.newline(function)}{indent}self.register_buffer("{attribute}", {attribute}, persistent=False)'
+        )
         edits = (Edit(start, start + head.end(), f"{attribute} = "), Edit(end, end, line))
     # `module.half()` casts buffers of floats along with the parameters; plain attributes stay as they are.
     return Fix("register a buffer", Safety.DISPLAY, edits)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.values import DTYPE, TENSOR
@@ -12,20 +12,17 @@ from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .bindings import api
+from . import bindings, creating, rewriting, widths
 from .chains import called, method, user
-from .creating import added_device, integer
-from .rewriting import after
-from .widths import CASTS, FRACTIONS
 
 NAMES = {"char": "int8", "byte": "uint8"}  # the methods whose dtype is called otherwise
 _VIEWS = frozenset("unsqueeze squeeze view reshape flatten t transpose permute detach contiguous expand repeat".split())
 _CONSTANT = frozenset({"zeros", "ones", "eye", "empty"})
 _RANDOM = frozenset({"rand", "randn"})
-_DTYPE = re.compile(r"(?:^|[._])dtype$")
+_DTYPE = late.pattern(r"(?:^|[._])dtype$")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Cast:
     """The one cast of what is created; `edits` take it away, none where the move itself makes it."""
 
@@ -44,7 +41,7 @@ def cast_of(function: FunctionFacts, made: Reg, moved: Reg) -> Cast | None:
             break
         dtype = _of_move(function, call) if following == moved else _dtype(function, following, call, made)
         if dtype:
-            cut = None if following == moved else after(function, following, at)
+            cut = None if following == moved else rewriting.after(function, following, at)
             if cut is None and following != moved:
                 return None
             found.append(Cast(dtype, () if cut is None else (cut,)))
@@ -58,7 +55,7 @@ def _dtype(function: FunctionFacts, reg: Reg, call: p.Call, made: Reg) -> str:
     """The text of the dtype that a call casts to, "" for other calls."""
     name = method(function, reg)
     given = [*call.args, *(r for _, r in call.keywords)]
-    if name in CASTS and not given:
+    if name in widths.CASTS and not given:
         create = function.code[made]
         head = function.text(create.function).rpartition(".")[0] if isinstance(create, p.Call) else ""
         return f"{head.removesuffix('.cuda')}.{NAMES.get(name, name)}" if head else ""
@@ -91,11 +88,11 @@ def created_as(function: FunctionFacts, made: Reg, device: str, cast: Cast) -> t
         return None
     given = dict(create.keywords).get("dtype")
     if given is None:
-        edit = added_device(function, made, device, f"dtype={cast.dtype}")
+        edit = creating.added_device(function, made, device, f"dtype={cast.dtype}")
         return None if edit is None else (edit,)
-    named = api(function, given).removeprefix("torch.")
-    edit = added_device(function, made, device)
-    if edit is None or (last not in _CONSTANT and named not in FRACTIONS):
+    named = bindings.api(function, given).removeprefix("torch.")
+    edit = creating.added_device(function, made, device)
+    if edit is None or (last not in _CONSTANT and named not in widths.FRACTIONS):
         return None
     return Edit(*function.span(given), cast.dtype), edit
 
@@ -109,5 +106,5 @@ def _takes(function: FunctionFacts, create: p.Call, maker: str, dtype: str) -> b
         return bool(create.args) and not function.values[create.args[0]].kinds & TENSOR
     if maker == "arange":
         whole = [*create.args, *(r for key, r in create.keywords if key in ("start", "end", "step"))]
-        return dtype != "bool" and all(integer(function, r) for r in whole)
-    return maker in _RANDOM and (dtype in FRACTIONS or dtype == "dtype")
+        return dtype != "bool" and all(creating.integer(function, r) for r in whole)
+    return maker in _RANDOM and (dtype in widths.FRACTIONS or dtype == "dtype")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import ARRAY, DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
@@ -13,17 +13,12 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .bindings import around
+from . import bindings, importing, keeping, number_kinds, remaining, rewriting
 from .chains import called, captured, method, receiver, user
 from .detection import likely
-from .importing import torch_name
-from .keeping import detached, fresh, kept
-from .number_kinds import counts, fraction, reduced, single
-from .remaining import uploads_other_data, waits_for_all
-from .rewriting import after, after_loop, within
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
-_COPIES = re.compile(r"\.clone\(\)")
+_COPIES = late.pattern(r"\.clone\(\)")
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
 # How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
 _JOINS = {
@@ -56,9 +51,11 @@ def _kept_up(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
     """True where every turn of the same loop also copies to the host what is not known to be there, or reads something
     that stays there, in a loop of its own or not; and where it waits for the device by name, or for an upload."""
-    if waits_for_all(function, transfer.register) or uploads_other_data(function, transfer.register):
+    if remaining.waits_for_all(function, transfer.register) or remaining.uploads_other_data(
+        function, transfer.register
+    ):
         return True
-    turn, before = function.loops(transfer.register), around(function, transfer.register)
+    turn, before = function.loops(transfer.register), bindings.around(function, transfer.register)
     for one in function.transfers:
         own = function.loops(one.register)
         if not _waits(function, one) or own[-len(turn) :] != turn:
@@ -113,7 +110,7 @@ def _loop(function: FunctionFacts, reg: Reg, slot: int, own: set[Reg]) -> int | 
         if function.function.regions[region].kind == "comprehension":
             return None
         touched = {*_loads(function, slot), *function.stores(slot)} - own
-        if any(within(function, r, region) for r in touched):
+        if any(rewriting.within(function, r, region) for r in touched):
             break
         found = region
     return found
@@ -122,7 +119,7 @@ def _loop(function: FunctionFacts, reg: Reg, slot: int, own: set[Reg]) -> int | 
 def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`total += loss.item()`, with `total` a number before the loop and read after it."""
     sums = _sum(function, transfer.register)
-    edit = kept(function, transfer)
+    edit = keeping.kept(function, transfer)
     if sums is None or edit is None:
         return None
     slot, own = sums
@@ -137,15 +134,15 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     name = function.function.slot_names[slot]
     imports: tuple[Edit, ...] = ()
     safety = Safety.UNSAFE
-    if all(type(number) is float for number in numbers) or fraction(function, transfer):
+    if all(type(number) is float for number in numbers) or number_kinds.fraction(function, transfer):
         line = f"{name} = float({name})"
-    elif counts(function, transfer):
+    elif number_kinds.counts(function, transfer):
         line = f"{name} = int({name})"
     else:
-        torch, imports = torch_name(function, transfer.register)
+        torch, imports = importing.torch_name(function, transfer.register)
         line = f"{name} = {torch}.as_tensor({name}).item()" if torch else ""
         safety = Safety.DISPLAY  # nobody writes that who knows what it adds up
-    lines = after_loop(function, region, line) if line else None
+    lines = rewriting.after_loop(function, region, line) if line else None
     if lines is None:
         return None
     return Fix("add up on the device, read once after the loop", safety, (*imports, edit, *lines))
@@ -220,15 +217,15 @@ def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if transfer.kind not in (SCALAR_READ, NUMBER):
         return None
     found = _appended(function, transfer.register)
-    edit = kept(function, transfer, snapshot=True)
-    torch, imports = torch_name(function, transfer.register)
+    edit = keeping.kept(function, transfer, snapshot=True)
+    torch, imports = importing.torch_name(function, transfer.register)
     if found is None or edit is None or not torch or called(function, transfer.register) == "builtins.int":
         return None
     if called(function, transfer.register) == "builtins.float" and transfer.before.flags & INTEGER:
         return None
     name = function.function.slot_names[found[0]]
-    flat = "" if transfer.before.flags & SCALAR or single(function, transfer.subject) else ".flatten()"
-    lines = after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
+    flat = "" if transfer.before.flags & SCALAR or number_kinds.single(function, transfer.subject) else ".flatten()"
+    lines = rewriting.after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
     if lines is None:
         return None
     safety = Safety.DISPLAY if flat else Safety.UNSAFE
@@ -258,8 +255,8 @@ def bare(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Edit, bool] 
         wanted = ".detach()" if method(function, above) == "detach" else wanted
         array |= method(function, above) == "numpy"
         at = above
-    wanted = "" if detached(function, subject) else wanted
-    cut = after(function, at, subject)
+    wanted = "" if keeping.detached(function, subject) else wanted
+    cut = rewriting.after(function, at, subject)
     return None if cut is None else (at, Edit(cut.start, cut.end, wanted), array)
 
 
@@ -270,13 +267,13 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if chain is None or found is None or transfer.subject is None:
         return None
     _, edit, array = chain
-    joins = [r for r in _loads(function, found[0]) if not within(function, r, found[1])]
+    joins = [r for r in _loads(function, found[0]) if not rewriting.within(function, r, found[1])]
     users = function.users(joins[0]) if len(joins) == 1 else []
     join = function.code[users[0]] if len(users) == 1 else None
     name = called(function, users[0]) if users else ""
     if not isinstance(join, p.Call) or join.args[:1] != (joins[0],) or name not in _JOINS or any(join.stars):
         return None
-    torch, imports = torch_name(function, transfer.register)
+    torch, imports = importing.torch_name(function, transfer.register)
     if not torch or {key for key, _ in join.keywords} - {"axis", "dim"} or array != name.startswith("numpy."):
         return None
     edits = [*imports, Edit(edit.start, edit.end, edit.text + _snapshot(function, transfer.subject))]
@@ -289,9 +286,9 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     whole = function.span(users[0])[1]
     edits.append(Edit(whole, whole, ".cpu().numpy()" if array else ".cpu()"))
     copied = any(_COPIES.search(edit.text) for edit in edits)
-    safety = Safety.UNSAFE if reduced(function, transfer.subject) and not copied else Safety.DISPLAY
+    safety = Safety.UNSAFE if number_kinds.reduced(function, transfer.subject) and not copied else Safety.DISPLAY
     return Fix("collect on the device, copy once after the loop", safety, tuple(edits))
 
 
 def _snapshot(function: FunctionFacts, subject: Reg) -> str:
-    return "" if fresh(function, subject) else ".clone()"
+    return "" if keeping.fresh(function, subject) else ".clone()"

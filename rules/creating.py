@@ -26,9 +26,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
-from .arguments import added
-from .bindings import api
+from . import arguments as arguments_of
+from . import bindings, proven
 
 RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
@@ -62,7 +61,7 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None  # brackets of its own around the creation
     if given == _CUDA and _in_text(function, made):
         return None
-    edit = added(function, made, given)
+    edit = arguments_of.added(function, made, given)
     if edit is None or function.file.spans.commented(end, outer_end):
         return None
     edits = (edit, Edit(end, outer_end, ""))
@@ -110,14 +109,14 @@ def added_device(function: FunctionFacts, reg: Reg, device: str, *more: str) -> 
         return None
     if device == '"cuda"' and _in_text(function, reg):
         return None
-    return added(function, reg, f"device={device}", *more)
+    return arguments_of.added(function, reg, f"device={device}", *more)
 
 
 def exact(function: FunctionFacts, create: p.Call) -> bool:
     """True where it is proven that the device makes the same values as the host, and that nothing else tells the
     difference: what requires a gradient would become the leaf itself."""
     last = _creator(function, create)
-    if last not in _EXACT or api(function, create.function) != f"torch.{last}":
+    if last not in _EXACT or bindings.api(function, create.function) != f"torch.{last}":
         return False
     if {"requires_grad", "layout"} & {key for key, _ in create.keywords}:
         return False
@@ -155,7 +154,7 @@ def _whole(function: FunctionFacts, create: p.Call) -> bool:
         return False
     bounds = [*create.args, *(r for key, r in create.keywords if key in ("start", "end", "step"))]
     for key, reg in create.keywords:
-        if key == "dtype" and api(function, reg).removeprefix("torch.") not in _WHOLE:
+        if key == "dtype" and bindings.api(function, reg).removeprefix("torch.") not in _WHOLE:
             return False
     return all(proven.integer(function, r) for r in bounds)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bisect
 import heapq
-import re
 from collections.abc import Iterable, Iterator
 
+from transferlint import late
 from transferlint.flow.once import once
 from transferlint.flow.operands import operands, users
 from transferlint.syntax import program as p
@@ -25,7 +25,7 @@ FORMS = frozenset(
 _WRAPS = frozenset("zip enumerate list tuple reversed sorted iter tqdm array asarray".split())
 _APART = frozenset("len range isinstance type id print hasattr is_tensor".split())
 # What makes text of ids: no tensor is computed of that.
-TEXT = re.compile(
+TEXT = late.pattern(
     r"^(batch_decode|detokenize)$"
     r"|(^|_)(ids?|tokens?|indices|index|labels?)_?(to|2)_?(str|strings?|text|words?|tokens?)(_|$)"
 )

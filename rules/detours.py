@@ -16,12 +16,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
-from .bindings import api
+from . import bindings, collecting, importing, proven, rewriting
 from .chains import called, captured, method, receiver, user
-from .collecting import bare
-from .importing import torch_name
-from .rewriting import operand
 
 # Functions of an array alone that torch has under the same name (docs.pytorch.org torch, numpy.org reference).
 _SAME = frozenset(
@@ -36,17 +32,17 @@ def detour(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     subject = transfer.subject
     if transfer.inside is not None or subject is None or not transfer.before.is_a(TENSOR):
         return None
-    tensor = base = operand(function, subject)
+    tensor = base = rewriting.operand(function, subject)
     inner = receiver(function, subject)
     if method(function, subject) == "detach" and inner is not None:
-        base = operand(function, inner)
+        base = rewriting.operand(function, inner)
     else:
         tensor = f"{base}.detach()"
     if not base:
         return None
     if method(function, transfer.register) in ("item", "tolist"):
         return _listed(function, transfer, base, tensor)
-    chain = bare(function, transfer)
+    chain = collecting.bare(function, transfer)
     if chain is None or not chain[2]:
         return None
     above = user(function, chain[0])
@@ -57,7 +53,7 @@ def detour(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[above] if above is not None else None
     if above is None or root != "numpy" or last not in _SAME or not isinstance(made, p.Call):
         return None
-    torch, imports = torch_name(function, above)
+    torch, imports = importing.torch_name(function, above)
     if made.args != (chain[0],) or made.keywords or not torch:
         return None
     return _computed(function, above, f"{torch}.{last}({tensor})", base, imports)
@@ -72,7 +68,7 @@ def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str)
     if name == "builtins.sorted" and method(function, read) == "tolist":
         outer = user(function, above)
         made = function.code[above]
-        torch, imports = torch_name(function, above)
+        torch, imports = importing.torch_name(function, above)
         plain = isinstance(made, p.Call) and made.args == (read,) and not made.keywords
         if outer is None or called(function, outer) not in COPYING or not plain or not torch:
             return None
@@ -90,7 +86,7 @@ def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str)
     number = method(function, read) == "item" and proven.scalar(function, subject)
     simple = isinstance(function.code[subject], p.Load)
     made = function.code[above]
-    simple = simple and isinstance(made, p.Call) and api(function, made.function) == "torch.tensor"
+    simple = simple and isinstance(made, p.Call) and bindings.api(function, made.function) == "torch.tensor"
     safe = known and number and simple and text == f"{tensor}.clone()"
     return Fix("stay on the device", Safety.SAFE, fix.edits) if safe else fix
 

@@ -7,8 +7,8 @@ from transferlint.flow.values import CONTAINER, SCALAR, TENSOR
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import creating
 from .chains import origin
-from .creating import integer
 
 _DEPTH = 10
 # docs.pytorch.org torch "Creation Ops" and "Indexing, Slicing, Joining": never 0-d.
@@ -90,7 +90,7 @@ def _called(function: FunctionFacts, made: p.Call, depth: int) -> bool:
 
 def _sized(function: FunctionFacts, args: tuple[Reg, ...]) -> bool:
     """True for sizes of which there is at least one: `(3)`, `(n, m)`, `((n,))`; not `()` nor another tensor's shape."""
-    return len(args) > 1 or (len(args) == 1 and (_display(function, args[0]) or integer(function, args[0])))
+    return len(args) > 1 or (len(args) == 1 and (_display(function, args[0]) or creating.integer(function, args[0])))
 
 
 def _display(function: FunctionFacts, reg: Reg) -> bool:

@@ -8,9 +8,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import importing, rewriting
 from .chains import called, method, receiver
-from .importing import torch_name
-from .rewriting import operand
 
 _WAY = frozenset({"cpu", "numpy", "contiguous"})  # methods that only bring data to the host as it is
 _ARRAYS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
@@ -22,12 +21,12 @@ def shared(function: FunctionFacts, up: Reg, other: Framework) -> Fix | None:
     made = function.code[up]
     if not isinstance(made, p.Call) or len(made.args) != 1 or made.keywords or not called(function, up):
         return None
-    text = operand(function, _start(function, made.args[0]))
+    text = rewriting.operand(function, _start(function, made.args[0]))
     root = function.text(made.function).rpartition(".")[0]
     if not text or not root or _start(function, made.args[0]) == made.args[0]:
         return None
     if called(function, up).startswith("tensorflow."):
-        torch, imports = torch_name(function, up)
+        torch, imports = importing.torch_name(function, up)
         text = f"{root}.experimental.dlpack.from_dlpack({torch}.utils.dlpack.to_dlpack({text}))" if torch else ""
     else:
         text, imports = f"{root}.from_dlpack({text})", ()

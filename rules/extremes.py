@@ -11,9 +11,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import importing, rewriting
 from .chains import called
-from .importing import torch_name
-from .rewriting import operand
 
 _NAMES = ("builtins.max", "builtins.min")
 
@@ -28,7 +27,7 @@ def extreme(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if any(made.stars) or made.keywords or not all(function.has_text(r) for r in made.args):
         return None
     name = called(function, reg).rpartition(".")[2]
-    torch, imports = torch_name(function, reg)
+    torch, imports = importing.torch_name(function, reg)
     if _again(function, reg):
         return None
     if len(made.args) == 2 and torch and not imports and (where := _in_place(function, reg, name, torch)):
@@ -74,7 +73,7 @@ def _in_place(function: FunctionFacts, reg: Reg, name: str, torch: str) -> Fix |
 def _of_all(function: FunctionFacts, reg: Reg, name: str, torch: str) -> tuple[str, Safety]:
     value = function.values[reg]
     if value.is_a(TENSOR):
-        text = operand(function, reg)
+        text = rewriting.operand(function, reg)
         return (f"{text}.{name}()" if text else ""), Safety.UNSAFE
     made = function.code[reg]
     start, end = function.outer_span(reg)

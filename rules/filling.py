@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.values import ARRAY, CONTAINER, DTYPE, TENSOR
 from transferlint.model import Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
-from .bindings import api
+from . import bindings, creating, proven, rewriting, widths
 from .chains import called
-from .creating import integer
-from .rewriting import newline
-from .widths import BYTES
 
 _SMALL = 2**7  # what every type holds
 _NUMBERS = frozenset(
@@ -28,7 +24,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _DEEP = 8
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Filling:
     """A function of torch that fills with one number, and its arguments but for those that the other text had."""
 
@@ -73,7 +69,7 @@ def spread(function: FunctionFacts, data: Reg, arguments: tuple[str, ...]) -> st
     start, end = function.outer_span(data)
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     apart = not text[line:start].strip() and re.match(r"\s*,[ \t]*[\r\n]", text[end:]) is not None
-    return (f",{newline(function)}{text[line:start]}" if apart else ", ").join(arguments)
+    return (f",{rewriting.newline(function)}{text[line:start]}" if apart else ", ").join(arguments)
 
 
 def _named(function: FunctionFacts, reg: Reg) -> bool | None:
@@ -82,7 +78,7 @@ def _named(function: FunctionFacts, reg: Reg) -> bool | None:
     made = function.code[reg]
     owner = made.object if isinstance(made, p.Attr) and made.name == "dtype" else None
     owned = owner is not None
-    if api(function, reg).startswith("torch.") or (owner is not None and function.values[owner].is_a(TENSOR)):
+    if bindings.api(function, reg).startswith("torch.") or (owner is not None and function.values[owner].is_a(TENSOR)):
         return True
     absent = isinstance(made, p.Load) and any(
         one.slot == made.slot and one.default == "None" for one in function.function.parameters
@@ -94,7 +90,7 @@ def fits(function: FunctionFacts, made: p.Call, value: Reg) -> bool:
     """True where the number is the same in the type that is asked for: none, one of those that both functions convert
     to alike, or any, for a number that each of them holds."""
     asked = dict(made.keywords).get("dtype")
-    if asked is None or api(function, asked).removeprefix("torch.") in BYTES:
+    if asked is None or bindings.api(function, asked).removeprefix("torch.") in widths.BYTES:
         return True
     number = function.code[value]
     return isinstance(number, p.Const) and type(number.value) in (int, bool) and 0 <= number.value < _SMALL
@@ -124,7 +120,7 @@ def _content(function: FunctionFacts, reg: Reg) -> tuple[str, Reg | None, Safety
 
 def _countable(function: FunctionFacts, reg: Reg) -> bool:
     value = function.values[reg]
-    return integer(function, reg) or not value.kinds & (TENSOR | ARRAY | CONTAINER)
+    return creating.integer(function, reg) or not value.kinds & (TENSOR | ARRAY | CONTAINER)
 
 
 def _number(function: FunctionFacts, reg: Reg) -> Safety | None:
@@ -169,4 +165,4 @@ def _numeric(function: FunctionFacts, reg: Reg, depth: int) -> bool:
     if isinstance(made, p.Choice):
         return _numeric(function, made.body, depth - 1) and _numeric(function, made.orelse, depth - 1)
     name = called(function, reg) or function.file.placement.names.dotted(function.function, reg)
-    return name in _NUMBERS or integer(function, reg)
+    return name in _NUMBERS or creating.integer(function, reg)

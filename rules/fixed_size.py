@@ -12,11 +12,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import added
+from . import arguments, importing, rewriting, statement_text
 from .chains import called, method, origin, receiver, user
-from .importing import torch_name
-from .rewriting import operand
-from .statement_text import filled_in, in_place
 
 _WEIGHTED = "weigh with the mask instead"
 _ENTRIES = frozenset({"mean", "sum"})
@@ -67,15 +64,15 @@ def _masked_sum(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[taken]
     if not isinstance(made, p.Call) or made.args or made.keywords or receiver(function, taken) != transfer.register:
         return None
-    x, mask = operand(function, found[0]), operand(function, found[1])
-    torch, edits = torch_name(function, taken)
+    x, mask = rewriting.operand(function, found[0]), rewriting.operand(function, found[1])
+    torch, edits = importing.torch_name(function, taken)
     start, end = function.span(taken)
     if not x or not mask or not torch or _commented(function, start, end):
         return None
     kept = f"{torch}.where({function.outer_text(found[1])}, {function.outer_text(found[0])}, 0).sum()"
     text = kept
     if method(function, taken) == "mean":
-        text = in_place(function, start, end, f"{kept} / {mask}.sum()")
+        text = statement_text.in_place(function, start, end, f"{kept} / {mask}.sum()")
     return Fix(_WEIGHTED, Safety.DISPLAY, (*edits, Edit(start, end, text)))
 
 
@@ -85,7 +82,7 @@ def _filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(made, p.SetItem) or not _is_mask(function, made.index):
         return None
     value = function.values[made.value]
-    whole, source = operand(function, made.object), function.code[made.value]
+    whole, source = rewriting.operand(function, made.object), function.code[made.value]
     if not whole or not function.has_text(made.value) or (isinstance(source, p.Binary) and source.inplace):
         return None
     if not value.flags & SCALAR or value.kinds != TENSOR or _foreign(function, made.object, made.index):
@@ -119,13 +116,13 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if match is None:
         return None
     value = line[match.end() :]
-    value = filled_in(f"{x} {match[1]} ", value) if match[1] else re.sub(place, x, value)
+    value = statement_text.filled_in(f"{x} {match[1]} ", value) if match[1] else re.sub(place, x, value)
     source = function.code[made.value]
     added = source.right if isinstance(source, p.Binary) and source.inplace else made.value
     others = [r for r in function.expression(added) if _selected(function, r, mask)]
     if others and (match[1] or re.search(r"\[", value)):
         return None
-    torch, edits = torch_name(function, at)
+    torch, edits = importing.torch_name(function, at)
     if not torch or (match[1] is None and value == line[match.end() :] and not _broadcast(function, made.value)):
         return None
     line = f"{x} = {torch}.where({mask}, {value}, {x})"
@@ -205,7 +202,7 @@ def _repeated(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     counts = upload.args[0]
     if not isinstance(function.code[counts], p.Load) or function.values[counts].kinds != CONTAINER:
         return None
-    edit = added(function, reg, f"output_size=sum({function.text(counts)})")
+    edit = arguments.added(function, reg, f"output_size=sum({function.text(counts)})")
     return Fix("say how long the result is", Safety.DISPLAY, (edit,)) if edit is not None else None
 
 

@@ -25,13 +25,9 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
-from .altering import altered
-from .bindings import api, bound_elsewhere, settled
+from . import altering, bindings, memory_effects, proven, rewriting
+from . import memory as memory_of
 from .chains import captured
-from .memory import Memory
-from .memory_effects import RESULT, WORLD
-from .rewriting import switched
 
 _TITLE = "move it before the loop"
 _NAMELESS = "value"  # what nothing gives a name: somebody has to find one
@@ -52,17 +48,17 @@ def hoist(function: FunctionFacts, reg: Reg, region: int) -> Fix | None:
         return None  # `x = 1; for ...` cannot be, but `async for` and the like keep their keyword in front
     begin, end = function.span(reg)
     expression = text[begin:end]
-    if "\n" in expression or "\r" in expression or switched(function, reg, region):
+    if "\n" in expression or "\r" in expression or rewriting.switched(function, reg, region):
         return None
     if _guarded(function, reg, region):
         return None
     moved = _moved(function, reg, line_start, indent)
     safe = _proven(function, reg, region)
-    if moved is not None and not altered(function, reg) and not safe:
+    if moved is not None and not altering.altered(function, reg) and not safe:
         return Fix(_TITLE, Safety.DISPLAY, moved)  # the name is bound where the loop never turns, too
     name = _fresh_name(function, reg)
     newline = "\r\n" if "\r\n" in text else "\n"
-    used = f"{name}.clone()" if altered(function, reg) else name
+    used = f"{name}.clone()" if altering.altered(function, reg) else name
     edits = (Edit(line_start, line_start, f"{indent}{name} = {expression}{newline}"), Edit(begin, end, used))
     return Fix(_TITLE, Safety.SAFE if safe and not name.startswith(_NAMELESS) else Safety.DISPLAY, edits)
 
@@ -158,13 +154,13 @@ def _proven(function: FunctionFacts, reg: Reg, region: int) -> bool:
         return False
     if not _turns(function, region) and not _there(function, made, callee.name, region):
         return False
-    memory = Memory(function, reg)
-    foreign = memory.of(WORLD) in memory.written(_turned(function, region))
+    memory = memory_of.Memory(function, reg)
+    foreign = memory.of(memory_effects.WORLD) in memory.written(_turned(function, region))
     if foreign and not proven.without_gradient(function, callee.object):
         return False
     everything = memory.everything()
-    result = memory.of(RESULT)
-    if result in everything or result == memory.of(WORLD):
+    result = memory.of(memory_effects.RESULT)
+    if result in everything or result == memory.of(memory_effects.WORLD):
         return False
     return not memory.classes(callee.object) & memory.written(_turned(function, region))
 
@@ -190,8 +186,8 @@ def _settled(function: FunctionFacts, reg: Reg, region: int) -> bool:
             return False
         owner = function.file.functions[bound[0]]
         given = any(q.slot == bound[1] for q in owner.function.parameters)
-        return len(owner.stores(bound[1])) + given == 1 and not bound_elsewhere(owner, bound[1])
-    if not isinstance(made, p.Load) or bound_elsewhere(function, made.slot):
+        return len(owner.stores(bound[1])) + given == 1 and not bindings.bound_elsewhere(owner, bound[1])
+    if not isinstance(made, p.Load) or bindings.bound_elsewhere(function, made.slot):
         return False
     if function.function.lookup.about(p.Delete, made.slot):
         return False
@@ -222,14 +218,14 @@ def _runs_before(function: FunctionFacts, reg: Reg, region: int) -> bool:
 def _constant(function: FunctionFacts, reg: Reg, region: int) -> bool:
     """True for a place or dtype whose evaluation has no effect and the same outcome before the loop."""
     made = function.code[reg]
-    if isinstance(made, p.Const) or (proven.dtype(function, reg) and api(function, reg)):
+    if isinstance(made, p.Const) or (proven.dtype(function, reg) and bindings.api(function, reg)):
         return True
     if not proven.device(function, reg, absent=True) and not proven.dtype(function, reg):
         return False
     if isinstance(made, p.Attr):
         return proven.tensor(function, made.object) and _settled(function, made.object, region)
     if isinstance(made, p.Call):
-        named = api(function, made.function) == "torch.device"
+        named = bindings.api(function, made.function) == "torch.device"
         return named and all(isinstance(function.code[r], p.Const) for r in made.args) and not made.keywords
     return _settled(function, reg, region)
 
@@ -245,7 +241,7 @@ def _turns(function: FunctionFacts, region: int) -> bool:
     if not isinstance(made, p.Call) or len(made.args) != 1 or made.stars:
         return False
     count = function.code[made.args[0]]
-    ranged = api(function, made.function) == "builtins.range"
+    ranged = bindings.api(function, made.function) == "builtins.range"
     return ranged and isinstance(count, p.Const) and isinstance(count.value, int) and count.value > 0
 
 
@@ -268,7 +264,11 @@ def _there(function: FunctionFacts, made: p.Call, method: str, region: int) -> b
     for reg, other in enumerate(function.code):
         if isinstance(other, p.Call) and wanted and _runs_before(function, reg, region):
             where = dict(other.keywords).get("device")
-            if where is not None and api(function, other.function) in MAKERS and function.text(where) == wanted:
+            if (
+                where is not None
+                and bindings.api(function, other.function) in MAKERS
+                and function.text(where) == wanted
+            ):
                 return True
     return False
 
@@ -277,7 +277,7 @@ def _bound_once(function: FunctionFacts, reg: Reg) -> bool:
     """True for a constant, and where a name says the same wherever it stands in the function."""
     made = function.code[reg]
     if isinstance(made, p.Outer):
-        return bool(proven.kinds(function, reg)) and settled(function, reg)
+        return bool(proven.kinds(function, reg)) and bindings.settled(function, reg)
     if not isinstance(made, p.Load):
         return isinstance(made, p.Const)
     given = any(q.slot == made.slot for q in function.function.parameters)

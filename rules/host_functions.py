@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.once import once
@@ -23,7 +22,7 @@ _BUILTINS = frozenset(
     " slice sorted sum tuple zip".split()
 )
 # What goes over elements on the device.
-_LOOPS = re.compile(r"\.(scan|fori_loop|while_loop|map|map_fn|associative_scan)$")
+_LOOPS = late.pattern(r"\.(scan|fori_loop|while_loop|map|map_fn|associative_scan)$")
 _DEPTH = 4
 
 

@@ -9,11 +9,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
-from .altering import altered
+from . import altering, creating, importing, proven
 from .chains import captured, method, origin
-from .creating import added_device, exact
-from .importing import torch_name
 
 _SHAPES = frozenset("view reshape flatten squeeze unsqueeze long int clone contiguous".split())
 _INDICES = (p.Sequence, p.Subscript, p.Binary, p.Compare, p.Attr)
@@ -35,8 +32,8 @@ def index_fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     index = function.code[transfer.subject]
     if isinstance(index, p.Call):
-        edit = added_device(function, transfer.subject, f"{function.text(made.object)}.device")
-        safe = exact(function, index) and _surely(function, made.object, transfer.subject)
+        edit = creating.added_device(function, transfer.subject, f"{function.text(made.object)}.device")
+        safe = creating.exact(function, index) and _surely(function, made.object, transfer.subject)
         safety = Safety.SAFE if safe else Safety.DISPLAY
         return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
     if isinstance(made, p.Subscript) and (fix := _without_list(function, made, transfer)) is not None:
@@ -64,7 +61,7 @@ def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:
     loads = function.loads(stored.slot)
     if not all(_only_index(function, r) for r in loads):
         return None
-    edit = added_device(function, maker, f"{function.text(base)}.device")
+    edit = creating.added_device(function, maker, f"{function.text(base)}.device")
     return Fix("make the index on the device", Safety.DISPLAY, (edit,)) if edit is not None else None
 
 
@@ -117,12 +114,12 @@ def _without_list(function: FunctionFacts, made: p.Subscript, transfer: Transfer
     if values == list(range(values[0], values[0] + len(values))) and (values[0] >= 0 or values == [-1]):
         last = "" if values == [-1] else str(values[-1] + 1)
         edits = [Edit(start, end, f"{values[0] or ''}:{last}")]
-        if altered(function, transfer.register) and not _in_place(function, transfer.register):
+        if altering.altered(function, transfer.register) and not _in_place(function, transfer.register):
             stop = function.span(transfer.register)[1]
             edits.append(Edit(stop, stop, ".clone()"))
         return Fix("take a slice", Safety.UNSAFE, tuple(edits))
     whole = function.span(transfer.register)
-    torch, imports = torch_name(function, transfer.register)
+    torch, imports = importing.torch_name(function, transfer.register)
     if len(values) > _MOST or not torch:
         return None
     text = function.file.text

@@ -12,11 +12,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import host_uses, importing, rewriting, statement_text
 from .chains import called, method, origin, receiver
-from .host_uses import serves_host
-from .importing import torch_name
-from .rewriting import after, cut
-from .statement_text import if_statement, statement_at
 
 _MOST = 20  # uses of a number that anybody would rewrite
 _OPPOSITE = {"!=": "==", "==": "!=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -69,10 +66,10 @@ def _only_host(function: FunctionFacts, maker: Reg) -> bool:
         made = function.code[user]
         if isinstance(made, p.SetAttr) and made.value == maker:
             for other in function.file.functions:
-                if not all(serves_host(other, r) for r in other.attributes(made.name)):
+                if not all(host_uses.serves_host(other, r) for r in other.attributes(made.name)):
                     return False
             return True
-    return serves_host(function, maker)
+    return host_uses.serves_host(function, maker)
 
 
 def _checked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -89,13 +86,13 @@ def _checked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[tests[0].value] if len(tests) == 1 and tests[0].kind == "if" else None
     if not isinstance(made, p.Compare) or len(made.operators) != 1 or made.operators[0] not in _OPPOSITE:
         return None
-    found = if_statement(function, tests[0].value)
+    found = statement_text.if_statement(function, tests[0].value)
     body = found[2].body[0] if found is not None and len(found[2].body) == 1 and not found[2].orelse else None
     if found is None or not isinstance(body, ast.Raise) or len(function.stores(stored.slot)) != 1:
         return None
     start, end = found[0], found[0] + len(found[1])
     begin = _statement_start(function, transfer)
-    torch, imports = torch_name(function, transfer.register)
+    torch, imports = importing.torch_name(function, transfer.register)
     if begin is None or not torch or not all(start <= function.span(r)[0] < end for r in loads):
         return None
     if function.file.spans.commented(start, end):
@@ -108,7 +105,7 @@ def _checked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         for r in made.operands
     ]
     line = f"{torch}._assert_async({words[0]} {_OPPOSITE[made.operators[0]]} {words[1]})"
-    edits = (*imports, cut(function, *begin), Edit(start, end, line))
+    edits = (*imports, rewriting.cut(function, *begin), Edit(start, end, line))
     return Fix("check it on the device", Safety.DISPLAY, edits)
 
 
@@ -118,7 +115,7 @@ def _statement_start(function: FunctionFacts, transfer: Transfer) -> tuple[int, 
     at = function.span(transfer.register)[0]
     line = function.file.spans.line_start(at)
     start = line + len(text[line:at]) - len(text[line:at].lstrip())
-    found = statement_at(text, start)
+    found = statement_text.statement_at(text, start)
     return (start, start + len(found[0])) if found is not None and isinstance(found[1], ast.Assign) else None
 
 
@@ -129,7 +126,7 @@ def _handed_on(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if transfer.kind != SCALAR_READ or method(function, reg) != "tolist" or subject is None or len(users) != 1:
         return None
     kept = isinstance(users[0], p.Return) or (isinstance(users[0], p.SetAttr) and users[0].value == reg)
-    edit = after(function, reg, subject) if kept and receiver(function, reg) == subject else None
+    edit = rewriting.after(function, reg, subject) if kept and receiver(function, reg) == subject else None
     if edit is None or function.function.kind != "function":
         return None
     return Fix("hand on the tensor, and read it where the host needs it", Safety.DISPLAY, (edit,))

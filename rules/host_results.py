@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.once import once
@@ -16,21 +17,21 @@ from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
-from .derived import ALL, PARTS, TEXT, WHOLE, TooLong, callee_name, derived, given, loops
+from . import derived
 
 # What makes files of results, pictures of arrays, models of the host.
-_MADE = re.compile(
+_MADE = late.pattern(
     r"(^|_)(to|2)_\w*file$|^fromarray$|(^|_)(to|2)_?pil(_|$)|^ToPILImage$|^(Video|Image|Audio|Histogram)$|^(partial_fit|fit|fit_predict)$"
 )
-_DECODERS = re.compile(r"(^|_)(tokeni[sz]er|processor|vocab\w*|label_encoder|sp|bpe|detokeni[sz]er)$", re.IGNORECASE)
+_DECODERS = late.pattern(r"(^|_)(tokeni[sz]er|processor|vocab\w*|label_encoder|sp|bpe|detokeni[sz]er)$", re.IGNORECASE)
 # Functions and classes whose result is what was recognised, decoded or sampled.
-_DECIDING = re.compile(r"(?i)infer|decod|search|generat|predict|transcri|recogni")
+_DECIDING = late.pattern(r"(?i)infer|decod|search|generat|predict|transcri|recogni")
 # What runs to be learnt from: what it computes belongs on the device.
-_LEARNING = re.compile(
+_LEARNING = late.pattern(
     r"^(forward|__call__|training_step|train_step|fit_batch|compute_objectives)$|(^|_)(loss|losses)(_|$)"
 )
-_COUNTS = re.compile(r"(^|_)(splits?|sizes?|counts?|lens?|lengths?)$")
-_EVERYTHING = re.compile(
+_COUNTS = late.pattern(r"(^|_)(splits?|sizes?|counts?|lens?|lengths?)$")
+_EVERYTHING = late.pattern(
     r"(^|_)(logits?|log_?probs?|probs|posteriors?|outputs?|hidden\w*|feats?|features|encoded)(_|$)"
 )
 _PLAIN = frozenset({"int", "float", "str", "bool", "round", "item"})
@@ -41,7 +42,7 @@ def host_result(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for the one copy of a whole tensor that the host has to have, where what becomes of it can be followed."""
     try:
         return _host_result(function, transfer)
-    except TooLong:
+    except derived.TooLong:
         function.file.cut.add(function.function.qualname)
         return False
 
@@ -55,17 +56,19 @@ def _host_result(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     if around and _element(function, transfer, around[0]):
         return False
-    if transfer.inside is not None and not roles.SERVING.search(callee_name(function.function, function.code[reg])):
+    if transfer.inside is not None and not roles.SERVING.search(
+        derived.callee_name(function.function, function.code[reg])
+    ):
         return False
-    computed = derived(function.function, {reg}, ALL)
+    computed = derived.derived(function.function, {reg}, derived.ALL)
     if _goes_back(function, computed):
         return False
-    if _consumed(function.function, derived(function.function, {reg}, PARTS)):
+    if _consumed(function.function, derived.derived(function.function, {reg}, derived.PARTS)):
         return True
     if (
         function.framework(reg)
         and transfer.before.places
-        and gone_over(function.function, derived(function.function, {reg}, WHOLE))
+        and gone_over(function.function, derived.derived(function.function, {reg}, derived.WHOLE))
     ):
         return True  # the arrays of a batch: those of the loop around are other ones
     if around or transfer.inside is not None:
@@ -79,7 +82,7 @@ def _host_result(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     if _large(function, transfer):
         return False
-    whole = derived(function.function, {reg}, WHOLE)
+    whole = derived.derived(function.function, {reg}, derived.WHOLE)
     return gone_over(function.function, whole) or (deciding and _packed(function, whole, computed))
 
 
@@ -104,7 +107,7 @@ def gone_over(function: Function, whole: set[Reg]) -> bool:
         made = function.code[reg]
         if isinstance(made, p.Next) and not _listed(function, made.region) and not _kept(function, made.region, whole):
             return True
-        if isinstance(made, p.Subscript) and any(loops(function, where[reg])) and _varies(function, made.index):
+        if isinstance(made, p.Subscript) and any(derived.loops(function, where[reg])) and _varies(function, made.index):
             return True
     return False
 
@@ -122,7 +125,7 @@ def _listed(function: Function, region: int) -> bool:
         made = function.code[reg]
         if isinstance(made, p.Collect) and made.region == region:
             value = function.code[made.value]
-            return isinstance(value, p.Load) or callee_name(function, value) in _PLAIN
+            return isinstance(value, p.Load) or derived.callee_name(function, value) in _PLAIN
     return False
 
 
@@ -132,7 +135,11 @@ def _kept(function: Function, region: int, whole: set[Reg]) -> bool:
     loads = {r for r in whole if isinstance(made := function.code[r], p.Load) and made.slot in targets}
     using = (function.code[user] for user in {user for load in loads for user in users(function)[load]})
     return bool(loads) and all(
-        (callee_name(function, made) in ("append", "add") and isinstance(made, p.Call) and used.issubset(made.args))
+        (
+            derived.callee_name(function, made) in ("append", "add")
+            and isinstance(made, p.Call)
+            and used.issubset(made.args)
+        )
         or (isinstance(made, p.SetItem) and used == {made.value})
         for made in using
         if (used := loads.intersection(operands(made)))
@@ -144,7 +151,7 @@ def _element(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:
     region = function.function.regions[loop]
     if region.test is None or region.kind != "for":
         return True
-    counted = callee_name(function.function, function.code[region.test]) == "range"
+    counted = derived.callee_name(function.function, function.code[region.test]) == "range"
     if counted or function.values[region.test].is_a(TENSOR):
         return True
     return any(
@@ -169,7 +176,13 @@ def _put_back(function: FunctionFacts) -> frozenset[Reg]:
     for transfer in function.transfers:
         if (transfer.kind in _BACK and transfer.places & ~HOST) or transfer.kind == HOST_INDEX:
             made = function.code[transfer.register]
-            parts = given(made) if isinstance(made, p.Call) else (made.index,) if isinstance(made, p.Subscript) else ()
+            parts = (
+                derived.given(made)
+                if isinstance(made, p.Call)
+                else (made.index,)
+                if isinstance(made, p.Subscript)
+                else ()
+            )
             found.update((transfer.subject, *parts))
     for reg in function.of(p.SetItem, p.Binary):
         made = function.code[reg]
@@ -203,10 +216,10 @@ def _consumed(function: Function, parts: set[Reg]) -> bool:
     """True where a call makes text, files, pictures or a model of the host of what is computed of the copy."""
     for user in sorted({user for part in parts for user in users(function)[part]}):
         made = function.code[user]
-        if not isinstance(made, p.Call) or not any(argument in parts for argument in given(made)):
+        if not isinstance(made, p.Call) or not any(argument in parts for argument in derived.given(made)):
             continue
-        name = callee_name(function, made)
-        if TEXT.search(name) or _MADE.search(name):
+        name = derived.callee_name(function, made)
+        if derived.TEXT.search(name) or _MADE.search(name):
             return True
         callee = function.code[made.function]
         if isinstance(callee, p.Attr) and name.startswith("decode"):
@@ -221,9 +234,9 @@ def _packed(function: FunctionFacts, whole: set[Reg], computed: set[Reg]) -> boo
     """True where a function of the checked source goes over the copy, on the host, to make the result of it."""
     for reg in sorted(computed):
         made = function.code[reg]
-        if isinstance(made, p.Call) and any(argument in whole for argument in given(made)):
+        if isinstance(made, p.Call) and any(argument in whole for argument in derived.given(made)):
             found = _called(function, reg, whole)
-            if found is not None and gone_over(found[0], derived(found[0], (), WHOLE, {found[1]})):
+            if found is not None and gone_over(found[0], derived.derived(found[0], (), derived.WHOLE, {found[1]})):
                 return True
     return False
 
@@ -256,9 +269,9 @@ def _counts(function: FunctionFacts, reg: Reg) -> bool:
         if callee.name in ("stack", "cat"):
             break
         made = function.code[callee.object]
-    if callee_name(function.function, made) not in ("stack", "cat"):
+    if derived.callee_name(function.function, made) not in ("stack", "cat"):
         return False
-    whole = derived(function.function, {reg}, WHOLE)
+    whole = derived.derived(function.function, {reg}, derived.WHOLE)
     unpacked = [
         r for r in function.of(p.Unpack) if isinstance(one := function.code[r], p.Unpack) and one.value in whole
     ]
@@ -285,12 +298,12 @@ def _fitted(function: FunctionFacts, reg: Reg) -> bool:
     caller = function.warmth(reg).caller
     if caller is None or caller[0] != function.file.path:
         return False
-    whole = derived(function.function, {reg}, WHOLE)
+    whole = derived.derived(function.function, {reg}, derived.WHOLE)
     calling = function.file.functions[caller[1]]
     call = calling.code[caller[2]]
     for user in sorted({user for one in whole for user in function.users(one)}):
         made = function.code[user]
-        if callee_name(function.function, made) not in ("extend", "append") or not isinstance(made, p.Call):
+        if derived.callee_name(function.function, made) not in ("extend", "append") or not isinstance(made, p.Call):
             continue
         callee = function.code[made.function]
         kept = function.code[callee.object] if isinstance(callee, p.Attr) else None
@@ -307,12 +320,12 @@ def _learns(function: FunctionFacts, slot: int) -> bool:
     loads = set(function.loads(slot))
     for reg in sorted({user for load in loads for user in function.users(load)}):
         made = function.code[reg]
-        if not isinstance(made, p.Call) or not any(argument in loads for argument in given(made)):
+        if not isinstance(made, p.Call) or not any(argument in loads for argument in derived.given(made)):
             continue
-        if callee_name(function.function, made) == "partial_fit":
+        if derived.callee_name(function.function, made) == "partial_fit":
             return True
         found = _called(function, reg, loads)
-        if found is not None and _fits(found[0], derived(found[0], (), PARTS, {found[1]})):
+        if found is not None and _fits(found[0], derived.derived(found[0], (), derived.PARTS, {found[1]})):
             return True
     return False
 
@@ -321,7 +334,7 @@ def _fits(function: Function, parts: set[Reg]) -> bool:
     using = (function.code[user] for part in parts for user in users(function)[part])
     return any(
         isinstance(made, p.Call)
-        and callee_name(function, made) == "partial_fit"
-        and any(argument in parts for argument in given(made))
+        and derived.callee_name(function, made) == "partial_fit"
+        and any(argument in parts for argument in derived.given(made))
         for made in using
     )

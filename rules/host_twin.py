@@ -9,9 +9,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .altering import altered
+from . import altering, rewriting
 from .chains import captured, statement
-from .rewriting import fresh, newline, operand
 
 _TITLE = "read what the host has still"
 
@@ -33,14 +32,14 @@ def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -
         return None
     if any(users[0] < store < transfer.register for store in function.stores(stored.slot)):
         return None  # the name has come to mean what was computed
-    if altered(function, move.register):
+    if altering.altered(function, move.register):
         return None
     loads = [
         r
         for r in function.expression(transfer.register)
         if isinstance(one := function.code[r], p.Load) and one.slot == stored.slot
     ]
-    text = operand(function, move.subject)
+    text = rewriting.operand(function, move.subject)
     other = [
         r for r in function.expression(transfer.register) if isinstance(function.code[r], p.Load) and r not in loads
     ]
@@ -55,10 +54,10 @@ def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -
         home = statement(function, move.register)
         if home is None or not isinstance(function.code[move.subject], p.Load) or move.before.kinds != TENSOR:
             return None  # other things (a batch of a graph library, a module) are moved themselves, and not copied
-        text = fresh(function, f"{text}_on_host")
+        text = rewriting.fresh(function, f"{text}_on_host")
         indent = function.file.text[home[1] : function.span(move.register)[0]]
         indent = indent[: len(indent) - len(indent.lstrip())]
-        line = f"{indent}{text} = {function.text(move.subject)}{newline(function)}"
+        line = f"{indent}{text} = {function.text(move.subject)}{rewriting.newline(function)}"
         edits.append(Edit(home[1], home[1], line))
     elif any(move.register < store < transfer.register for slot in slots for store in function.stores(slot)):
         return None

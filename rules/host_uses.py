@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE
@@ -95,7 +94,7 @@ def _operands(made: p.Binary | p.Compare | p.Unary | p.Boolean) -> tuple[Reg, ..
 
 
 # What takes values to another process or machine, where a device's memory means nothing or must not be shared.
-_CARRIERS = re.compile(
+_CARRIERS = late.pattern(
     r"^(torch\.distributed\.rpc|(torch\.)?multiprocessing|pickle|dill|cloudpickle|joblib|queue|socket|ray|zmq|grpc"
     r"|concurrent\.futures)(\.|$)"
 )

@@ -6,13 +6,14 @@ import bisect
 import re
 import sys
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-_STATEMENT = re.compile(r"^(?:import|from)\b", re.M)
+_STATEMENT = late.pattern(r"^(?:import|from)\b", re.M)
 
 
 def torch_name(function: FunctionFacts, reg: Reg) -> tuple[str, tuple[Edit, ...]]:

@@ -11,11 +11,9 @@ from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .bindings import around
+from . import bindings, number_kinds, rewriting
 from .chains import called, method, receiver
 from .detection import calls
-from .number_kinds import counts
-from .rewriting import after, operand
 
 _REDUCES = frozenset("sum mean norm abs square pow max min".split())
 _DETACHES = frozenset({"detach", "detach_"})
@@ -31,12 +29,12 @@ def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) ->
     wanted = "" if detached(function, subject) or _no_gradient(function, transfer) else ".detach()"
     wanted += ".clone()" if snapshot and not fresh(function, subject) else ""
     if method(function, reg) == "item" and receiver(function, reg) == subject:
-        cut = after(function, reg, subject)
+        cut = rewriting.after(function, reg, subject)
         return None if cut is None else Edit(cut.start, cut.end, wanted)
     name = called(function, reg)
-    if name == "builtins.float" or (name == "builtins.int" and counts(function, transfer)):
+    if name == "builtins.float" or (name == "builtins.int" and number_kinds.counts(function, transfer)):
         made = function.code[reg]
-        text = operand(function, subject)
+        text = rewriting.operand(function, subject)
         if isinstance(made, p.Call) and made.args == (subject,) and not made.keywords and text:
             return Edit(*function.span(reg), f"{text}{wanted}")
     return None
@@ -44,7 +42,7 @@ def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) ->
 
 def _no_gradient(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for whole numbers and masks, and where the source says that no gradients are computed."""
-    if transfer.before.flags & (INTEGER | BOOLEAN) or counts(function, transfer):
+    if transfer.before.flags & (INTEGER | BOOLEAN) or number_kinds.counts(function, transfer):
         return True
     return _under_no_gradient(function, transfer.register)
 
@@ -54,7 +52,7 @@ def _under_no_gradient(function: FunctionFacts, reg: Reg, depth: int = _CALLS) -
     there."""
     if any(decorator.partition("(")[0] in NO_GRADIENT for decorator in function.function.decorators):
         return True
-    regions = around(function, reg)
+    regions = bindings.around(function, reg)
     entered = (function.code[reg] for reg in function.of(p.Enter))
     if any(
         isinstance(made, p.Enter) and made.region in regions and called(function, made.context) in NO_GRADIENT
@@ -93,7 +91,7 @@ def fresh(function: FunctionFacts, subject: Reg) -> bool:
     turn = function.loops(subject)[:1]
     inside = [s for s in stores if function.loops(s.value)[:1] == turn]
     bound = [_whole(function, s.value) for s in inside]
-    before = any(s.value < subject and function.region(s.value) in around(function, subject) for s in inside)
+    before = any(s.value < subject and function.region(s.value) in bindings.around(function, subject) for s in inside)
     if not stores or not (before or len(bound) == len(stores)):
         return False
     if not all(isinstance(b, p.Call | p.Unary) or (isinstance(b, p.Binary) and not b.inplace) for b in bound):

@@ -42,9 +42,8 @@ from transferlint.knowledge.torch_kinds import (
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import bindings, closed_classes
 from .annotations import annotated
-from .bindings import api, bound_elsewhere
-from .closed_classes import closed, of_parameters, own
 
 _STEPS = 3000  # of one question; what takes more is not known
 _DEEPEST = 40
@@ -120,7 +119,7 @@ class Inference:
                 start = annotated(owner, parameter.annotation, parameter.default) if plain else None
         if declared and not start:
             return annotated(owner, declared, "")
-        if start is None or bound_elsewhere(owner, slot):
+        if start is None or bindings.bound_elsewhere(owner, slot):
             return None
         stores = [i.value for i in map(owner.code.__getitem__, owner.stores(slot)) if isinstance(i, p.Store)]
         found = start
@@ -162,7 +161,7 @@ class Inference:
         return None
 
     def _attribute(self, function: FunctionFacts, reg: Reg, made: p.Attr) -> Kinds | None:
-        name = api(function, reg)
+        name = bindings.api(function, reg)
         if name:
             if name.removeprefix("torch.") in DTYPES and name.startswith("torch."):
                 return frozenset({DTYPE})
@@ -179,8 +178,10 @@ class Inference:
     def _kept(self, function: FunctionFacts, made: p.Attr) -> Kinds | None:
         """An attribute of `self`: what every assignment of the file to an attribute of that name stores, where the
         class has one and nothing but classes of the file and torch's own modules stands above it."""
-        info = function.file.placement.class_of(function.function) if own(function, made.object) else None
-        if info is None or info.key != function.file.path or not closed(function, info.index, set()):
+        info = (
+            function.file.placement.class_of(function.function) if closed_classes.own(function, made.object) else None
+        )
+        if info is None or info.key != function.file.path or not closed_classes.closed(function, info.index, set()):
             return None
         getter = split(info.methods.get(made.name, ""))
         if getter is not None:
@@ -193,7 +194,7 @@ class Inference:
             if kinds is None:
                 return None
             found |= kinds
-            mine = mine or own(other, one.object)
+            mine = mine or closed_classes.own(other, one.object)
         return found if mine else None
 
     def _returned(self, function: FunctionFacts) -> Kinds | None:
@@ -210,7 +211,7 @@ class Inference:
         return self._union(function, (r for r in given if r is not None))
 
     def _call(self, function: FunctionFacts, reg: Reg, made: p.Call) -> Kinds | None:
-        name = api(function, made.function)
+        name = bindings.api(function, made.function)
         if name:
             return self._named(function, name, made)
         place = split(function.calls.get(reg, ""))
@@ -232,7 +233,7 @@ class Inference:
         if name in ("builtins.min", "builtins.max") and len(made.args) > 1 and not made.keywords:
             found = self._union(function, made.args) if not any(made.stars) else None
             return found if found is not None and not found - NUMBERS else None
-        return frozenset({TENSOR}) if name == "builtins.next" and of_parameters(function, made) else None
+        return frozenset({TENSOR}) if name == "builtins.next" and closed_classes.of_parameters(function, made) else None
 
     def _method(self, function: FunctionFacts, callee: p.Attr, made: p.Call) -> Kinds | None:
         kinds = self.of(function, callee.object)
@@ -264,13 +265,13 @@ class Inference:
                 return self.of(function, whole.items[made.index])
             if isinstance(whole, p.Next) and made.index == 0 and made.count == 2:
                 over = function.code[whole.iterable]
-                if not isinstance(over, p.Call) or api(function, over.function) != "builtins.enumerate":
+                if not isinstance(over, p.Call) or bindings.api(function, over.function) != "builtins.enumerate":
                     return None
                 return frozenset({INTEGER}) if len(over.args) == 1 and not over.keywords else None
             return _element(self.of(function, made.value))
         if isinstance(made, p.Next):
             over = function.code[made.iterable]
-            if isinstance(over, p.Call) and api(function, over.function) == "builtins.range":
+            if isinstance(over, p.Call) and bindings.api(function, over.function) == "builtins.range":
                 return frozenset({INTEGER})
             return _element(self.of(function, made.iterable))
         return None

@@ -15,15 +15,9 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
 
+from . import collecting, host_numbers, host_uses, keeping, padding, reading_ahead, rebuilding
 from .chains import called, method
-from .collecting import bare, collected
 from .detection import remaining, together
-from .host_numbers import for_host
-from .host_uses import leaves_process
-from .keeping import kept
-from .padding import padded
-from .reading_ahead import ahead
-from .rebuilding import restacked
 
 _TAKES = frozenset({"append", "log", "log_dict", "add", "extend"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
@@ -37,12 +31,16 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is offered for reads that stand together: a fix of the first that has one, else edits that are shown."""
     function, group = made_in(function, group)
     for transfer in group:
-        fix = collected(function, transfer)
+        fix = collecting.collected(function, transfer)
         if fix is not None:
             return _whole(function, group)
-        if (fix := ahead(function, transfer)) is not None:
-            return together(function, group, [ahead(function, one) for one in group])
-        fix = padded(function, transfer) or restacked(function, transfer) or for_host(function, transfer)
+        if (fix := reading_ahead.ahead(function, transfer)) is not None:
+            return together(function, group, [reading_ahead.ahead(function, one) for one in group])
+        fix = (
+            padding.padded(function, transfer)
+            or rebuilding.restacked(function, transfer)
+            or host_numbers.for_host(function, transfer)
+        )
         if fix is not None:
             return remaining(function, group, transfer, fix)
     edits: set[Edit] = set()
@@ -64,7 +62,7 @@ def shown(fix: Fix | None) -> Fix | None:
 
 def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """What is collected for all reads of a group; only shown where others of them still make every step wait."""
-    fixes = [collected(function, one) for one in group]
+    fixes = [collecting.collected(function, one) for one in group]
     fix = together(function, group, fixes)
     if fix is not None and (any(one is None for one in fixes) or _waits_as_well(function, group)):
         return shown(fix)
@@ -87,12 +85,12 @@ def left(function: FunctionFacts, transfer: Transfer) -> Edit | None:
     if not transfer.before.kinds & (TENSOR | UNKNOWN) or not function.has_text(transfer.register):
         return None
     if transfer.kind == DOWNLOAD:
-        chain = bare(function, transfer)
-        if chain is None or (_returned(function, chain[0]) and leaves_process(function)):
+        chain = collecting.bare(function, transfer)
+        if chain is None or (_returned(function, chain[0]) and host_uses.leaves_process(function)):
             return None
         return chain[1] if _taken(function, chain[0]) or (not chain[2] and _computed(function, chain[0])) else None
     if transfer.kind in (SCALAR_READ, NUMBER) and _taken(function, transfer.register):
-        return kept(function, transfer)
+        return keeping.kept(function, transfer)
     return None
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.model import Edit
 from transferlint.syntax import program as p
@@ -12,7 +11,7 @@ from transferlint.syntax.program import Reg
 from .chains import called
 
 _ALIKE = frozenset(f"torch.{name}" for name in ("zeros", "ones", "rand", "randn", "empty"))
-_SHAPE = re.compile(r"([\w.]+)\.(?:shape|size\(\))")
+_SHAPE = late.pattern(r"([\w.]+)\.(?:shape|size\(\))")
 
 
 def like_another(function: FunctionFacts, made: Reg, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find, split
 from transferlint.knowledge.torch_names import LOADERS
@@ -11,7 +10,7 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import added
+from . import arguments
 
 # DataLoader(dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, ...)
 _WORKERS, _COLLATE, _PIN = 5, 6, 7
@@ -23,7 +22,7 @@ _CHANGES = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Loader:
     """A call of `DataLoader`: the function it stands in, and its register."""
 
@@ -185,5 +184,5 @@ def pinning(loader: Loader) -> Fix | None:
         if not isinstance(made, p.Const) or made.value is True:
             return None
         return Fix("pin the batches", Safety.UNSAFE, (Edit(*function.span(given), "True"),))
-    edit = added(function, loader.register, "pin_memory=True")
+    edit = arguments.added(function, loader.register, "pin_memory=True")
     return Fix("pin the batches", Safety.UNSAFE, (edit,)) if edit is not None else None

@@ -12,8 +12,8 @@ from transferlint.flow.values import FRESH, HOST, HOST_VALUE, ON_DEVICE, PINNED,
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import creating
 from .chains import called, method, origin, receiver
-from .creating import MAKERS
 from .modernising import LEGACY
 
 _OF_DATA = frozenset({"tensor", "as_tensor", *LEGACY})
@@ -92,12 +92,12 @@ def sources(function: FunctionFacts, reg: Reg) -> Iterator[Reg]:
 
 def _makes(function: FunctionFacts, reg: Reg) -> bool:
     root, _, last = called(function, reg).rpartition(".")
-    return root == "torch" and (last in MAKERS or last in LEGACY or last in ("as_tensor", "from_numpy"))
+    return root == "torch" and (last in creating.MAKERS or last in LEGACY or last in ("as_tensor", "from_numpy"))
 
 
 def creates(function: FunctionFacts, reg: Reg) -> bool:
     """True for a call of torch that fills a tensor with no data of the host."""
-    return called(function, reg).removeprefix("torch.") in MAKERS - _OF_DATA
+    return called(function, reg).removeprefix("torch.") in creating.MAKERS - _OF_DATA
 
 
 def of_host_data(function: FunctionFacts, made: Reg) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import bisect
 import os
-import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
@@ -17,17 +17,19 @@ from transferlint.syntax.program import Reg
 
 from .chains import called, method, origin, receiver
 
-_TIMERS = re.compile(r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$")
-_STOPWATCHES = re.compile(
+_TIMERS = late.pattern(
+    r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$"
+)
+_STOPWATCHES = late.pattern(
     r"(?i:(^|_)(timer?|timeit|timing|stop_?watch|profiler?|benchmark)(_|$))|[a-z](Timer|Stopwatch|Profiler?)$"
 )
-_MEASURING = re.compile(r"(?i)(^|_)(micro)?(bench(mark)?s?|time_?it|timing|warm_?up|profil(e|er|ing))(_|$)")
+_MEASURING = late.pattern(r"(?i)(^|_)(micro)?(bench(mark)?s?|time_?it|timing|warm_?up|profil(e|er|ing))(_|$)")
 _NEAR = 40  # instructions: a few expressions
 _LISTS = frozenset({"builtins.list", "collections.deque"})
 # Copies that come back before they are done (documen.tician.de/pycuda, nvidia.github.io/cuda-python).
-_COPIES = re.compile(r"(memcpy_dtoh_async|cudaMemcpyAsync|cuMemcpyDtoHAsync)$")
+_COPIES = late.pattern(r"(memcpy_dtoh_async|cudaMemcpyAsync|cuMemcpyDtoHAsync)$")
 # What waits for the whole device, and not for one stream: by a name of a library, or asked of what stands for it.
-_WHOLE = re.compile(r"\.synchronize$|(^|_)(accelerator|cuda|xpu|npu|device)\.synchronize\(\)$")
+_WHOLE = late.pattern(r"\.synchronize$|(^|_)(accelerator|cuda|xpu|npu|device)\.synchronize\(\)$")
 _SEEN_BEFORE = frozenset("detach view reshape squeeze append item tolist".split())  # start no work on the device
 
 
@@ -168,7 +170,7 @@ def _begun(function: FunctionFacts) -> dict[int, Reg]:
 
 
 # What is wrong, or raises, on the host before the device is done (docs.pytorch.org torch.cuda.Event, torch.cuda).
-_NEEDS_WAIT = re.compile(
+_NEEDS_WAIT = late.pattern(
     r"^(elapsed_time|memory_\w+|max_memory_\w+|mem_get_info|query|ipc_collect|graph|CUDAGraph|replay)$"
 )
 

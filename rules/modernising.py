@@ -10,10 +10,8 @@ from transferlint.model import Edit, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import added
+from . import arguments, creating, filling
 from .chains import called
-from .creating import integer
-from .filling import filling, spread
 
 # docs.pytorch.org "torch.Tensor": the constructors of the old kind, and the dtype of each (that of `Tensor` is the
 # default one, which a program may change).
@@ -44,15 +42,15 @@ def modernised(
     counted = _counted(function, given[0]) if last == "LongTensor" and len(given) == 1 else None
     if counted is not None:
         maker, safety, content = "arange", Safety.UNSAFE, (counted,)
-    filled = filling(function, given[0], prefix, "dtype") if maker == "tensor" and create.args else None
+    filled = filling.filling(function, given[0], prefix, "dtype") if maker == "tensor" and create.args else None
     filled = None if filled is not None and filled.shape == "()" else filled
     of_default = last == "Tensor" and (maker == "empty" or _fractions(function, given[0]))
     plain = counted is not None or of_default
     if filled is not None:
         maker, plain = filled.maker, plain or (last == "Tensor" and maker != "full")
-        content = (Edit(*function.outer_span(given[0]), spread(function, given[0], filled.arguments)),)
+        content = (Edit(*function.outer_span(given[0]), filling.spread(function, given[0], filled.arguments)),)
     typed = [f"dtype={dtype or prefix + LEGACY[last]}"] if dtype or not plain else []
-    edit = added(function, made, *typed, f"device={device}")
+    edit = arguments.added(function, made, *typed, f"device={device}")
     if not re.fullmatch(r"\w+\.", prefix) or not maker or edit is None:
         return None
     return (Edit(*function.span(create.function), f"{prefix}{maker}"), *content, edit), safety
@@ -87,7 +85,7 @@ def _maker(function: FunctionFacts, given: list[Reg]) -> tuple[str, Safety]:
     if listed and len(given) == 1:
         known = not isinstance(items, p.Sequence) or not any(_maybe_tensor(function, r) for r in items.items)
         return "tensor", Safety.UNSAFE if known else Safety.DISPLAY
-    if len(given) > 1 or integer(function, given[0]):
+    if len(given) > 1 or creating.integer(function, given[0]):
         sizes = not any(function.values[r].kinds & (TENSOR | ARRAY | CONTAINER) for r in given)
         return ("empty" if sizes else "", Safety.UNSAFE)
     if value.kinds & (TENSOR | HOST_VALUE) and not value.kinds & UNKNOWN:

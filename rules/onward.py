@@ -8,8 +8,8 @@ from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import rewriting
 from .chains import called, method, receiver, user
-from .rewriting import after
 
 
 def moved_again(function: FunctionFacts, moved: Reg) -> tuple[Edit, ...]:
@@ -20,7 +20,7 @@ def moved_again(function: FunctionFacts, moved: Reg) -> tuple[Edit, ...]:
     at = moved
     while place and (following := user(function, at)) is not None and function.has_text(following):
         if _place(function, following) == place and receiver(function, following) == at:
-            cut = after(function, following, at)
+            cut = rewriting.after(function, following, at)
             if cut is not None and not function.file.spans.commented(cut.start, cut.end):
                 found.append(cut)
         elif not _of_torch(function, following):

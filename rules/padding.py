@@ -13,10 +13,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
-from .arguments import added
+from . import arguments, rewriting, statement_text
 from .chains import called, method, origin, receiver
-from .rewriting import cut, operand
-from .statement_text import if_statement, offset
 
 _WHOLE = "leave the padding in: the lengths say what counts"
 _SIZE = "take the size that the lengths are parts of, not the longest"
@@ -44,7 +42,7 @@ def _largest(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made, name = function.code[reg], called(function, reg)
     if name not in ("builtins.max", "builtins.min") or not isinstance(made, p.Call) or len(made.args) != 1:
         return None
-    text = operand(function, made.args[0]) if function.values[made.args[0]].kinds == TENSOR else ""
+    text = rewriting.operand(function, made.args[0]) if function.values[made.args[0]].kinds == TENSOR else ""
     if not text or made.keywords or not function.has_text(reg):
         return None
     edit = Edit(*function.span(reg), f"{text}.{name.rpartition('.')[2]}()")
@@ -130,7 +128,7 @@ def _told(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not name or name in dict(made.keywords) or position.index(name) < len(made.args):
         return None
     size = next((s for r in made.args if (s := _scale(function, r, transfer.register))), "")
-    edit = added(function, transfer.register, f"{name}={size}") if size else None
+    edit = arguments.added(function, transfer.register, f"{name}={size}") if size else None
     return Fix(_SIZE, Safety.DISPLAY, (edit,)) if edit is not None else None
 
 
@@ -187,7 +185,7 @@ def _sliced(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         begin = function.file.spans.line_start(start)
         before = re.search(r"^([ \t]*)(\w+) *= *$", function.file.text[begin:start])
         if load.slot == stored[0].slot and before is not None:
-            return _edited(function, cut(function, begin + before.start(2), end))
+            return _edited(function, rewriting.cut(function, begin + before.start(2), end))
     return _edited(function, Edit(start, end, x))
 
 
@@ -217,7 +215,11 @@ def _narrowed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(first, p.Const) or first.value != 0 or not function.values[inner].places & ON_DEVICE:
         return None
     region = function.function.regions[function.region(at)]
-    if region.kind == "then" and region.test is not None and (found := if_statement(function, region.test)) is not None:
+    if (
+        region.kind == "then"
+        and region.test is not None
+        and (found := statement_text.if_statement(function, region.test)) is not None
+    ):
         whole = shortened(function, *found)
         if whole is not None:
             return whole
@@ -243,5 +245,5 @@ def shortened(function: FunctionFacts, start: int, text: str, tree: ast.If) -> F
     sized = any(words.startswith((f"{name.id}.shape[", f"{name.id}.size(")) for words in asked)
     if not sized or not isinstance(source, ast.Name) or source.id != name.id or source is value:
         return None
-    last = offset(text, tree.end_lineno or 1, tree.end_col_offset or 0)
-    return _edited(function, cut(function, start, start + last))
+    last = statement_text.offset(text, tree.end_lineno or 1, tree.end_col_offset or 0)
+    return _edited(function, rewriting.cut(function, start, start + last))

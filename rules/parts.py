@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.values import HOST, HOST_VALUE, TENSOR
@@ -30,7 +30,7 @@ _ELEMENTS = frozenset("abs isnan isinf isfinite square sqrt log exp bool sigmoid
 _MOST = 64  # uses to follow
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Part:
     """A part that is taken of a value: how the source spells it, and the register that holds it."""
 

@@ -3,9 +3,9 @@ object, and what another test has kept tensors away from."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import ON_DEVICE, SCALAR, TENSOR
@@ -15,7 +15,7 @@ from transferlint.syntax.program import Reg
 from .chains import called
 
 # What holds more than one number by everybody's convention, but not `has_mask`.
-_MANY = re.compile(
+_MANY = late.pattern(
     r"^(?!_*(has|is|are|any|all|no|not|use|uses|need|needs|should|with|want|empty)_)(\w+_)?"
     r"(bias|weights?|masks?|states?|hiddens?|embs?|embeds?|embeddings?|residuals?|logits|features?)(_\d+)?$"
 )

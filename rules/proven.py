@@ -44,8 +44,8 @@ from transferlint.knowledge.torch_kinds import (
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
 
-from .bindings import api, around, bound, bound_elsewhere, settled
-from .kinds import Inference
+from . import bindings
+from . import kinds as kinds_of
 
 # Methods that no tensor refuses, whatever its type and shape.
 _ASKED = frozenset("detach cpu clone float double long int bool sum numel nelement dim ndimension".split())
@@ -58,12 +58,12 @@ _EFFECTLESS = frozenset(ANSWERS) - {"builtins.str", "builtins.repr", "builtins.f
 def kinds(function: FunctionFacts, reg: Reg) -> Kinds | None:
     """The kinds that a value can have, None where they are not known."""
     made = function.code[reg]
-    return _variable(function, made.slot) if isinstance(made, p.Load) else Inference().of(function, reg)
+    return _variable(function, made.slot) if isinstance(made, p.Load) else kinds_of.Inference().of(function, reg)
 
 
 @once
 def _variable(function: FunctionFacts, slot: Slot) -> Kinds | None:
-    return Inference().variable(function, slot)
+    return kinds_of.Inference().variable(function, slot)
 
 
 def tensor(function: FunctionFacts, reg: Reg) -> bool:
@@ -117,7 +117,7 @@ def representable(function: FunctionFacts, reg: Reg) -> bool:
     if isinstance(made, p.Unary):
         return made.operator in ("-", "+", "not") and representable(function, made.operand)
     if isinstance(made, p.Call):
-        name = api(function, made.function)
+        name = bindings.api(function, made.function)
         given = function.code[made.args[0]] if len(made.args) == 1 and not made.keywords else None
         if name == "builtins.float" and isinstance(given, p.Const):
             return str(given.value).strip().lower().lstrip("+-") in ("inf", "infinity", "nan")
@@ -128,7 +128,7 @@ def representable(function: FunctionFacts, reg: Reg) -> bool:
             return False
         return tensor(function, callee.object) and integer(function, reg)
     if isinstance(made, p.Attr):
-        return api(function, reg).startswith("math.") and number(function, reg)
+        return bindings.api(function, reg).startswith("math.") and number(function, reg)
     if isinstance(made, p.Subscript):
         whole = function.code[made.object]
         return isinstance(whole, p.Attr) and whole.name == "shape" and integer(function, reg)
@@ -149,10 +149,10 @@ def unchanged(function: FunctionFacts, reg: Reg, start: Reg, stop: Reg) -> bool:
     for at in own:
         made = function.code[at]
         if isinstance(made, p.Load):
-            if made.slot in stored or (bound_elsewhere(function, made.slot) and foreign()):
+            if made.slot in stored or (bindings.bound_elsewhere(function, made.slot) and foreign()):
                 return False
         elif isinstance(made, p.Attr | p.Outer):
-            if not api(function, at) and not settled(function, at) and foreign():
+            if not bindings.api(function, at) and not bindings.settled(function, at) and foreign():
                 return False
         elif not isinstance(made, p.Const) and not quiet(function, at):
             return False
@@ -165,7 +165,7 @@ def quiet(function: FunctionFacts, reg: Reg) -> bool:
     if isinstance(made, p.Const | p.Load | p.Outer | p.Slice | p.Sequence | p.Choice | p.Test | p.Boolean):
         return True
     if isinstance(made, p.Attr):
-        return bool(api(function, reg)) or bool(kinds(function, made.object))
+        return bool(bindings.api(function, reg)) or bool(kinds(function, made.object))
     if isinstance(made, p.Binary):
         return not made.inplace and kinds(function, reg) is not None
     if isinstance(made, p.Unary | p.Compare | p.Subscript | p.Format):
@@ -185,10 +185,10 @@ def harmless(function: FunctionFacts, reg: Reg) -> bool:
 def _harmless(function: FunctionFacts, at: Reg) -> bool:
     made = function.code[at]
     if isinstance(made, p.Load | p.Outer):
-        return bound(function, at)
+        return bindings.bound(function, at)
     if isinstance(made, p.Attr):
         of_tensor = made.name in OF_TENSOR or made.name in _ASKED or made.name == "item"
-        return bool(api(function, at)) or (of_tensor and tensor(function, made.object))
+        return bool(bindings.api(function, at)) or (of_tensor and tensor(function, made.object))
     if isinstance(made, p.Format):
         plain = not re.search(r"\{[^{}]*[:!][^{}]*\}", function.text(at))
         return plain and all(kinds(function, r) is not None for r in made.values)
@@ -220,7 +220,7 @@ def _of_all_stored(
     function: FunctionFacts, slot: Slot, holds: Callable[[FunctionFacts, Reg], bool], depth: int
 ) -> bool:
     given = any(q.slot == slot for q in function.function.parameters)
-    if given or depth == 0 or bound_elsewhere(function, slot):
+    if given or depth == 0 or bindings.bound_elsewhere(function, slot):
         return False
     stores = [i.value for r in function.stores(slot) if isinstance(i := function.code[r], p.Store)]
     return bool(stores) and all(throughout(function, r, holds, depth - 1) for r in stores)
@@ -230,7 +230,7 @@ def _of_numbers(function: FunctionFacts, reg: Reg) -> bool:
     made = function.code[reg]
     if not isinstance(made, p.Call) or {"requires_grad", ""} & {key for key, _ in made.keywords}:
         return False
-    return api(function, made.function) in MAKERS
+    return bindings.api(function, made.function) in MAKERS
 
 
 def _reduced(function: FunctionFacts, reg: Reg) -> bool:
@@ -238,9 +238,9 @@ def _reduced(function: FunctionFacts, reg: Reg) -> bool:
     if not isinstance(made, p.Call) or made.keywords:
         return False
     callee = function.code[made.function]
-    if isinstance(callee, p.Attr) and not api(function, made.function):
+    if isinstance(callee, p.Attr) and not bindings.api(function, made.function):
         return callee.name in REDUCTIONS and not made.args and tensor(function, callee.object)
-    return api(function, made.function).removeprefix("torch.") in REDUCTIONS and len(made.args) == 1
+    return bindings.api(function, made.function).removeprefix("torch.") in REDUCTIONS and len(made.args) == 1
 
 
 def _compared(function: FunctionFacts, reg: Reg) -> bool:
@@ -270,15 +270,15 @@ def _taken_before(function: FunctionFacts, reg: Reg) -> bool:
     """True for a variable that has been given as `device=` to a function of torch whenever this is reached, and is
     bound to nothing else afterwards."""
     made = function.code[reg]
-    if not isinstance(made, p.Load) or bound_elsewhere(function, made.slot):
+    if not isinstance(made, p.Load) or bindings.bound_elsewhere(function, made.slot):
         return False
-    regions = around(function, reg)
+    regions = bindings.around(function, reg)
     last = max(function.stores(made.slot), default=-1)
     for before in range(last + 1, reg):
         call = function.code[before]
         if not isinstance(call, p.Call) or function.region(before) not in regions:
             continue
-        name = api(function, call.function)
+        name = bindings.api(function, call.function)
         given = dict(call.keywords).get("device")
         given = call.args[0] if name == "torch.device" and len(call.args) == 1 and not any(call.stars) else given
         same = function.code[given] if given is not None else None
@@ -304,7 +304,7 @@ def _parts(made: p.Instruction) -> Iterable[Reg]:
 
 
 def _quiet_call(function: FunctionFacts, made: p.Call) -> bool:
-    name = api(function, made.function)
+    name = bindings.api(function, made.function)
     known = all(kinds(function, r) is not None for r in (*made.args, *(r for _, r in made.keywords)))
     if name:
         plain = name in OPERATIONS and known and "out" not in dict(made.keywords)

@@ -12,9 +12,8 @@ from transferlint.knowledge.catalogue import rows
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import derived, parts
 from .chains import called, method
-from .derived import ALL, FORMS, INTO, PARTS, TooLong, derived
-from .parts import REDUCES
 
 _CONVERSIONS = ("builtins.float", "builtins.int", "builtins.str")
 _INTO_PARTS = (p.Sequence, p.Mapping, p.Format, p.Attr, p.Subscript)
@@ -28,8 +27,10 @@ def decides(function: FunctionFacts, reg: Reg) -> bool:
     """True where the host goes on by what it reads: a branch or a loop in the same turn depends on it."""
     loops = function.loops(reg)
     try:
-        found = derived(function.function, {reg}, ALL, within=_turn(function, loops[0]) if loops else None)
-    except TooLong:
+        found = derived.derived(
+            function.function, {reg}, derived.ALL, within=_turn(function, loops[0]) if loops else None
+        )
+    except derived.TooLong:
         function.file.cut.add(function.function.qualname)
         return False
     asked = (at for one in found for at in function.users(one) if at > reg)
@@ -58,7 +59,7 @@ def reduced(function: FunctionFacts, reg: Reg) -> bool:
     return all(
         isinstance(one, p.Store | p.Load | p.Binary | p.Unary | p.Compare | p.Attr | p.Discard | p.Unpack | p.Sequence)
         or _reduces(function, at)
-        or method(function, at) in FORMS
+        or method(function, at) in derived.FORMS
         for at, one in zip(uses, made, strict=True)
     )
 
@@ -67,7 +68,9 @@ def reduced(function: FunctionFacts, reg: Reg) -> bool:
 def collected(function: FunctionFacts, reg: Reg) -> bool:
     """True where a copy is put into a list, a table or an array, part by part."""
     uses = _uses(function, reg)
-    return any(isinstance(function.code[at], p.SetItem | p.Collect) or method(function, at) in INTO for at in uses)
+    return any(
+        isinstance(function.code[at], p.SetItem | p.Collect) or method(function, at) in derived.INTO for at in uses
+    )
 
 
 @once
@@ -165,8 +168,8 @@ def _spells(function: FunctionFacts, at: Reg) -> bool:
 def _uses(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
     """All that is done with a value and with what is computed from it, short of numbers that are reduced from it."""
     try:
-        found = derived(function.function, {reg}, PARTS)
-    except TooLong:
+        found = derived.derived(function.function, {reg}, derived.PARTS)
+    except derived.TooLong:
         function.file.cut.add(function.function.qualname)
         return ()
     return tuple(sorted({at for one in found for at in function.users(one)} - {reg}))
@@ -175,5 +178,5 @@ def _uses(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
 def _reduces(function: FunctionFacts, at: Reg) -> bool:
     made = function.code[at]
     if isinstance(made, p.Attr):
-        return made.name in REDUCES
-    return method(function, at) in REDUCES or called(function, at).rpartition(".")[2] in REDUCES
+        return made.name in parts.REDUCES
+    return method(function, at) in parts.REDUCES or called(function, at).rpartition(".")[2] in parts.REDUCES

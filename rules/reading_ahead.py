@@ -14,11 +14,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import host_uses, importing, rebuilding, rewriting
 from .chains import called, captured, method, origin, receiver
-from .host_uses import serves_host
-from .importing import torch_name
-from .rebuilding import rows
-from .rewriting import after, before_comprehension, before_loop, fresh, operand
 
 _KINDS = (SCALAR_READ, NUMBER, DOWNLOAD, TRUTH, SHAPE)
 _TENSOR_NAMES = frozenset("shape size dim ndim dtype permute transpose reshape view squeeze unsqueeze mean".split())
@@ -30,7 +27,7 @@ def ahead(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """Copy before the loop what is read by element in it: `x[i].item()` for an index `i` of the loop, or `for e in x`
     with nothing but reads of `e`. The title says where the loop may change `x`; None where it does, or where the text
     does not allow it."""
-    return rows(function, transfer) or _by_index(function, transfer) or _by_element(function, transfer)
+    return rebuilding.rows(function, transfer) or _by_index(function, transfer) or _by_element(function, transfer)
 
 
 def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -41,9 +38,9 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     region, steady = where
     whole = function.text(found[0])
     words = re.findall(r"[A-Za-z_]\w*", whole.partition("[")[0])
-    name = fresh(function, f"{words[-1].strip('_')}_on_host")
-    text = f"{name} = {operand(function, found[0])}.cpu()"
-    line = before_loop(function, region, text) or before_comprehension(function, region, text)
+    name = rewriting.fresh(function, f"{words[-1].strip('_')}_on_host")
+    text = f"{name} = {rewriting.operand(function, found[0])}.cpu()"
+    line = rewriting.before_loop(function, region, text) or rewriting.before_comprehension(function, region, text)
     if line is None:
         return None
     edits = {line}
@@ -104,7 +101,7 @@ def _served(function: FunctionFacts, transfer: Transfer, element: Reg) -> bool:
         return False
     if transfer.kind in (SCALAR_READ, NUMBER) and _bound_to(function, element) is None:
         return True
-    return serves_host(function, element)
+    return host_uses.serves_host(function, element)
 
 
 def _bound_to(function: FunctionFacts, element: Reg) -> Reg | None:
@@ -115,7 +112,7 @@ def _bound_to(function: FunctionFacts, element: Reg) -> Reg | None:
 def _without_copy(function: FunctionFacts, transfer: Transfer) -> Edit | None:
     assert transfer.subject is not None
     plain = transfer.api in (".cpu()", ".to(cpu)") and receiver(function, transfer.register) == transfer.subject
-    return after(function, transfer.register, transfer.subject) if plain else None
+    return rewriting.after(function, transfer.register, transfer.subject) if plain else None
 
 
 def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg, Reg] | None:
@@ -143,7 +140,7 @@ def _element(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Reg, Reg
     if not turning or not isinstance(made, p.Load | p.Outer | p.Attr | p.Subscript):
         return None
     value = function.values[at]
-    if not value.kinds & (TENSOR | UNKNOWN) or not value.places & ON_DEVICE or not operand(function, at):
+    if not value.kinds & (TENSOR | UNKNOWN) or not value.places & ON_DEVICE or not rewriting.operand(function, at):
         return None
     return at, turning[0], element
 
@@ -232,16 +229,16 @@ def _by_element(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     loads = function.loads(made.slot)
     value = function.values[source]
-    text = operand(function, source)
+    text = rewriting.operand(function, source)
     known = value.places & ON_DEVICE or (transfer.kind == DOWNLOAD and value.kinds == UNKNOWN)
     imports: tuple[Edit, ...] = ()
     if value.kinds & CONTAINER:  # of numbers: else they may be of several shapes
-        torch, imports = torch_name(function, transfer.register)
+        torch, imports = importing.torch_name(function, transfer.register)
         numbers = value.kinds == CONTAINER and method(function, transfer.register) == "item"
         text = f"{torch}.stack({text})" if numbers and torch and text else ""
     elif not sliced and not _one_tensor(function, transfer, source):
         return None
-    if not text or not known or not all(serves_host(function, r) for r in loads):
+    if not text or not known or not all(host_uses.serves_host(function, r) for r in loads):
         return None
     if transfer.kind == SHAPE and not _served(function, transfer, transfer.register):
         return None

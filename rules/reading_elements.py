@@ -13,8 +13,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import rewriting
 from .chains import called, captured, method
-from .rewriting import before_loop, fresh, operand
 
 _TITLE = "copy the whole to the host once, before the loop"
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "range", "round"))
@@ -33,7 +33,7 @@ def read_before(function: FunctionFacts, region: int, tensor: Reg, group: list[T
 
 def _gone_over(function: FunctionFacts, region: int, tensor: Reg, group: list[Transfer]) -> Fix | None:
     """`for e in x` to `for e in x.cpu()`, where nothing is done with `e` but what the host does."""
-    text = operand(function, tensor)
+    text = rewriting.operand(function, tensor)
     made = function.code[tensor]
     if not text or method(function, tensor) in ("cpu", "tolist", "numpy"):
         return None
@@ -94,13 +94,13 @@ def _operands(made: p.Binary | p.Compare | p.Unary) -> set[Reg]:
 
 def _indexed(function: FunctionFacts, region: int, tensor: Reg, group: list[Transfer]) -> Fix | None:
     """`x[i].item()` to `x_on_host[i].item()`."""
-    whole, text = function.text(tensor), operand(function, tensor)
+    whole, text = function.text(tensor), rewriting.operand(function, tensor)
     named = re.findall(r"[A-Za-z_]\w*", whole.partition("[")[0])
     at = _outermost(function, region, tensor)
     if not text or not named or at is None:
         return None
-    name = fresh(function, f"{named[-1].strip('_')}_on_host")
-    line = before_loop(function, at, f"{name} = {text}.cpu()")
+    name = rewriting.fresh(function, f"{named[-1].strip('_')}_on_host")
+    line = rewriting.before_loop(function, at, f"{name} = {text}.cpu()")
     if line is None:
         return None
     edits = {line}

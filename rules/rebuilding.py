@@ -10,9 +10,8 @@ from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
+from . import importing, rewriting
 from .chains import called, method
-from .importing import torch_name
-from .rewriting import operand
 
 _TYPES = {"LongTensor": "long", "IntTensor": "int", "FloatTensor": "float", "DoubleTensor": "double"}
 _MAKERS = frozenset({"torch.tensor", "torch.as_tensor"}) | {f"torch.{name}" for name in _TYPES}
@@ -31,7 +30,7 @@ def restacked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     item = value.item
     if value.kinds != CONTAINER or item is None or not item.is_a(TENSOR) or not item.places & ON_DEVICE:
         return None
-    torch, imports = torch_name(function, reg)
+    torch, imports = importing.torch_name(function, reg)
     start, end = function.span(reg)
     if not torch or not function.has_text(made.args[0]):
         return None
@@ -57,7 +56,7 @@ def rows(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if method(function, reg) != "tolist" or not isinstance(made, p.Collect) or not isinstance(part, p.Subscript):
         return None
     index, loop = function.code[part.index], function.function.regions[made.region]
-    whole = operand(function, part.object)
+    whole = rewriting.operand(function, part.object)
     over = function.code[loop.test] if loop.test is not None else None
     if not isinstance(over, p.Call) or len(over.args) != 1 or called(function, loop.test or 0) != "builtins.range":
         return None

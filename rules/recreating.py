@@ -28,18 +28,20 @@ from transferlint.model import LINES, Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
-from .bindings import api, around
-from .casting import cast_of, created_as
+from . import (
+    bindings,
+    casting,
+    creating,
+    likening,
+    modernising,
+    onward,
+    proven,
+    refilling,
+    rewriting,
+    taking_data,
+    widths,
+)
 from .chains import called, captured
-from .creating import MAKERS, RANDOM, added_device, binds, exact, make_there, named, names_place, quiet
-from .likening import like_another
-from .modernising import LEGACY, modernised
-from .onward import moved_again
-from .refilling import refilled
-from .rewriting import cut
-from .taking_data import alone, counts_up, longer, of_data, without_data
-from .widths import FRACTIONS, target_type
 
 _SAME_VALUES = frozenset(
     "unsqueeze squeeze view reshape repeat flatten ravel t transpose permute swapaxes contiguous clone detach"
@@ -60,7 +62,7 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """The fix of a creation and its move: what is proven, else with the cast that stands beside them, else the rest.
     What is not proven is only shown for one number, whose upload stays where the number itself may do, and for data
     whose upload does not wait and would."""
-    there = make_there(function, transfer)
+    there = creating.make_there(function, transfer)
     if there is not None and there.safety is Safety.SAFE:
         return there
     behind = make_behind(function, transfer)
@@ -73,23 +75,28 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if any(_uploads(function, transfer, one) for one in transfer.before.why[:1]):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     if fix is there:
-        edits, fills = refilled(function, transfer.before.why[0], fix.edits, transfer.register)
+        edits, fills = refilling.refilled(function, transfer.before.why[0], fix.edits, transfer.register)
         fix = dataclasses.replace(fix, edits=edits, safety=min(fix.safety, fills))
     lines, safety = fix.lines, fix.safety
-    if of_data(function, fix, made):
-        if (without := without_data(function, made, fix)) is not None:
+    if taking_data.of_data(function, fix, made):
+        if (without := taking_data.without_data(function, made, fix)) is not None:
             fix = without
-            safety = Safety.DISPLAY if longer(fix) and alone(function, made) else safety
+            safety = Safety.DISPLAY if taking_data.longer(fix) and taking_data.alone(function, made) else safety
         else:
-            old = called(function, made).rpartition(".")[2] in LEGACY
-            lines, safety = 0, Safety.DISPLAY if old or counts_up(function, made) or longer(fix) else fix.safety
+            old = called(function, made).rpartition(".")[2] in modernising.LEGACY
+            lines, safety = (
+                0,
+                Safety.DISPLAY
+                if old or taking_data.counts_up(function, made) or taking_data.longer(fix)
+                else fix.safety,
+            )
     if _there_already(function, transfer):
         safety = Safety.DISPLAY
     if fix is behind and not _viewed(function, transfer.subject, made):
         safety = min(safety, Safety.DISPLAY)
     if _random(function, made) and _seeded(function):
         safety = min(safety, Safety.DISPLAY)
-    edits = (*like_another(function, made, fix.edits), *moved_again(function, transfer.register))
+    edits = (*likening.like_another(function, made, fix.edits), *onward.moved_again(function, transfer.register))
     return Fix(fix.title, safety, edits, lines)
 
 
@@ -112,7 +119,7 @@ def _viewed(function: FunctionFacts, moved: Reg | None, made: Reg) -> bool:
 
 
 def _random(function: FunctionFacts, made: Reg) -> bool:
-    return made >= 0 and called(function, made).rpartition(".")[2] in RANDOM
+    return made >= 0 and called(function, made).rpartition(".")[2] in creating.RANDOM
 
 
 def _seeded(function: FunctionFacts) -> bool:
@@ -152,7 +159,7 @@ def _one_number(function: FunctionFacts, made: Reg, create: p.Call) -> bool:
     if not isinstance(items, p.Sequence) or len(items.items) != 1 or any(items.stars):
         return False
     number = function.code[items.items[0]]
-    known = called(function, made).rpartition(".")[2] in {"tensor", *LEGACY}
+    known = called(function, made).rpartition(".")[2] in {"tensor", *modernising.LEGACY}
     return known and isinstance(number, p.Const) and type(number.value) in (int, float) and number.value not in (0, 1)
 
 
@@ -163,17 +170,17 @@ def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if found is None:
         return None
     made, safety, device, _ = found
-    cast = cast_of(function, made, transfer.register)
+    cast = casting.cast_of(function, made, transfer.register)
     if cast is None:
         return None
-    edits = created_as(function, made, device, cast)
-    if edits is None and (old := modernised(function, made, device, cast.dtype)) is not None:
+    edits = casting.created_as(function, made, device, cast)
+    if edits is None and (old := modernising.modernised(function, made, device, cast.dtype)) is not None:
         edits, makes = old
         safety = min(safety, makes)
     rest = _without_move(function, transfer, "") if edits is not None else None
     if edits is None or rest is None:
         return None
-    edits, fills = refilled(function, made, edits, transfer.register)
+    edits, fills = refilling.refilled(function, made, edits, transfer.register)
     safety = Safety.DISPLAY if _renamed(function, transfer) else min(safety, fills)
     return Fix("make it on the device", safety, (*edits, *rest, *cast.edits))
 
@@ -186,7 +193,7 @@ def _moved(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Safety, st
         return None
     way = _way(function, transfer.subject)
     target = _target(function, move)
-    if way is None or target is None or binds(function, transfer.subject, transfer.register):
+    if way is None or target is None or creating.binds(function, transfer.subject, transfer.register):
         return None
     made, safety, variable = way
     if variable and not (_known_before(function, move, made) and _always_moved(function, transfer.register, made)):
@@ -207,7 +214,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if created is None:
         return None
     edits, makes, cast = created
-    if not named(function, transfer.register, made):
+    if not creating.named(function, transfer.register, made):
         safety = min(safety, Safety.UNSAFE)
     if dtype and not cast and not _counts(function, made) and not _to_fractions(function, move):
         safety = min(safety, Safety.UNSAFE)
@@ -217,7 +224,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if _renamed(function, transfer):
         makes = Safety.DISPLAY
     if min(safety, makes) is not Safety.SAFE:
-        edits, fills = refilled(function, made, edits, transfer.register)
+        edits, fills = refilling.refilled(function, made, edits, transfer.register)
         makes = min(makes, fills)
     lines = 0 if dtype and not cast else LINES  # a call that stays
     return Fix("make it on the device", min(safety, makes), (*edits, *rest), lines)
@@ -225,7 +232,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 def _always_moved(function: FunctionFacts, moved: Reg, made: Reg) -> bool:
     """True where what is made is moved in any case: no condition stands before the move alone."""
-    return function.region(moved) in around(function, made)
+    return function.region(moved) in bindings.around(function, made)
 
 
 def _without_move(function: FunctionFacts, transfer: Transfer, stays: str) -> tuple[Edit, ...] | None:
@@ -239,7 +246,7 @@ def _without_move(function: FunctionFacts, transfer: Transfer, stays: str) -> tu
         start, end = function.outer_span(transfer.register)
         head = re.search(rf"(?:^|(?<=[\r\n]))[ \t]*({re.escape(name)}[ \t]*=[ \t]*)$", text[:start])
         if head is not None and not function.file.spans.commented(head.start(1), end):
-            edit = cut(function, head.start(1), end)
+            edit = rewriting.cut(function, head.start(1), end)
             return (edit,) if edit.text != "pass" else None
         return None
     gone = _cut(function, transfer, stays)
@@ -271,8 +278,8 @@ def _bare(function: FunctionFacts, transfer: Transfer, edit: Edit) -> tuple[Edit
 
 def _to_fractions(function: FunctionFacts, move: p.Call) -> bool:
     """True for a move that also converts to a type with fractions, as host and device do alike."""
-    given = [api(function, r) for r in (*move.args, *(r for _, r in move.keywords))]
-    return any(name.startswith("torch.") and name.removeprefix("torch.") in FRACTIONS for name in given)
+    given = [bindings.api(function, r) for r in (*move.args, *(r for _, r in move.keywords))]
+    return any(name.startswith("torch.") and name.removeprefix("torch.") in widths.FRACTIONS for name in given)
 
 
 def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
@@ -281,7 +288,7 @@ def _way(function: FunctionFacts, reg: Reg) -> tuple[Reg, Safety, bool] | None:
     safety, variable, rounded = Safety.SAFE, False, False
     for _ in range(16):
         root, _, last = called(function, reg).rpartition(".")
-        if root in ("torch", "torch.cuda") and last in MAKERS | LEGACY.keys():
+        if root in ("torch", "torch.cuda") and last in creating.MAKERS | modernising.LEGACY.keys():
             return reg, Safety.DISPLAY if rounded and _spaced(function, reg) else safety, variable
         found = _step(function, reg)
         if found is None:
@@ -330,8 +337,8 @@ def _whole(index: p.Instruction) -> bool:
 
 def _rounds(function: FunctionFacts, step: Reg, inner: Reg) -> bool:
     """True for a cast to whole numbers of what may be fractions: all but ones, zeros and ranges of whole numbers."""
-    target = target_type(function, step)
-    if not target or target in FRACTIONS or target == "bool":
+    target = widths.target_type(function, step)
+    if not target or target in widths.FRACTIONS or target == "bool":
         return False
     return not _counts(function, inner)
 
@@ -346,7 +353,7 @@ def _counts(function: FunctionFacts, made: Reg) -> bool:
     root, _, last = called(function, made).rpartition(".")
     create = function.code[made]
     whole = root == "torch" and last in ("zeros", "ones", "eye", "arange")
-    return whole and isinstance(create, p.Call) and exact(function, create)
+    return whole and isinstance(create, p.Call) and creating.exact(function, create)
 
 
 def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety] | None:
@@ -367,7 +374,7 @@ def _call(function: FunctionFacts, reg: Reg, made: p.Call) -> tuple[Reg, Safety]
         if callee.name in ("to", "type"):
             if len(rest) != 1 or not (function.values[rest[0]].kinds == DTYPE or function.text(rest[0]) in _TYPES):
                 return None
-            known = callee.name == "to" and (proven.dtype(function, rest[0]) or bool(api(function, rest[0])))
+            known = callee.name == "to" and (proven.dtype(function, rest[0]) or bool(bindings.api(function, rest[0])))
             safety = Safety.SAFE if known else Safety.UNSAFE
         elif callee.name not in _SAME_VALUES | _OTHERWISE:
             return None
@@ -409,7 +416,11 @@ def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str] | None:
     """The texts of the device and of the dtype that a move asks for, "" where it leaves the dtype."""
     callee = function.code[move.function]
     given, rest = dict(move.keywords), list(move.args)
-    if any(move.stars) or not isinstance(callee, p.Attr) or not quiet(function, given.pop("non_blocking", None)):
+    if (
+        any(move.stars)
+        or not isinstance(callee, p.Attr)
+        or not creating.quiet(function, given.pop("non_blocking", None))
+    ):
         return None
     if given.keys() - {"device", "dtype"} or callee.name not in ("to", "cuda"):
         return None
@@ -419,7 +430,7 @@ def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str] | None:
             dtype = reg
         elif device is None and not (isinstance(made := function.code[reg], p.Const) and type(made.value) is bool):
             device = reg
-        elif not quiet(function, reg):
+        elif not creating.quiet(function, reg):
             return None
     if device is None:
         return ('"cuda"', "") if callee.name == "cuda" and dtype is None else None
@@ -431,7 +442,7 @@ def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str] | None:
         return None
     if function.values[device].kinds & TENSOR:
         return (f"{text}.device", f"{text}.dtype") if path(function, device) is not None else None
-    if not names_place(function, device):
+    if not creating.names_place(function, device):
         return None
     return text, "" if dtype is None else function.outer_text(dtype)
 
@@ -462,15 +473,15 @@ def _created(
     keywords = dict(create.keywords)
     alike = dtype.endswith(".dtype") and device.endswith(".device")
     if alike and "dtype" in keywords and called(function, made).rpartition(".")[2] in _ANY_DTYPE:
-        device_edit = added_device(function, made, device)
+        device_edit = creating.added_device(function, made, device)
         typed = Edit(*function.span(keywords["dtype"]), dtype)
         return ((typed, device_edit), Safety.UNSAFE, True) if device_edit is not None else None
     alike &= "dtype" not in keywords
-    edit = added_device(function, made, device, *([f"dtype={dtype}"] if alike else []))
+    edit = creating.added_device(function, made, device, *([f"dtype={dtype}"] if alike else []))
     if edit is None:
-        old = modernised(function, made, device, dtype)
+        old = modernising.modernised(function, made, device, dtype)
         return (*old, bool(dtype)) if old is not None else None
-    return (edit,), Safety.SAFE if exact(function, create) and not alike else Safety.UNSAFE, alike
+    return (edit,), Safety.SAFE if creating.exact(function, create) and not alike else Safety.UNSAFE, alike
 
 
 def _cut(function: FunctionFacts, transfer: Transfer, stays: str) -> Edit | None:

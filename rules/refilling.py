@@ -10,10 +10,8 @@ from transferlint.model import Edit, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import creating, modernising, rewriting
 from .chains import called, method, user
-from .creating import integer
-from .modernising import LEGACY
-from .rewriting import after
 
 _SIZED = frozenset({"empty", "zeros", "ones"})
 _FILLS = frozenset({"fill_", "zero_"})
@@ -31,7 +29,7 @@ def refilled(
     if at is None:
         return edits, Safety.UNSAFE
     inner = moved if user(function, made) == moved else made
-    cut = after(function, at, inner) if user(function, inner) == at else None
+    cut = rewriting.after(function, at, inner) if user(function, inner) == at else None
     create, fill = function.code[made], function.code[at]
     assert isinstance(create, p.Call)
     assert isinstance(fill, p.Call)
@@ -82,7 +80,11 @@ def _sized(function: FunctionFacts, made: Reg) -> bool:
     """True for a creation of which the size is given, and nothing else by its place."""
     create = function.code[made]
     root, _, last = called(function, made).rpartition(".")
-    if not isinstance(create, p.Call) or root not in ("torch", "torch.cuda") or not (last in _SIZED or last in LEGACY):
+    if (
+        not isinstance(create, p.Call)
+        or root not in ("torch", "torch.cuda")
+        or not (last in _SIZED or last in modernising.LEGACY)
+    ):
         return False
     return bool(create.args) and not any(create.stars) and "size" not in dict(create.keywords)
 
@@ -96,7 +98,7 @@ def _shaped(function: FunctionFacts, create: p.Call, number: str, edits: tuple[E
     if re.search(r"[\n\r#]", size) or not (typed or re.search(r"[.e]", number)):
         return None
     first = create.args[0]
-    if len(create.args) == 1 and not integer(function, first):
+    if len(create.args) == 1 and not creating.integer(function, first):
         made = function.code[first]
         if not isinstance(made, p.Sequence) and function.values[first].kinds & (TENSOR | HOST_VALUE | INTEGER):
             return None

@@ -30,11 +30,8 @@ from transferlint.model import Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .bindings import around
+from . import bindings, host_indices, making, uploading
 from .chains import called, captured, method, receiver
-from .host_indices import index_fix
-from .making import creates, made_and_moved, sources
-from .uploading import filled, modern
 
 _SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})
 _DEEP = 4  # helpers within helpers
@@ -75,7 +72,7 @@ def _made_here(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     if transfer.kind == HOST_INDEX:
         return transfer.before.is_a(TENSOR) and transfer.before.on_host and _of_creations(function, subject)
-    if transfer.kind != MOVE or made_and_moved(function, transfer) is not None:
+    if transfer.kind != MOVE or making.made_and_moved(function, transfer) is not None:
         return False
     shaped = receiver(function, subject) if method(function, subject) in _SHAPED_AS else None
     before = transfer.before if shaped is None else function.values[shaped]  # the other only gives its shape
@@ -84,9 +81,9 @@ def _made_here(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _of_creations(function: FunctionFacts, reg: Reg, depth: int = _DEEP) -> bool:
     """True for what is computed from tensors that functions of torch fill with no data, here or in what is called."""
-    made = list(sources(function, reg))
+    made = list(making.sources(function, reg))
     if made:
-        return all(creates(function, one) or _drawn(function, one) for one in made)
+        return all(making.creates(function, one) or _drawn(function, one) for one in made)
     helper = _helper(function, reg)
     if helper is None or depth == 0:
         return False
@@ -116,7 +113,7 @@ def _helper(function: FunctionFacts, reg: Reg) -> FunctionFacts | None:
 def _goes(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for an index on the host that an edit takes away which is applied as well."""
     told = transfer.kind == HOST_INDEX and function.warmth(transfer.register).hot
-    fix = index_fix(function, transfer) if told else None
+    fix = host_indices.index_fix(function, transfer) if told else None
     return fix is not None and fix.safety is not Safety.DISPLAY
 
 
@@ -145,7 +142,7 @@ def builds_still(function: FunctionFacts, group: Iterable[Transfer]) -> bool:
 
 
 def _filled(function: FunctionFacts, transfer: Transfer) -> bool:
-    fix = filled(function, transfer) or modern(function, transfer)
+    fix = uploading.filled(function, transfer) or uploading.modern(function, transfer)
     return fix is not None and fix.safety is not Safety.DISPLAY
 
 
@@ -207,7 +204,7 @@ def uploads_other_data(function: FunctionFacts, reg: Reg) -> bool:
 
 def _of_each_turn(function: FunctionFacts, reg: Reg) -> Iterator[Transfer]:
     """The transfers that happen in every turn of the loops in which a register runs."""
-    turn, before = function.loops(reg), around(function, reg)
+    turn, before = function.loops(reg), bindings.around(function, reg)
     for one in function.transfers:
         if function.loops(one.register) == turn and function.region(one.register) in before:
             yield one
@@ -223,8 +220,8 @@ def _of_no_loader(function: FunctionFacts, transfer: Transfer, loop: int) -> boo
     ):
         return False
     if before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH:
-        maker = made_and_moved(function, transfer)
-        return maker is None or not creates(function, maker)  # else its own edit makes it there
+        maker = making.made_and_moved(function, transfer)
+        return maker is None or not making.creates(function, maker)  # else its own edit makes it there
     while isinstance(made := function.code[subject], p.Subscript | p.Attr):
         subject = made.object
     if not isinstance(made, p.Load) or subject == transfer.subject:

@@ -24,10 +24,9 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
+from . import memory as memory_of
+from . import memory_effects, proven
 from .chains import captured, statement
-from .memory import Memory
-from .memory_effects import RESULT, WORLD
 
 
 def reuse(function: FunctionFacts, first: Transfer, second: Transfer) -> Fix | None:
@@ -87,9 +86,9 @@ def _proven(function: FunctionFacts, first: Transfer, second: Transfer) -> bool:
         given = [*call.args, *(r for key, r in call.keywords if key != "non_blocking")]
         if not all(proven.device(function, r) or proven.dtype(function, r) for r in given):
             return False
-        memory = Memory(function, move.register)
-        result = memory.of(RESULT)
-        if result == memory.of(WORLD) or result in memory.everything():
+        memory = memory_of.Memory(function, move.register)
+        result = memory.of(memory_effects.RESULT)
+        if result == memory.of(memory_effects.WORLD) or result in memory.everything():
             return False
         if memory.classes(subject) & memory.written(between):
             return False
@@ -98,7 +97,7 @@ def _proven(function: FunctionFacts, first: Transfer, second: Transfer) -> bool:
             return False
     if not proven.in_one_context(function, first.register, second.register):
         return False
-    foreign = memory.of(WORLD) in memory.written(between)
+    foreign = memory.of(memory_effects.WORLD) in memory.written(between)
     return not foreign or (second.subject is not None and proven.without_gradient(function, second.subject))
 
 

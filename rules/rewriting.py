@@ -6,6 +6,7 @@ import bisect
 import itertools
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.model import Edit
@@ -14,10 +15,10 @@ from transferlint.syntax.program import Reg
 
 from .chains import statement
 
-_BLANKS = re.compile(r"[ \t]*")
-_ODD = re.compile(r"[\n\r#]|:=|\bawait\b|\byield\b")
-_REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
-_EMPTY = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r))+")
+_BLANKS = late.pattern(r"[ \t]*")
+_ODD = late.pattern(r"[\n\r#]|:=|\bawait\b|\byield\b")
+_REST = late.pattern(r"[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r|\Z)")
+_EMPTY = late.pattern(r"(?:[ \t]*(?:\r\n|\n|\r))+")
 
 
 def fresh(function: FunctionFacts, base: str) -> str:

@@ -13,8 +13,8 @@ from transferlint.flow.values import DEVICE_NAME, DTYPE, HOST_VALUE, MODULE, NAM
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import derived
 from .chains import called
-from .derived import ALL, TooLong, derived
 from .detection import for_the_host, likely
 
 # What processes do together with a value, by whatever library's name (docs.pytorch.org distributed, MPI's names).
@@ -86,8 +86,8 @@ def agreed(function: FunctionFacts, transfer: Transfer) -> bool:
         return False
     if transfer.kind == DOWNLOAD:
         try:
-            computed = derived(function.function, transfer.before.uploads, ALL)
-        except TooLong:
+            computed = derived.derived(function.function, transfer.before.uploads, derived.ALL)
+        except derived.TooLong:
             function.file.cut.add(function.function.qualname)
             return False
         return any(computed.intersection(args) for args in _exchanges(function, transfer.register))

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
 
+from . import branchless, measuring, own_checks, presence
 from .alike import tensor_of
-from .branchless import without_waiting
 from .detection import likely
-from .measuring import nothing_left
-from .own_checks import looks
-from .presence import asks_whether_given, or_equal, switched_apart
 from .round_trips import decided_together, told
 
 
@@ -41,11 +38,17 @@ def _tells(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a read that a rule reports by default."""
     reg = transfer.register
     if transfer.kind == TRUTH:
-        if without_waiting(function, transfer) is not None:
+        if branchless.without_waiting(function, transfer) is not None:
             return False  # the check goes, and what is read elsewhere stays
-        if asks_whether_given(function, transfer) or switched_apart(function, transfer) or or_equal(function, reg):
+        if (
+            presence.asks_whether_given(function, transfer)
+            or presence.switched_apart(function, transfer)
+            or presence.or_equal(function, reg)
+        ):
             return False
-        return looks(function, transfer) is None and likely(function, transfer, loops=False)
+        return own_checks.looks(function, transfer) is None and likely(function, transfer, loops=False)
     if transfer.kind not in (NUMBER, SCALAR_READ) or not likely(function, transfer) or told(function, transfer):
         return False
-    return transfer.kind == NUMBER or not (nothing_left(function, reg) or decided_together(function, transfer))
+    return transfer.kind == NUMBER or not (
+        measuring.nothing_left(function, reg) or decided_together(function, transfer)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import BOOLEAN, TENSOR
@@ -12,14 +13,12 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import importing, rewriting, statement_text
 from .chains import called
-from .importing import torch_name
-from .rewriting import fresh, newline
-from .statement_text import statement_at
 
 _SIZE = frozenset({"nelement", "numel"})
-_BLANKS = re.compile(r"[ \t]*")
-_ROWS = re.compile(r"\.(?:reshape|view)\(\s*-1\s*,[^()\[\],]+\)(?:\.contiguous\(\))?$")
+_BLANKS = late.pattern(r"[ \t]*")
+_ROWS = late.pattern(r"\.(?:reshape|view)\(\s*-1\s*,[^()\[\],]+\)(?:\.contiguous\(\))?$")
 
 
 def selected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -59,23 +58,23 @@ def _averaged(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     begin, blanks = _line(function, function.span(transfer.register)[0])
     start = begin + len(blanks)
-    first, second = statement_at(function.file.text, start), None
+    first, second = statement_text.statement_at(function.file.text, start), None
     if first is not None:
         rest = re.match(r"\s*", function.file.text[start + len(first[0]) :])
         assert rest is not None
         after = start + len(first[0]) + rest.end()
-        second = statement_at(function.file.text, after) if _line(function, after)[1] == blanks else None
+        second = statement_text.statement_at(function.file.text, after) if _line(function, after)[1] == blanks else None
     if first is None or second is None or not isinstance(first[1], ast.Assign):
         return None
     reduced = _reduction(second[1], ast.unparse(first[1].targets[0]))
     end = after + len(second[0])
-    torch, imports = torch_name(function, transfer.register)
+    torch, imports = importing.torch_name(function, transfer.register)
     if reduced is None or not torch or _commented(function, start, end):
         return None
     target, how = reduced
-    x, mask, name = function.outer_text(made.object), function.outer_text(made.index), fresh(function, "kept")
+    x, mask, name = function.outer_text(made.object), function.outer_text(made.index), rewriting.fresh(function, "kept")
     summed = f"{torch}.where({name}, {x}, 0).sum()"
-    line = f"{name} = {mask}{newline(function)}{blanks}{target} = {summed}"
+    line = f"{name} = {mask}{rewriting.newline(function)}{blanks}{target} = {summed}"
     line += f" / {name}.sum()" if how == "mean" else ""
     return Fix("weigh with the mask; the mean of nothing is NaN", Safety.DISPLAY, (*imports, Edit(start, end, line)))
 
@@ -107,7 +106,7 @@ def _assignment(function: FunctionFacts, transfer: Transfer) -> tuple[p.SetItem,
             continue
         if transfer.register in (reg, made.value) or transfer.register in function.expression(made.value):
             begin, blanks = _line(function, function.span(made.object)[0])
-            found = statement_at(function.file.text, begin + len(blanks))
+            found = statement_text.statement_at(function.file.text, begin + len(blanks))
             if found is not None and isinstance(found[1], ast.Assign | ast.AugAssign):
                 return made, begin + len(blanks), begin + len(blanks) + len(found[0])
     return None
@@ -134,7 +133,7 @@ def _moved(function: FunctionFacts, transfer: Transfer) -> Fix | None:
             if function.text(inner.index) != mask:
                 return None
             cuts.append((function.span(inner.object)[1], function.span(reg)[1]))
-    torch, imports = torch_name(function, transfer.register)
+    torch, imports = importing.torch_name(function, transfer.register)
     if not cuts or not torch or _commented(function, start, end):
         return None
     begin, stop = function.outer_span(value)
@@ -178,7 +177,7 @@ def _all_rows(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not _indexes(function, transfer.register):
         return None
     start, end = function.span(transfer.register)
-    torch, imports = torch_name(function, transfer.register)
+    torch, imports = importing.torch_name(function, transfer.register)
     x = function.outer_text(made.args[0])
     if not torch or not re.fullmatch(r"[\w.]+", x) or _commented(function, start, end):
         return None

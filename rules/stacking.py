@@ -10,8 +10,8 @@ from transferlint.flow.values import TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
+from . import importing
 from .chains import called, method, origin, statement
-from .importing import torch_name
 
 _FEW = 4
 _TITLE = "read them in one copy"
@@ -40,7 +40,7 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     indent = re.compile(r"[ \t]*").match(text, begin)
     newline = "\r\n" if "\r\n" in text else "\n"
     assert indent is not None
-    torch, imports = (whole, ()) if whole else torch_name(function, group[0].register)
+    torch, imports = (whole, ()) if whole else importing.torch_name(function, group[0].register)
     if not torch:
         return None
     stacked = whole or f"{torch}.stack([{', '.join(subjects)}])"
@@ -131,7 +131,7 @@ def _comprehension(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     loop = function.function.regions[loops[0]]
     subject = function.code[transfer.subject] if transfer.subject is not None else None
-    torch, imports = torch_name(function, transfer.register)
+    torch, imports = importing.torch_name(function, transfer.register)
     if loop.test is None or not isinstance(subject, p.Load) or not torch:
         return None
     inner = function.within(loops[0])

@@ -6,12 +6,13 @@ import ast
 import itertools
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.syntax.program import Reg
 
 _LONGEST = 60  # lines
-_BLANKS = re.compile(r"[ \t]*")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BLANKS = late.pattern(r"[ \t]*")
+_LINE = late.pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def if_statement(function: FunctionFacts, value: Reg) -> tuple[int, str, ast.If] | None:
@@ -106,9 +107,9 @@ def filled_in(before: str, inner: str, after: str = "") -> str:
 
 
 _OPERATOR = r"\*\*|//|<<|>>|[-+*/%@&|^~]"
-_LEFT = re.compile(rf"({_OPERATOR}|\bawait)\s*\Z")
-_RIGHT = re.compile(rf"[\s\\]*({_OPERATOR}|[.\[(])")
-_DECORATOR = re.compile(r"[ \t]*(?:\r?\n[ \t]*){2,}@\w")
+_LEFT = late.pattern(rf"({_OPERATOR}|\bawait)\s*\Z")
+_RIGHT = late.pattern(rf"[\s\\]*({_OPERATOR}|[.\[(])")
+_DECORATOR = late.pattern(r"[ \t]*(?:\r?\n[ \t]*){2,}@\w")
 _NEAR = 200  # characters of blanks, at most, between an operator and what it works on
 
 

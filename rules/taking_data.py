@@ -8,8 +8,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import filling
 from .chains import called
-from .filling import filling, spread
 
 
 def of_data(function: FunctionFacts, fix: Fix, made: Reg) -> bool:
@@ -46,14 +46,14 @@ def without_data(function: FunctionFacts, made: Reg, fix: Fix) -> Fix | None:
     if not isinstance(create, p.Call) or called(function, made) != "torch.tensor" or len(create.args) != 1:
         return None
     head = function.text(create.function)
-    found = filling(function, create.args[0], head.removesuffix("tensor"), dict(create.keywords).get("dtype"))
+    found = filling.filling(function, create.args[0], head.removesuffix("tensor"), dict(create.keywords).get("dtype"))
     spans = function.span(create.function), function.outer_span(create.args[0])
     if found is None or found.maker == "full" or found.safety is Safety.DISPLAY or not head.endswith(".tensor"):
         return None
     if any("dtype" in edit.text or (edit.start, edit.end) in spans for edit in fix.edits):
         return None
     name = Edit(*spans[0], head.removesuffix("tensor") + found.maker)
-    content = Edit(*spans[1], spread(function, create.args[0], found.arguments))
+    content = Edit(*spans[1], filling.spread(function, create.args[0], found.arguments))
     return Fix(fix.title, fix.safety, (name, content, *fix.edits), fix.lines)
 
 

@@ -59,11 +59,8 @@ from transferlint.flow.transfers import SCALAR_READ, Transfer
 from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
-from . import beside_torch
+from . import beside_torch, leaving, measuring, read_purposes
 from .detection import brief, clusters, hot, likely, others, sure
-from .leaving import offered
-from .measuring import nothing_left
-from .read_purposes import decides
 from .round_trips import decided_together, explained
 
 
@@ -79,13 +76,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
-            offered(function, group),
+            leaving.offered(function, group),
         )
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on whether the host goes on by what it reads."""
-    if transfer.inside is None and decides(function, transfer.register):
+    if transfer.inside is None and read_purposes.decides(function, transfer.register):
         return "ask on the device, and read the answer every so many steps; not at all where nothing hangs on it"
     return "keep the value on the device (`.detach()`) and read it once, after the loop or at log time"
 
@@ -95,7 +92,7 @@ def _costs(function: FunctionFacts, transfer: Transfer) -> bool:
         likely(function, transfer)
         and not explained(function, transfer)
         and not decided_together(function, transfer)
-        and not nothing_left(function, transfer.register)
+        and not measuring.nothing_left(function, transfer.register)
     )
 
 

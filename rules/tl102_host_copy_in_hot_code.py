@@ -52,9 +52,9 @@ See also
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.evident import hooked
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, Transfer
@@ -65,19 +65,13 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, collecting, derived, host_results, host_uses, leaving, read_purposes
 from .chains import origin, statement
-from .collecting import bare
-from .derived import WHOLE, TooLong, derived
 from .detection import brief, clusters, hot, others, sure, together
-from .host_results import gone_over, host_result
-from .host_uses import leaves_process
-from .leaving import made_in, offered
-from .read_purposes import added_up, collected, put_aside, reduced
 from .round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
-_RANKS = re.compile(r"(^|_)top_?ks?$")
+_RANKS = late.pattern(r"(^|_)top_?ks?$")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -96,30 +90,30 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
-            together(function, group, [_returned(function, t) for t in group]) or offered(function, group),
+            together(function, group, [_returned(function, t) for t in group]) or leaving.offered(function, group),
         )
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on what the host does with the copy."""
     reg = transfer.register
-    if reduced(function, reg):
+    if read_purposes.reduced(function, reg):
         return "compute it on the device as well, and read the number that is left"
-    if added_up(function, reg) and not collected(function, reg):
+    if read_purposes.added_up(function, reg) and not read_purposes.collected(function, reg):
         return "add it up on the device, and copy the sum once after the loop"
     return "collect on the device and copy once after the loop"
 
 
 def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """Return the tensor itself: `return x.detach()` for `return x.detach().cpu()`."""
-    function, (transfer, *_) = made_in(function, [transfer])
-    chain = bare(function, transfer)
+    function, (transfer, *_) = leaving.made_in(function, [transfer])
+    chain = collecting.bare(function, transfer)
     if chain is None or chain[2] or not transfer.before.is_a(TENSOR):
         return None
     users = function.users(chain[0])
     if len(users) != 1 or not isinstance(function.code[users[0]], p.Return) or function.function.kind != "function":
         return None
-    return None if leaves_process(function) else Fix("return it on the device", Safety.DISPLAY, (chain[1],))
+    return None if host_uses.leaves_process(function) else Fix("return it on the device", Safety.DISPLAY, (chain[1],))
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -127,11 +121,13 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     confidence = sure(function, transfer)
     if any(meant(function, transfer) for meant in (_asked_for, _served, _ahead, _gone_over, _measured)):
         return Confidence.POSSIBLE
-    if function.framework(transfer.register) and not (hooked(function) or put_aside(function, transfer.register)):
+    if function.framework(transfer.register) and not (
+        hooked(function) or read_purposes.put_aside(function, transfer.register)
+    ):
         return Confidence.POSSIBLE
     if confidence is Confidence.POSSIBLE and transfer.api in (".cpu()", ".to(cpu)"):
         confidence = Confidence.POSSIBLE if function.warmth(transfer.register).weak else Confidence.LIKELY
-    return Confidence.POSSIBLE if host_result(function, transfer) else confidence
+    return Confidence.POSSIBLE if host_results.host_result(function, transfer) else confidence
 
 
 def _asked_for(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -232,8 +228,10 @@ def _ahead(function: FunctionFacts, transfer: Transfer) -> bool:
     if not roles.LENGTH_WORDS.search(name) or not (roles.HOST_WORDS.search(name) or again):
         return False
     try:
-        return gone_over(function.function, derived(function.function, {transfer.register}, WHOLE))
-    except TooLong:
+        return host_results.gone_over(
+            function.function, derived.derived(function.function, {transfer.register}, derived.WHOLE)
+        )
+    except derived.TooLong:
         function.file.cut.add(function.function.qualname)
         return False
 

@@ -79,10 +79,8 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
-from .buffering import buffered
+from . import beside_torch, buffering, hoisting
 from .detection import Found, brief, clusters, each, others
-from .hoisting import hoist
 from .table_rows import table_of
 
 
@@ -110,7 +108,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             *_words(function, group[0], attribute),
             others(function, group),
             Confidence.POSSIBLE if _stays(function, group[0]) else Confidence.LIKELY,
-            None if _of_class(function, group[0], attribute) else buffered(function, attribute),
+            None if _of_class(function, group[0], attribute) else buffering.buffered(function, attribute),
         )
 
 
@@ -174,7 +172,7 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
         "move it once, before the loop",
         (),
         Confidence.LIKELY if subject.places != HOST or transfer.places != DEVICE else Confidence.CERTAIN,
-        hoist(function, reg, outermost),
+        hoisting.hoist(function, reg, outermost),
     )
 
 

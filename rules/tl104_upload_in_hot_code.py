@@ -55,13 +55,10 @@ from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from . import beside_torch
-from .batch_lists import crosses_once
+from . import batch_lists, beside_torch, remaining, uploading
 from .chains import called
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
-from .remaining import builds_still, waits_as_well
 from .round_trips import bounces, returns
-from .uploading import filled, made_before, modern, unawaited
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -72,7 +69,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         for f, t in each(facts, BUILD, MOVE)
         if t.register not in trips[f.index] and (_hot(f, t) if t.kind == BUILD else _row(f, t))
     ]
-    crossing = [crosses_once(f, t.register, t.register) for f, t in found]
+    crossing = [batch_lists.crosses_once(f, t.register, t.register) for f, t in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
     for function, group in (*clusters(apart[0]), *clusters(apart[1])):
         first = group[0]
@@ -97,9 +94,9 @@ def _values(function: FunctionFacts, transfer: Transfer) -> str:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if _constant(function, transfer) and _listed(function, transfer):
         return "upload it once: as a buffer of the module, or one tensor for each device"
-    if made_before(function, transfer) is not None or _constant(function, transfer):
+    if uploading.made_before(function, transfer) is not None or _constant(function, transfer):
         return "build it once before, in one upload, or fill it on the device (`torch.full`)"
-    if filled(function, transfer) is not None:
+    if uploading.filled(function, transfer) is not None:
         return "fill it on the device (`torch.full`), or upload all such numbers at once"
     return (
         "values that are known before the loop in one upload before it; new ones in one copy from pinned memory"
@@ -116,8 +113,8 @@ def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> F
     alike = [one for one in function.transfers if one.register not in known and _builds(function, one)]
     half = any(side_by_side(function, one, two) for one in alike for two in group)
     spelled = any(edit.text.endswith("full") for edit in fix.edits)  # no shorter than what was there
-    vain = spelled and any(waits_as_well(function, one.register) for one in group)
-    return only_shown(fix) if half or vain or builds_still(function, group) else fix
+    vain = spelled and any(remaining.waits_as_well(function, one.register) for one in group)
+    return only_shown(fix) if half or vain or remaining.builds_still(function, group) else fix
 
 
 def _builds(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -126,7 +123,7 @@ def _builds(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """Only possible where no more than the arguments say that it runs repeatedly, and for what has to cross once."""
-    if crosses_once(function, transfer.register, transfer.register):
+    if batch_lists.crosses_once(function, transfer.register, transfer.register):
         return Confidence.POSSIBLE
     unsure = function.warmth(transfer.register).unsure and not _constant(function, transfer)
     return Confidence.POSSIBLE if unsure else Confidence.LIKELY
@@ -145,7 +142,7 @@ def _constant(function: FunctionFacts, transfer: Transfer) -> bool:
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or not made.args or not _written(function, made.args[0]):
         return False
-    return _listed(function, transfer) or filled(function, transfer) is not None
+    return _listed(function, transfer) or uploading.filled(function, transfer) is not None
 
 
 def _listed(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -179,10 +176,10 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if transfer.api == "torch.where":
         return _number(function, transfer)
     return (
-        filled(function, transfer)
-        or modern(function, transfer)
-        or made_before(function, transfer)
-        or unawaited(function, transfer)
+        uploading.filled(function, transfer)
+        or uploading.modern(function, transfer)
+        or uploading.made_before(function, transfer)
+        or uploading.unawaited(function, transfer)
     )
 
 

@@ -52,13 +52,11 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, same_tensor, stacking
 from .alike import tensor_of
 from .chains import called, method, receiver
 from .detection import apart, brief, clusters, each_of, likely, others, sure
 from .round_trips import told
-from .same_tensor import in_several_ways
-from .stacking import NUMBERS, stack
 
 _SEVERAL = 3
 
@@ -78,7 +76,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "read them in one copy, `torch.stack([...]).tolist()`, or keep them on the device until then",
                 (*function.why(first.before), *others(function, group)),
                 sure(function, first),
-                stack(function, group),
+                stacking.stack(function, group),
             )
         for group in _of_one(function, groups):
             yield from _told_once(function, group)
@@ -109,7 +107,7 @@ def claims(function: FunctionFacts) -> Iterator[Reg]:
 def _of_one(function: FunctionFacts, groups: list[list[Transfer]]) -> list[list[Transfer]]:
     """Reads of one tensor in several ways, none of which stands among several tensors' reads, the `groups`."""
     taken = {transfer.register for group in groups for transfer in group}
-    several = in_several_ways(function, "TL106")
+    several = same_tensor.in_several_ways(function, "TL106")
     return [group for group in several if not taken.intersection(transfer.register for transfer in group)]
 
 
@@ -140,7 +138,9 @@ def _scalar(function: FunctionFacts, transfer: Transfer) -> bool:
     if transfer.subject is None or not function.has_text(transfer.subject):
         return False
     reg = transfer.register
-    return transfer.before.is_a(TENSOR) and (method(function, reg) == "item" or called(function, reg) in NUMBERS)
+    return transfer.before.is_a(TENSOR) and (
+        method(function, reg) == "item" or called(function, reg) in stacking.NUMBERS
+    )
 
 
 def _rests_on(function: FunctionFacts, group: list[Transfer]) -> bool:

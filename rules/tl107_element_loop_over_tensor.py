@@ -59,11 +59,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, reading_ahead, reading_elements
 from .chains import called
 from .detection import apart, brief, hot, likely, others, sure, together
-from .reading_ahead import ahead
-from .reading_elements import read_before
 from .round_trips import told
 
 _GOES_OVER = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "reversed"))
@@ -96,8 +94,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 *others(function, group),
             ),
             sure(function, first),
-            read_before(function, region, where[1], group)
-            or together(function, group, [ahead(function, one) for one in group]),
+            reading_elements.read_before(function, region, where[1], group)
+            or together(function, group, [reading_ahead.ahead(function, one) for one in group]),
         )
 
 

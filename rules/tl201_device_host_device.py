@@ -55,11 +55,8 @@ from transferlint.model import Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, detours, dlpack, leaving
 from .detection import brief, clusters, others, sure, together
-from .detours import detour
-from .dlpack import shared
-from .leaving import offered, shown
 from .round_trips import READS, bounces, came_back, returns, trips
 
 
@@ -88,8 +85,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _fix(function: FunctionFacts, group: list[Transfer], back: Reg) -> Fix | None:
     other = _other(function, group[0], back)
     if other is not None:
-        return shared(function, back, other)
-    return together(function, group, [detour(function, t) for t in group]) or shown(offered(function, group))
+        return dlpack.shared(function, back, other)
+    return together(function, group, [detours.detour(function, t) for t in group]) or leaving.shown(
+        leaving.offered(function, group)
+    )
 
 
 def _instead(function: FunctionFacts, down: Transfer, up: Reg) -> str:

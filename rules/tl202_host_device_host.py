@@ -46,8 +46,8 @@ from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
+from . import host_twin
 from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
-from .host_twin import from_host
 from .round_trips import agreed, bounces, returns, trips
 
 
@@ -65,7 +65,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "compute it on the host, or keep it on the device over many steps",
             (*(Evidence(function.site(r), "uploaded here") for r in uploads[:2]), *others(function, group)),
             sure(function, first),
-            only_shown(together(function, group, [from_host(function, t, bounces(function, t)) for t in group])),
+            only_shown(
+                together(function, group, [host_twin.from_host(function, t, bounces(function, t)) for t in group])
+            ),
         )
 
 

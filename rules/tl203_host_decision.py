@@ -47,12 +47,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, padding, reading_ahead, statement_text
 from .detection import brief, sure
-from .padding import padded, shortened
-from .reading_ahead import ahead
 from .round_trips import agreed, decisions
-from .statement_text import if_statement
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -108,9 +105,9 @@ def _sure(function: FunctionFacts, asked: Reg, read: Transfer) -> Confidence:
 
 def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:
     """What can be written for a condition that rests on an explicit read; None where nothing concrete is sure."""
-    found = if_statement(function, value)
-    short = shortened(function, *found) if found is not None else None
-    return short or ahead(function, read) or padded(function, read)
+    found = statement_text.if_statement(function, value)
+    short = padding.shortened(function, *found) if found is not None else None
+    return short or reading_ahead.ahead(function, read) or padding.padded(function, read)
 
 
 RULE = Rule(

@@ -56,10 +56,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, reusing
 from .chains import captured, method, receiver
 from .detection import brief, each, only_shown
-from .reusing import names, reuse
 
 _FAR = 2000  # instructions back; what was moved longer ago is not looked for
 
@@ -76,7 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "keep the first copy under a name and use it again",
                 (Evidence(function.site(first.register), "the same data is moved here, and not changed in between"),),
                 Confidence.LIKELY if transfer.places & ~HOST else Confidence.POSSIBLE,
-                None if function.framework(transfer.register) else only_shown(reuse(function, first, transfer)),
+                None if function.framework(transfer.register) else only_shown(reusing.reuse(function, first, transfer)),
             )
             continue
         source = _still_there(function, transfer)
@@ -136,7 +135,7 @@ def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
         and function.loops(first.register) == loops
         # A result that is dropped is the mistake: once it is assigned, this move has nothing to do.
         and not any(isinstance(function.code[user], p.Discard) for user in function.users(first.register))
-        if names(function, first.register)
+        if reusing.names(function, first.register)
     ]
     # What changed since the last of them changed since all others.
     if not same or not _unchanged(function, same[-1], reg):
@@ -147,7 +146,7 @@ def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
 def _unchanged(function: FunctionFacts, first: Transfer, reg: Reg) -> bool:
     """True where nothing between two moves writes to what they move."""
     writes = Writes(function, range(first.register + 1, reg))
-    named = [path(function, r) for r in names(function, first.register)]
+    named = [path(function, r) for r in reusing.names(function, first.register)]
     return not any(name is None or writes.changed(name) for name in named)
 
 

@@ -65,27 +65,22 @@ from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg, Test
 
-from . import beside_torch
-from .branchless import without_waiting
+from . import beside_torch, branchless, derived, host_numbers, own_checks, presence, reading_ahead, unchecked
 from .chains import method, receiver
-from .derived import INTO
 from .detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
-from .host_numbers import for_host
-from .own_checks import looks, surely
-from .presence import asks_whether_given, or_equal, switched_apart
-from .reading_ahead import ahead
-from .unchecked import unchecked
 
 _BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often"
 _ASSERTED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
-_CHANGES = INTO | {"pop", "popleft", "remove"}
+_TAKES = frozenset({"pop", "popleft", "remove"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Truth tests of device tensors in hot code."""
     asked = [(f, t) for f, t in hot(facts, TRUTH) if not f.claimed(t.register)]
-    found = [(f, t) for f, t in asked if likely(f, t, loops=False) and looks(f, t) is None and not _given(f, t)]
-    same = [or_equal(f, t.register) for f, t in found]
+    found = [
+        (f, t) for f, t in asked if likely(f, t, loops=False) and own_checks.looks(f, t) is None and not _given(f, t)
+    ]
+    same = [presence.or_equal(f, t.register) for f, t in found]
     apart = [[pair for pair, is_so in zip(found, same, strict=True) if is_so is which] for which in (False, True)]
     for function, group in (*clusters(apart[0]), *clusters(apart[1])):
         first = group[0]
@@ -95,7 +90,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f" {function.warmth(first.register).level.words}",
             _ASSERTED if all(_asserts(function, t) for t in group) else _BRANCHED,
             (*function.why(first.before), *others(function, group)),
-            Confidence.POSSIBLE if or_equal(function, first.register) else _sure(function, first),
+            Confidence.POSSIBLE if presence.or_equal(function, first.register) else _sure(function, first),
             only_shown(together(function, group, [_fix(function, t) for t in group])),
         )
     for sure_enough in (True, False):
@@ -123,7 +118,8 @@ def _fills(function: FunctionFacts, reg: Reg) -> bool:
     arms = [at for at, one in enumerate(function.function.regions) if one.test in around and not one.implied]
     inside = (at for arm in arms for at in function.within(arm))
     return any(
-        method(function, at) in _CHANGES and (owner := receiver(function, at)) is not None
+        (method(function, at) in _TAKES or method(function, at) in derived.INTO)
+        and (owner := receiver(function, at)) is not None
         and bool(function.values[owner].kinds & CONTAINER)
         for at in inside
     )  # fmt: skip
@@ -131,20 +127,20 @@ def _fills(function: FunctionFacts, reg: Reg) -> bool:
 
 def _given(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a test that asks whether something is there, or that is not asked of a tensor at all."""
-    return asks_whether_given(function, transfer) or switched_apart(function, transfer)
+    return presence.asks_whether_given(function, transfer) or presence.switched_apart(function, transfer)
 
 
 def _expected(function: FunctionFacts, transfer: Transfer) -> bool | None:
     """Whether a check of torch's own is one to report by default; None for other tests."""
-    row = looks(function, transfer)
-    return None if row is None else surely(function, transfer, row) is not Confidence.POSSIBLE
+    row = own_checks.looks(function, transfer)
+    return None if row is None else own_checks.surely(function, transfer, row) is not Confidence.POSSIBLE
 
 
 def _checks(found: list[Found]) -> Iterator[Finding]:
     """Calls that look at what they are given."""
     for function, group in clusters(found):
         first = group[0]
-        row = looks(function, first)
+        row = own_checks.looks(function, first)
         assert row is not None
         yield function.finding(
             first.register,
@@ -152,13 +148,17 @@ def _checks(found: list[Found]) -> Iterator[Finding]:
             f" {function.warmth(first.register).level.words}",
             row.instead,
             (*function.why(first.before), *others(function, group)),
-            surely(function, first, row),
-            only_shown(together(function, group, [unchecked(function, t) for t in group])),
+            own_checks.surely(function, first, row),
+            only_shown(together(function, group, [unchecked.unchecked(function, t) for t in group])),
         )
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    return for_host(function, transfer) or without_waiting(function, transfer) or ahead(function, transfer)
+    return (
+        host_numbers.for_host(function, transfer)
+        or branchless.without_waiting(function, transfer)
+        or reading_ahead.ahead(function, transfer)
+    )
 
 
 RULE = Rule(

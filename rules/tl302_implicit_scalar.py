@@ -56,12 +56,9 @@ from transferlint.flow.transfers import NUMBER, SELECTED, Transfer
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
-from . import beside_torch
+from . import beside_torch, extremes, leaving, read_purposes
 from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
-from .extremes import extreme
 from .kept_sizes import kept_sizes
-from .leaving import offered
-from .read_purposes import put_aside
 from .round_trips import explained
 
 _HELP = "keep the arithmetic on the device, or read all values at once before"
@@ -80,7 +77,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
-            only_shown(together(function, group, [extreme(function, t) for t in group]) or offered(function, group)),
+            only_shown(
+                together(function, group, [extremes.extreme(function, t) for t in group])
+                or leaving.offered(function, group)
+            ),
         )
     for function, reg, attribute, uses in kept_sizes(facts):
         yield function.finding(
@@ -97,7 +97,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """As for every read; of a framework beside torch only what is put aside in that turn: what else takes a number may
     have to have one."""
-    if function.framework(transfer.register) and not put_aside(function, transfer.register):
+    if function.framework(transfer.register) and not read_purposes.put_aside(function, transfer.register):
         return Confidence.POSSIBLE
     return sure(function, transfer)
 

@@ -49,6 +49,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.once import once
@@ -66,7 +67,7 @@ from .detection import brief, clusters, hot, likely, others, sure, together
 from .round_trips import explained
 
 _LEVELS = frozenset({"debug", "info"})
-_RARE = re.compile(r"^(warn|warning|error|exception|critical|fatal|fail)$|(Error|Exception|Warning)$")
+_RARE = late.pattern(r"^(warn|warning|error|exception|critical|fatal|fail)$|(Error|Exception|Warning)$")
 _READS = frozenset({Effect.KEEP, Effect.KEEP_BOOLEAN, Effect.REDUCE, Effect.HOST, Effect.SCALAR, Effect.COPY})
 
 

@@ -56,13 +56,9 @@ from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from . import beside_torch
+from . import beside_torch, fixed_size, read_purposes, reading_ahead, selecting
 from .chains import called, method
 from .detection import brief, clusters, hot, likely, others, sure, together
-from .fixed_size import of_fixed_size
-from .read_purposes import counted
-from .reading_ahead import ahead
-from .selecting import selected
 
 # What tells the size of a result (docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html, one_hot).
 _SIZED: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
@@ -110,7 +106,7 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """As for every wait; of a framework beside torch only where a mask of fixed size surely serves as well: where
     nothing is done with the selection but to count it or to reduce it."""
-    if function.framework(transfer.register) and not counted(function, transfer.register):
+    if function.framework(transfer.register) and not read_purposes.counted(function, transfer.register):
         return Confidence.POSSIBLE
     return sure(function, transfer, loops=_by_rows(function, transfer))
 
@@ -125,7 +121,11 @@ def _by_rows(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    return of_fixed_size(function, transfer) or selected(function, transfer) or ahead(function, transfer)
+    return (
+        fixed_size.of_fixed_size(function, transfer)
+        or selecting.selected(function, transfer)
+        or reading_ahead.ahead(function, transfer)
+    )
 
 
 RULE = Rule(

@@ -58,12 +58,9 @@ from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, HOST, ON_DEVICE, 
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
-from . import beside_torch
+from . import beside_torch, dimensions, host_indices, remaining
 from .chains import user
 from .detection import brief, clusters, hot, only_shown, others, put_there, together
-from .dimensions import dimensional
-from .host_indices import index_fix, indexed
-from .remaining import asked_at_once, indices_still, uploads_still
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -71,7 +68,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     found = (pair for pair in hot(facts, HOST_INDEX) if _needs_upload(*pair))
     for function, group in clusters(found):
         first = group[0]
-        base = function.values[indexed(function, first).object]
+        base = function.values[host_indices.indexed(function, first).object]
         assert first.subject is not None
         yield function.finding(
             first.register,
@@ -80,7 +77,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "make the index on the device, once, or use a slice",
             (*function.why(base), *others(function, group)),
             Confidence.CERTAIN if base.places == DEVICE else Confidence.LIKELY,
-            _gains(function, group, together(function, group, [index_fix(function, t) for t in group])),
+            _gains(function, group, together(function, group, [host_indices.index_fix(function, t) for t in group])),
         )
 
 
@@ -89,23 +86,25 @@ def _gains(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> F
     show that this one is on the device; where the host reads what is computed from it at once; and where the like
     stays."""
     of_data = any(info.data for info in function.file.placement.classes.values())
-    if of_data and not all(put_there(function, indexed(function, one).object) for one in group):
+    if of_data and not all(put_there(function, host_indices.indexed(function, one).object) for one in group):
         return only_shown(fix)
-    if any(asked_at_once(function, one.register) for one in group) or uploads_still(function, group):
+    if any(remaining.asked_at_once(function, one.register) for one in group) or remaining.uploads_still(
+        function, group
+    ):
         return only_shown(fix)
-    return only_shown(fix) if indices_still(function, group) else fix
+    return only_shown(fix) if remaining.indices_still(function, group) else fix
 
 
 def _needs_upload(function: FunctionFacts, transfer: Transfer) -> bool:
     """True where the tensor is on the device on every path that says something, and the index no number in disguise."""
-    base = function.values[indexed(function, transfer).object]
+    base = function.values[host_indices.indexed(function, transfer).object]
     if function.warmth(transfer.register).weak or base.places & HOST or not base.is_a(TENSOR | UNKNOWN):
         return False
     assert transfer.subject is not None
     following = user(function, transfer.register)
     if any(t.register == following and t.kind == MOVE and t.places & ON_DEVICE for t in function.transfers):
         return False  # `x[index].to(device)`: whoever writes that holds `x` on the host
-    return transfer.before.is_a(CONTAINER | ARRAY) or dimensional(function, transfer.subject)
+    return transfer.before.is_a(CONTAINER | ARRAY) or dimensions.dimensional(function, transfer.subject)
 
 
 RULE = Rule(

@@ -60,12 +60,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, importing, measuring, rewriting
 from .chains import called, method, origin, receiver
 from .detection import brief, clusters, hot, others, together
-from .importing import torch_name
-from .measuring import clocked, for_measuring, guards_copy, in_timer, needed_by_host, timed
-from .rewriting import operand, remove
 
 _NEAR = 40
 _WAITS = frozenset({"synchronize", "block_until_ready"})
@@ -88,7 +85,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first,
             f"`{brief(function.text(first))}` makes the host wait for the device {function.warmth(first).level.words}",
-            _MEASURE if clocked(function, first) else "remove it; order streams with `wait_stream` or `wait_event`",
+            _MEASURE
+            if measuring.clocked(function, first)
+            else "remove it; order streams with `wait_stream` or `wait_event`",
             others(function, group),
             Confidence.LIKELY,
             together(function, group, [_fix(function, t) for t in group]),
@@ -100,9 +99,12 @@ def _timed(function: FunctionFacts, reg: Reg) -> bool:
     have no other place to wait in for the time."""
     if function.framework(reg):
         return (
-            clocked(function, reg) or in_timer(function, reg, True) or for_measuring(function) or reads_clock(function)
+            measuring.clocked(function, reg)
+            or measuring.in_timer(function, reg, True)
+            or measuring.for_measuring(function)
+            or reads_clock(function)
         )
-    return timed(function, reg) and not _stopwatch(function, reg)
+    return measuring.timed(function, reg) and not _stopwatch(function, reg)
 
 
 def _stopwatch(function: FunctionFacts, reg: Reg) -> bool:
@@ -128,7 +130,7 @@ def _meant(function: FunctionFacts, transfer: Transfer) -> bool:
     return (
         (option and transfer.api.endswith("empty_cache"))
         or _queued(function, transfer.register)
-        or guards_copy(function, transfer)
+        or measuring.guards_copy(function, transfer)
     )
 
 
@@ -181,26 +183,26 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = called(function, reg)
     waited = receiver(function, reg) if not name and method(function, reg) == "synchronize" else None
-    if name.endswith(".empty_cache") or needed_by_host(function, reg) or in_timer(function, reg):
+    if name.endswith(".empty_cache") or measuring.needed_by_host(function, reg) or measuring.in_timer(function, reg):
         return None
     if name.startswith(("torch.", "accelerate.", "deepspeed.")) and name.endswith(".synchronize"):
-        edit = remove(function, reg)
+        edit = rewriting.remove(function, reg)
         return Fix("remove it", Safety.DISPLAY, (edit,)) if edit is not None and edit.text != "pass" else None
     if waited is None or not function.has_text(waited):
         return None
     kind = _kind(function, waited)
-    text = operand(function, waited)
+    text = rewriting.operand(function, waited)
     if kind == "Event" and text:
         return Fix("wait on the device", Safety.DISPLAY, (Edit(*function.span(reg), f"{text}.wait()"),))
     if kind == "Stream" and text:
         root = called(function, origin(function, waited)).rpartition(".")[0] or "torch.cuda"
-        torch, imports = torch_name(function, reg)
+        torch, imports = importing.torch_name(function, reg)
         if torch and root in ("torch.cuda", "torch.xpu"):
             line = f"{torch}{root.removeprefix('torch')}.current_stream().wait_stream({text})"
             return Fix("wait on the device", Safety.DISPLAY, (*imports, Edit(*function.span(reg), line)))
     if any(isinstance(function.code[r], p.Call) for r in function.expression(waited)) and not _getter(function, waited):
         return None  # what it is called on is taken from a queue, and has to be
-    edit = remove(function, reg)
+    edit = rewriting.remove(function, reg)
     return Fix("remove it", Safety.DISPLAY, (edit,)) if edit is not None else None
 
 

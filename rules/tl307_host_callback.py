@@ -60,15 +60,15 @@ from transferlint.flow.transfers import CALLBACK, Transfer
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 
+from . import host_functions
 from .detection import brief, clusters, hot, likely, others, sure
-from .host_functions import loops_on_the_device, only_computes
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Calls of the host in hot code; what only Python can do apart from what could be written otherwise."""
     calls = [(f, t) for f, t in hot(facts, CALLBACK) if likely(f, t)]
     for computes in (True, False):
-        for function, group in clusters((f, t) for f, t in calls if only_computes(f, t) is computes):
+        for function, group in clusters((f, t) for f, t in calls if host_functions.only_computes(f, t) is computes):
             yield _finding(facts, function, group, computes)
 
 
@@ -83,7 +83,7 @@ def _finding(facts: FileFacts, function: FunctionFacts, group: list[Transfer], c
         f" {function.warmth(first.register).level.words}: {so}",
         "write it in the framework's own operations, or return the value and use it after the step",
         others(function, group),
-        sure(function, first) if computes and not loops_on_the_device(function) else Confidence.POSSIBLE,
+        sure(function, first) if computes and not host_functions.loops_on_the_device(function) else Confidence.POSSIBLE,
     )
 
 

@@ -59,9 +59,9 @@ See also
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import MOVE, Transfer
@@ -70,29 +70,29 @@ from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from .batch_lists import crosses_once
+from . import batch_lists, making, recreating, remaining
 from .detection import Found, brief, clusters, each, only_shown, others, together
-from .making import creates, instead_of_a_tensor, made_and_moved, of_host_data, read_on_host, sources
-from .recreating import make_on_device
-from .remaining import only_read, uploads_still
 from .round_trips import brought_back
 
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follows a dot, and no keyword
+_NAME = late.pattern(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follows a dot, and no keyword
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors that were made here, except where the code is known to run once."""
-    found = [(f, t) for f, t in each(facts, MOVE) if made_and_moved(f, t) is not None]
+    found = [(f, t) for f, t in each(facts, MOVE) if making.made_and_moved(f, t) is not None]
     known = {(f.index, t.register) for f, t in found if _sure(f, t) is not Confidence.POSSIBLE}
     twins = {_text(f, t) for f, t in each(facts, MOVE) if (f.index, t.register) not in known} - {""}
     crossing = [_crosses(*pair) for pair in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
     groups = (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere))
-    fixes = [_whole(f, group, twins, together(f, group, [make_on_device(f, t) for t in group])) for f, group in groups]
+    fixes = [
+        _whole(f, group, twins, together(f, group, [recreating.make_on_device(f, t) for t in group]))
+        for f, group in groups
+    ]
     staying = {_form(*pair) for pair in _unchanged(groups, fixes)} - {""}
     for (function, group), fix in zip(groups, fixes, strict=True):
         first = group[0]
-        made = made_and_moved(function, first)
+        made = making.made_and_moved(function, first)
         assert made is not None
         evidence: tuple[Evidence, ...] = ()
         if made not in set(function.expression(first.register)):
@@ -109,7 +109,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
     """What helps: `device=` saves the crossing of what the device can make itself, and not of data of the host's."""
-    if not of_host_data(function, made):
+    if not making.of_host_data(function, made):
         return "give `device=` to the function that makes it"
     if any(invariance(function, region).holds(transfer.register, makes=True) for region in function.loops(made)[:1]):
         return "upload it once, before the loop"
@@ -119,7 +119,7 @@ def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
 def _text(function: FunctionFacts, transfer: Transfer) -> str:
     """The text of a creation and its move, on one line; "" where they are not one expression."""
     inner = function.expression(transfer.register)
-    return " ".join(function.text(transfer.register).split()) if any(creates(function, r) for r in inner) else ""
+    return " ".join(function.text(transfer.register).split()) if any(making.creates(function, r) for r in inner) else ""
 
 
 def _form(function: FunctionFacts, transfer: Transfer) -> str:
@@ -140,11 +140,11 @@ def _whole(function: FunctionFacts, group: list[Transfer], twins: set[str], fix:
     moves: the move should go."""
     if fix is None or fix.safety is not Safety.UNSAFE:
         return fix
-    if any(one.register in brought_back(function) or only_read(function, one.register) for one in group):
+    if any(one.register in brought_back(function) or remaining.only_read(function, one.register) for one in group):
         return only_shown(fix)
     if any(_text(function, one) in twins for one in group):
         return only_shown(fix)
-    return only_shown(fix) if uploads_still(function, group) else fix
+    return only_shown(fix) if remaining.uploads_still(function, group) else fix
 
 
 def _anywhere(function: FunctionFacts, transfer: Transfer) -> str:
@@ -159,15 +159,17 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
 
 
 def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
-    made = made_and_moved(function, transfer)
+    made = making.made_and_moved(function, transfer)
     if made is None:
         return False
-    if crosses_once(function, made, transfer.register) or instead_of_a_tensor(function, transfer.register):
+    if batch_lists.crosses_once(function, made, transfer.register) or making.instead_of_a_tensor(
+        function, transfer.register
+    ):
         return True
     if transfer.subject is None or function.loops(transfer.register):
         return False
-    data = set(sources(function, transfer.subject))
-    return bool(data) and all(read_on_host(function, transfer, one) for one in data)
+    data = set(making.sources(function, transfer.subject))
+    return bool(data) and all(making.read_on_host(function, transfer, one) for one in data)
 
 
 RULE = Rule(

@@ -74,10 +74,8 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import added
-from .batch_movers import movers, unasked
+from . import arguments, batch_movers, untouched_batches
 from .detection import brief, clusters, hot, others
-from .untouched_batches import left_alone
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -135,7 +133,7 @@ def _kept_pageable(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _without_choice(facts: FileFacts, said: Container[tuple[int, Reg]]) -> Iterator[Finding]:
     """What moves batches and waits, and gives its callers no say in it or gets none, but for what was `said`."""
-    for function, transfer in movers(facts):
+    for function, transfer in batch_movers.movers(facts):
         if not function.claimed(transfer.register) and (function.index, transfer.register) not in said:
             yield function.finding(
                 transfer.register,
@@ -146,7 +144,7 @@ def _without_choice(facts: FileFacts, said: Container[tuple[int, Reg]]) -> Itera
                 Confidence.LIKELY,
                 heated=False,
             )
-    for function, reg in unasked(facts):
+    for function, reg in batch_movers.unasked(facts):
         if (function.index, reg) in said:
             continue
         yield function.finding(
@@ -220,12 +218,12 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         or any(k == "non_blocking" for k, _ in made.keywords)
     ):
         return None
-    edit = added(function, transfer.register, "non_blocking=True")
+    edit = arguments.added(function, transfer.register, "non_blocking=True")
     if edit is None:
         return None
     cast = any(_names_dtype(function, r) for r in (*made.args, *(r for _, r in made.keywords)))
     # What is cast on the host goes into memory that is not pinned. Of the others fewer than half were taken.
-    safe = left_alone(function, transfer) and not cast
+    safe = untouched_batches.left_alone(function, transfer) and not cast
     return Fix("add non_blocking=True", Safety.SAFE if safe else Safety.DISPLAY, (edit,))
 
 

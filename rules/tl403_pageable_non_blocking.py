@@ -56,14 +56,14 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import loaders as loaders_of
+from . import making
 from .detection import Found, brief, clusters, hot, others, together
-from .loaders import Loader, batch_of, pinning
-from .making import pins, worked_out_before
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Uploads that ask not to wait, from memory that makes them wait."""
-    loaders: dict[tuple[int, Reg], Loader] = {}
+    loaders: dict[tuple[int, Reg], loaders_of.Loader] = {}
     found: list[Found] = []
     for function, transfer in hot(facts, MOVE):
         if not _asks(function, transfer) or function.warmth(transfer.register).weak:
@@ -89,9 +89,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         )
 
 
-def _cure(function: FunctionFacts, transfer: Transfer, loaders: dict[tuple[int, Reg], Loader]) -> Fix | None:
+def _cure(function: FunctionFacts, transfer: Transfer, loaders: dict[tuple[int, Reg], loaders_of.Loader]) -> Fix | None:
     source = loaders.get((function.index, transfer.register))
-    return pinning(source) if source is not None else _fix(function, transfer)
+    return loaders_of.pinning(source) if source is not None else _fix(function, transfer)
 
 
 def _asks(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -103,11 +103,11 @@ def _asks(function: FunctionFacts, transfer: Transfer) -> bool:
     return isinstance(hint, p.Const) and hint.value is True and bool(transfer.places & ON_DEVICE)
 
 
-def _unpinned(function: FunctionFacts, transfer: Transfer) -> Loader | None:
+def _unpinned(function: FunctionFacts, transfer: Transfer) -> loaders_of.Loader | None:
     """The loader of the batch that is moved, where it does not pin."""
     if transfer.subject is None or transfer.before.flags & PINNED:
         return None
-    loader = batch_of(function, transfer.subject, transfer.register)
+    loader = loaders_of.batch_of(function, transfer.subject, transfer.register)
     if loader is None or loader.pins is not False or loader.collates("pin_memory", ".to(", ".cuda("):
         return None
     return loader
@@ -122,7 +122,7 @@ def _pageable(function: FunctionFacts, transfer: Transfer) -> bool:
     if before.flags & FRESH:
         made = before.why[0] if before.why else -1
         same = made >= 0 and function.loops(made) == function.loops(transfer.register)
-        return same and not pins(function, made) and worked_out_before(function, transfer, made)
+        return same and not making.pins(function, made) and making.worked_out_before(function, transfer, made)
     return transfer.subject is not None and _over_host(function, transfer.subject)
 
 
@@ -167,7 +167,7 @@ def _with_gaps(function: FunctionFacts, transfer: Transfer) -> bool:
     return any(isinstance(s, p.Slice) and (s.lower is not None or s.upper is not None) for s in slices[1:])
 
 
-def _made(loader: Loader | None) -> tuple[Evidence, ...]:
+def _made(loader: loaders_of.Loader | None) -> tuple[Evidence, ...]:
     if loader is None:
         return ()
     return (Evidence(loader.function.site(loader.register), "made here, without `pin_memory`"),)

@@ -57,30 +57,29 @@ from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, prefetching
+from . import loaders as loaders_of
 from .detection import Found, brief, hot
-from .loaders import Loader, batch_of, pinning
-from .prefetching import unprepared
 
 _SHOWN = 3
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Loaders without `pin_memory` whose batches hot code moves, and data sets of TensorFlow without `prefetch`."""
-    for function, reg in unprepared(facts) if facts.placement.tracing is not NOTHING_TRACED else ():
+    for function, reg in prefetching.unprepared(facts) if facts.placement.tracing is not NOTHING_TRACED else ():
         yield function.finding(
             reg,
             f"`{brief(function.text(reg))}` does not prepare the next batch while a step runs",
             confidence=Confidence.LIKELY,
             heated=False,
         )
-    loaders: dict[tuple[int, Reg], Loader] = {}
+    loaders: dict[tuple[int, Reg], loaders_of.Loader] = {}
     moves: dict[tuple[int, Reg], list[Found]] = {}
     for function, transfer in hot(facts, MOVE):
         before = transfer.before
         if transfer.subject is None or not transfer.places & ON_DEVICE or before.places & ON_DEVICE:
             continue
-        loader = batch_of(function, transfer.subject, transfer.register)
+        loader = loaders_of.batch_of(function, transfer.subject, transfer.register)
         if loader is None or loader.pins is not False or not before.is_a(TENSOR | CONTAINER | UNKNOWN):
             continue
         key = loader.function.index, loader.register
@@ -99,7 +98,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "add `pin_memory=True`, and `non_blocking=True` where they are moved",
             tuple(Evidence(f.site(t.register), "moved here") for f, t in found[:_SHOWN]),
             Confidence.LIKELY,
-            pinning(loader),
+            loaders_of.pinning(loader),
             heated=False,
         )
 

@@ -41,6 +41,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
 from transferlint.flow.values import ARRAY, BOOLEAN, INTEGER, SCALAR, TENSOR, UNKNOWN
@@ -49,10 +50,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, proven
+from . import beside_torch, parts, proven
 from .chains import called, method, receiver, user
 from .detection import brief, each, for_the_host, only_shown, sure
-from .parts import SAME, SIZES, WRAPPERS, Part, parts
 from .round_trips import bounces, came_back, decisions
 
 _NAMED = 4  # parts to name in a message
@@ -60,7 +60,7 @@ _NAMED = 4  # parts to name in a message
 
 _ARRAY = r"(?:\.(?:detach|cpu)\(\))*\.numpy\(\)"
 # What may stand before a part that is taken instead: copies and casts, which leave each element where it is.
-_COPIES = re.compile(
+_COPIES = late.pattern(
     r"(\s*\.\s*((detach|cpu|numpy|tolist|clone|contiguous|float|double|half|bfloat16|long|int|bool)\(\)"
     r"|(to|type|astype)\([^()]*\)))*\s*"
 )
@@ -93,14 +93,14 @@ def claims(function: FunctionFacts) -> Iterator[Reg]:
             yield transfer.register
 
 
-def _parts(function: FunctionFacts, transfer: Transfer) -> list[Part]:
+def _parts(function: FunctionFacts, transfer: Transfer) -> list[parts.Part]:
     """What is used of a download; [] where it may be more than parts, or another rule says more."""
     before, reg = transfer.before, transfer.register
     if not before.is_a(TENSOR | UNKNOWN) or before.flags & SCALAR or function.warmth(reg).once:
         return []
     if transfer.kind == SCALAR_READ and transfer.api != ".tolist()":
         return []
-    found = parts(function, reg)
+    found = parts.parts(function, reg)
     if not found or for_the_host(function, found[0].register) or _of_a_trip(function, transfer):
         return []
     return [] if function.claimed(reg, above="TL405") else found
@@ -115,7 +115,7 @@ def _of_a_trip(function: FunctionFacts, transfer: Transfer) -> bool:
     return any(isinstance(test, p.Test) and reg in set(function.expression(test.value)) for test in tests)
 
 
-def _used(found: list[Part]) -> str:
+def _used(found: list[parts.Part]) -> str:
     words = list(dict.fromkeys(part.words for part in found))
     if len(words) > _NAMED:
         words = [*words[: _NAMED - 1], "the like"]
@@ -133,7 +133,7 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
 def _help(function: FunctionFacts, transfer: Transfer, end: Reg) -> str:
     made = function.code[end]
     if not isinstance(made, p.Subscript):
-        if isinstance(made, p.Attr) or method(function, end) in SIZES or called(function, end) == "builtins.len":
+        if isinstance(made, p.Attr) or method(function, end) in parts.SIZES or called(function, end) == "builtins.len":
             return "ask the tensor on the device: its size is known to the host"
         return "reduce on the device and copy the result"
     if _each(function, transfer, made.index):
@@ -172,7 +172,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
         return _swapped(start, last, taken + moved)
     name = method(function, end)
     array = before != transfer.register and function.values[before].is_a(ARRAY)
-    if isinstance(made, p.Attr) or name in SIZES:
+    if isinstance(made, p.Attr) or name in parts.SIZES:
         if array and getattr(made, "name", name) not in ("shape", "ndim"):
             return None  # numpy's `.size` is a number, its dtype another
         return Fix("ask the tensor itself", _size_safety(function, transfer, array), (Edit(start, between, ""),))
@@ -183,7 +183,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
     if following is not None and method(function, following) in ("item", "tolist"):
         moved = "" if re.fullmatch(r"(?:\.(?:detach|cpu|numpy)\(\))*", moved) else moved  # which copy by themselves
     moved = _read(moved, whole=not (made.args or made.keywords))
-    if name in SAME or (before == transfer.register and name != "ptp"):
+    if name in parts.SAME or (before == transfer.register and name != "ptp"):
         return _swapped(start, last, taken + moved)
     if name == "mean":
         cast = ".float()" if transfer.before.flags & (BOOLEAN | INTEGER) else ""
@@ -225,7 +225,7 @@ def _chain(function: FunctionFacts, reg: Reg, end: Reg) -> list[Reg]:
         following = user(function, found[-1])
         if following is None or isinstance(function.code[following], p.Store):
             return []
-        if called(function, following) in WRAPPERS:
+        if called(function, following) in parts.WRAPPERS:
             return []
         found.append(following)
     return found
@@ -248,7 +248,7 @@ def _around(function: FunctionFacts, transfer: Transfer, made: p.Call, end: Reg)
     if root == "torch":
         edits = (Edit(copied, inner, ""), Edit(last, last, text[copied:inner]))
         return Fix("take the part on the device", Safety.UNSAFE, edits)
-    if reduces in SAME or (reduces == "mean" and not transfer.before.flags & (BOOLEAN | INTEGER)):
+    if reduces in parts.SAME or (reduces == "mean" and not transfer.before.flags & (BOOLEAN | INTEGER)):
         return _swapped(start, last, f"{text[first:copied]}.{reduces}(){_read(text[copied:inner], whole=True)}")
     return None
 

@@ -53,10 +53,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
+from . import proven, widths
 from .chains import called, method, origin
 from .detection import brief, each
-from .widths import BYTES, CASTS, EXPANDS, FRACTIONS, ONE_HOT, THROUGH, operand, source_type, target_type
 
 _COPIES = frozenset({"repeat", "tile"})
 _ASKS = frozenset({"size", "dim", "numel"})
@@ -76,7 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             transfer.register,
             f"`{brief(function.text(transfer.register))}` uploads what `{_name(function, wide)}` has made larger",
-            "move first, then " + ("convert" if _name(function, wide) in (*CASTS, "to") else "enlarge"),
+            "move first, then " + ("convert" if _name(function, wide) in (*widths.CASTS, "to") else "enlarge"),
             evidence,
             _sure(function, transfer),
             _fix(function, transfer, wide),
@@ -108,9 +107,9 @@ def _wide(function: FunctionFacts, transfer: Transfer) -> Reg | None:
         at = _bound(function, at, reg)
         if _widens(function, at):
             found = at
-        elif method(function, at) not in THROUGH | CASTS | {"to"}:
+        elif method(function, at) not in widths.THROUGH | widths.CASTS | {"to"}:
             break
-        inner = operand(function, at)
+        inner = widths.operand(function, at)
         if inner is None:
             break
         at = inner
@@ -129,19 +128,19 @@ def _bound(function: FunctionFacts, at: Reg, moved: Reg) -> Reg:
 
 def _widens(function: FunctionFacts, at: Reg) -> bool:
     """True for a call that makes a tensor of the host larger."""
-    name, inner, made = method(function, at), operand(function, at), function.code[at]
+    name, inner, made = method(function, at), widths.operand(function, at), function.code[at]
     if inner is None or not isinstance(made, p.Call):
         return False
     value = function.values[inner]
-    if called(function, at) == ONE_HOT:
+    if called(function, at) == widths.ONE_HOT:
         return value.is_a(TENSOR) and value.places == HOST
     if not value.is_a(TENSOR) or value.places != HOST:
         return False
-    if name in _COPIES | EXPANDS:
+    if name in _COPIES | widths.EXPANDS:
         return bool(made.args) and not value.flags & SCALAR and not _all_ones(function, made)
-    target = target_type(function, at)
-    source = source_type(function, inner)
-    return bool(target and source) and BYTES[target] > BYTES[source]
+    target = widths.target_type(function, at)
+    source = widths.source_type(function, inner)
+    return bool(target and source) and widths.BYTES[target] > widths.BYTES[source]
 
 
 def _all_ones(function: FunctionFacts, made: p.Call) -> bool:
@@ -158,7 +157,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
     (`_kept_dense`); that the place is the same when it is asked for earlier; and that the copy is not asked to go on
     while the host writes to what it copies (`non_blocking`): it was a tensor of its own, and is `x` itself now.
     """
-    inner = operand(function, wide)
+    inner = widths.operand(function, wide)
     subject = transfer.subject
     if inner is None or subject is None or wide not in set(function.expression(transfer.register)):
         return None
@@ -174,12 +173,12 @@ def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
         return None
     made = function.code[wide]
     assert isinstance(made, p.Call)
-    hot = called(function, wide) == ONE_HOT
+    hot = called(function, wide) == widths.ONE_HOT
     if hot and len(made.args) + len(made.keywords) < 2:
         return None  # without the number of classes the device would be asked for the largest label
     if not hot and any(not _host_only(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
         return None
-    safe = not hot and _name(function, wide) not in EXPANDS and _names_place(function, transfer, inner)
+    safe = not hot and _name(function, wide) not in widths.EXPANDS and _names_place(function, transfer, inner)
     safe = safe and proven.tensor(function, inner) and _exact(function, subject, wide)
     safe = safe and _kept_dense(function, subject, wide)
     moved = moved.lstrip()
@@ -189,12 +188,14 @@ def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
 
 def _exact(function: FunctionFacts, subject: Reg, wide: Reg) -> bool:
     """True where host and device convert alike: fractions to whole numbers they round differently at the ends."""
-    casts = [r for r in function.expression(subject) if r >= wide and target_type(function, r)]
+    casts = [r for r in function.expression(subject) if r >= wide and widths.target_type(function, r)]
     if not casts:
         return True
-    inner = operand(function, wide)
-    source = source_type(function, inner) if inner is not None else ""
-    return casts == [wide] and (source not in FRACTIONS or target_type(function, wide) in FRACTIONS)
+    inner = widths.operand(function, wide)
+    source = widths.source_type(function, inner) if inner is not None else ""
+    return casts == [wide] and (
+        source not in widths.FRACTIONS or widths.target_type(function, wide) in widths.FRACTIONS
+    )
 
 
 def _host_only(function: FunctionFacts, reg: Reg) -> bool:

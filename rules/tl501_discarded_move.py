@@ -51,10 +51,10 @@ from transferlint.syntax import notebooks
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import rewriting
+from . import shown as shown_of
 from .chains import method, receiver
 from .detection import brief, each
-from .rewriting import remove
-from .shown import moved_tensor
 
 _ITEMS = frozenset({"items", "values"})
 _WITHOUT_EFFECT = frozenset("detach clone float double half bfloat16 contiguous".split())
@@ -100,7 +100,7 @@ def _dropped(function: FunctionFacts, reg: Reg) -> bool:
 def _used(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for what is used as a tensor elsewhere, and may be one by all else that is known."""
     assert transfer.subject is not None
-    return bool(transfer.before.kinds & (UNKNOWN | TENSOR)) and moved_tensor(function, transfer.subject)
+    return bool(transfer.before.kinds & (UNKNOWN | TENSOR)) and shown_of.moved_tensor(function, transfer.subject)
 
 
 def _of_a_batch(function: FunctionFacts, reg: Reg) -> bool:
@@ -151,7 +151,9 @@ def _removed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         if not isinstance(made, p.Call) or made.args or made.keywords:
             return None
         at = receiver(function, at)
-    edit = remove(function, transfer.register) if isinstance(function.code[at or 0], p.Load | p.Attr) else None
+    edit = (
+        rewriting.remove(function, transfer.register) if isinstance(function.code[at or 0], p.Load | p.Attr) else None
+    )
     return Fix("remove it", Safety.DISPLAY, (edit,)) if at is not None and edit is not None else None
 
 

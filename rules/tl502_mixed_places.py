@@ -49,8 +49,8 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import dimensions
 from .detection import brief, dropped, put_there
-from .dimensions import dimensional
 
 _COMBINE = frozenset(
     "cat concat concatenate stack hstack vstack dstack matmul mm bmm mv dot outer where maximum minimum add sub mul div"
@@ -111,7 +111,7 @@ def _operands(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
 
 def _on_host(function: FunctionFacts, reg: Reg) -> bool:
     value = function.values[reg]
-    return value.is_a(TENSOR) and value.on_host and bool(value.flags & FRESH) and dimensional(function, reg)
+    return value.is_a(TENSOR) and value.on_host and bool(value.flags & FRESH) and dimensions.dimensional(function, reg)
 
 
 def _discarded(function: FunctionFacts, regs: tuple[Reg, Reg]) -> bool:

@@ -48,6 +48,7 @@ import bisect
 import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.once import once
@@ -64,14 +65,14 @@ from transferlint.syntax.program import Reg
 
 from .detection import brief
 
-_WAITS = re.compile(r"sync|wait|query|join|flush|barrier", re.IGNORECASE)
+_WAITS = late.pattern(r"sync|wait|query|join|flush|barrier", re.IGNORECASE)
 _METADATA = frozenset({Effect.HOST, Effect.NOTHING, Effect.LIKE, Effect.MOVE, Effect.CUDA})
 _READERS = frozenset(
     f"builtins.{n}" for n in "float int bool print str repr list tuple sum max min sorted any all".split()
 )
 _COPIES = frozenset({"float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "type"})
 _MOST = 400  # blocks to look at; what is further is not looked at
-_KEY = re.compile(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$")
+_KEY = late.pattern(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$")
 _MOST_CODE = 4000  # instructions
 
 

@@ -66,17 +66,15 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
+from . import beside_torch, formatted_data, loaders
 from .detection import brief, clusters, each, others
-from .formatted_data import formatted
-from .loaders import Loader
 
 _METHODS = frozenset({"__getitem__", "__getitems__", "__iter__"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Uploads in code that workers run, and data sets that are formatted for the device."""
-    for function, reg, use in formatted(facts):
+    for function, reg, use in formatted_data.formatted(facts):
         yield function.finding(
             reg,
             f"`{brief(function.text(reg))}` uploads each sample by itself, where it is taken",
@@ -173,7 +171,7 @@ def _workers(facts: FileFacts) -> dict[int, str]:
         for reg in function.of(p.Call, p.SetAttr):
             made = function.code[reg]
             if isinstance(made, p.Call) and facts.placement.names.dotted(function.function, made.function) in LOADERS:
-                found |= _given(Loader(function, reg))
+                found |= _given(loaders.Loader(function, reg))
             elif isinstance(made, p.SetAttr) and made.name == "collate_fn":
                 found |= _named(function, made.value, "collate_fn")
     return {i: why for i, why in found.items() if not facts.functions[i].role.cold.startswith("test")}
@@ -189,7 +187,7 @@ def _bases(facts: FileFacts, bases: tuple[str, ...], depth: int = 6) -> frozense
     return frozenset(found)
 
 
-def _given(loader: Loader) -> dict[int, str]:
+def _given(loader: loaders.Loader) -> dict[int, str]:
     """The functions that a loader's workers are given; without workers there are none."""
     if loader.workers is False:
         return {}

@@ -6,8 +6,7 @@ torch.logical_and and torch.bitwise_and are the same for them), others by torch'
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.values import BOOLEAN, ON_DEVICE, TENSOR
 from transferlint.syntax import program as p
@@ -25,7 +24,7 @@ _TRUTHS = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Written:
     """The text of an expression, how strongly its outermost operator binds, and whether it gives booleans."""
 

@@ -11,9 +11,7 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .importing import torch_name
-from .rewriting import cut, newline
-from .statement_text import offset, parsed
+from . import importing, rewriting, statement_text
 
 _COUNTS = frozenset({"any", "sum", "count_nonzero"})
 _SAYS = frozenset({"print", "warn", "warning", "info", "debug", "error", "log"})
@@ -46,8 +44,8 @@ def always(function: FunctionFacts, read: Reg, start: int, text: str, tree: ast.
     if others:
         words = [ast.get_source_segment(text, one) for one in others]
         first, last = tree.test, tree.test.end_col_offset
-        begin = start + offset(text, first.lineno, first.col_offset)
-        end = start + offset(text, first.end_lineno or 1, last or 0)
+        begin = start + statement_text.offset(text, first.lineno, first.col_offset)
+        end = start + statement_text.offset(text, first.end_lineno or 1, last or 0)
         if not all(words) or _commented(function, begin, end):
             return None
         return Fix(title, Safety.DISPLAY, (Edit(begin, end, " and ".join(str(word) for word in words)),))
@@ -90,7 +88,7 @@ def _gone_on(function: FunctionFacts, read: Reg, mask: str, start: int, text: st
     if not leaves or not used or _commented(function, start, end):
         return None
     title = "leave out the early way out, where the rest does nothing for an empty mask"
-    return Fix(title, Safety.DISPLAY, (cut(function, start, end),))
+    return Fix(title, Safety.DISPLAY, (rewriting.cut(function, start, end),))
 
 
 def _works_with(body: list[ast.stmt], mask: str) -> bool:
@@ -111,19 +109,19 @@ def weighed(function: FunctionFacts, value: Reg, read: Reg, start: int, text: st
         asked = [r for r in made.operands if read in function.expression(r)]
         rest = [r for r in made.operands if r not in asked]
     name = _loss(function, asked[0]) if len(asked) == 1 and function.has_text(asked[0]) else ""
-    torch, imports = torch_name(function, value)
+    torch, imports = importing.torch_name(function, value)
     if not name or not torch or not _only_added(tree.body, name) or not all(function.has_text(r) for r in rest):
         return None
     condition = function.file.text[slice(*function.outer_span(asked[0]))]
     line = f"{name} = {torch}.where({condition}, {name}, 0)"
-    if parsed(line) is None:
+    if statement_text.parsed(line) is None:
         return None
-    line += newline(function) + _indent(function, start)
+    line += rewriting.newline(function) + _indent(function, start)
     title = "count it as nothing where the condition fails: its gradients are zero then, and the optimizer still steps"
     if rest:
         first = tree.test
-        begin = start + offset(text, first.lineno, first.col_offset)
-        end = start + offset(text, first.end_lineno or 1, first.end_col_offset or 0)
+        begin = start + statement_text.offset(text, first.lineno, first.col_offset)
+        end = start + statement_text.offset(text, first.end_lineno or 1, first.end_col_offset or 0)
         words = " and ".join(function.text(r) for r in rest)
         if _commented(function, begin, end):
             return None
@@ -182,7 +180,7 @@ def dedented(function: FunctionFacts, start: int, text: str, tree: ast.If) -> st
         head += 1
     if head >= first.lineno or any(_spans_lines(node) for node in ast.walk(tree)):
         return ""
-    end = offset(text, last.end_lineno or 1, last.end_col_offset or 0)
+    end = statement_text.offset(text, last.end_lineno or 1, last.end_col_offset or 0)
     begin = sum(map(len, lines[:head]))
     if _commented(function, start, start + begin) or _commented(function, start + end, start + len(text)):
         return ""

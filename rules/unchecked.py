@@ -10,12 +10,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import added
+from . import arguments, importing, own_checks, statement_text, truth_text
 from .chains import called, method, receiver
-from .importing import torch_name
-from .own_checks import looks
-from .statement_text import in_place
-from .truth_text import factor
 
 # The forms that give what went wrong back as a tensor (docs.pytorch.org torch.linalg), and where their result is.
 _FORMS = {
@@ -29,7 +25,7 @@ _FORMS = {
 def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`Categorical(logits=x, validate_args=False)`, and `torch.linalg.solve_ex(a, b).result`; None for others."""
     reg = transfer.register
-    made, row = function.code[reg], looks(function, transfer)
+    made, row = function.code[reg], own_checks.looks(function, transfer)
     if row is None or not isinstance(made, p.Call) or any(made.stars) or any(not key for key, _ in made.keywords):
         return None
     start, end = function.span(reg)
@@ -37,14 +33,14 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if row.effect == Effect.VALIDATES:
         return _trusted(function, reg, made)
-    torch, imports = torch_name(function, reg)
+    torch, imports = importing.torch_name(function, reg)
     name = called(function, reg)
     if not torch:
         return None
     if name == "torch.normal" and len(made.args) == 2 and not made.keywords:
         if not function.values[made.args[1]].is_a(TENSOR):
             return None
-        text = in_place(function, start, end, _drawn(function, made, torch))
+        text = statement_text.in_place(function, start, end, _drawn(function, made, torch))
         plain = isinstance(function.code[made.args[1]], p.Load | p.Outer | p.Attr)
         safety = Safety.UNSAFE if plain or text.startswith(f"{torch}.randn_like(") else Safety.DISPLAY
         return Fix("draw from the standard normal distribution", safety, (*imports, Edit(start, end, text)))
@@ -69,7 +65,7 @@ def _drawn(function: FunctionFacts, made: p.Call, torch: str) -> str:
     if names == ["torch.zeros_like", "torch.ones_like"] and len(like) == 1 and len(calls) == 2:
         return f"{torch}.randn_like({like.pop()})"
     noise = f"{torch}.randn_like({std})"
-    scaled = noise if names[1] == "torch.ones_like" else f"{factor(function, made.args[1])} * {noise}"
+    scaled = noise if names[1] == "torch.ones_like" else f"{truth_text.factor(function, made.args[1])} * {noise}"
     centred = names[0] == "torch.zeros_like" or _zero(function, made.args[0])
     return scaled if centred else f"{mean} + {scaled}"
 
@@ -83,5 +79,5 @@ def _trusted(function: FunctionFacts, reg: Reg, made: p.Call) -> Fix | None:
     """`validate_args=False` among the arguments of a distribution."""
     if any(key == "validate_args" for key, _ in made.keywords):
         return None
-    edit = added(function, reg, "validate_args=False")
+    edit = arguments.added(function, reg, "validate_args=False")
     return Fix("do not look at the arguments", Safety.DISPLAY, (edit,)) if edit is not None else None

@@ -10,9 +10,8 @@ from transferlint.knowledge.torch_names import TENSOR_DATA_SETS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .bindings import api, around
+from . import bindings, loaders
 from .chains import captured, origin
-from .loaders import batch_of
 
 _POSITIONAL = 4  # dataset, batch_size, shuffle, sampler; what comes after replaces how batches are made
 
@@ -56,7 +55,7 @@ def _only_moved(function: FunctionFacts, reg: Reg, moved: Reg) -> bool:
 
 def _bound_anew(function: FunctionFacts, load: Reg, slot: int, moved: Reg) -> bool:
     """True where what is read is what was stored after the move, in the same turn."""
-    regions = around(function, load)
+    regions = bindings.around(function, load)
     later = (r for r in function.stores(slot) if moved < r < load)
     return any(function.region(r) in regions and function.loops(r) == function.loops(moved) for r in later)
 
@@ -84,13 +83,13 @@ def _taken_apart(function: FunctionFacts, reg: Reg) -> bool:
 def _of_loader(function: FunctionFacts, reg: Reg, moved: Reg) -> bool:
     """True for what a `DataLoader` of this file makes with its own collate function: of what that returns only tensors
     have `.to` (docs.pytorch.org torch.utils.data.default_collate)."""
-    loader = batch_of(function, reg, moved)
+    loader = loaders.batch_of(function, reg, moved)
     if loader is None or any(loader.call.stars):
         return False
     keywords = dict(loader.call.keywords)
     data = loader.argument("dataset", 0)
     made = loader.function.code[origin(loader.function, data)] if data is not None else None
-    if not isinstance(made, p.Call) or api(loader.function, made.function) not in TENSOR_DATA_SETS:
+    if not isinstance(made, p.Call) or bindings.api(loader.function, made.function) not in TENSOR_DATA_SETS:
         return False
     size = loader.function.code[keywords["batch_size"]] if "batch_size" in keywords else None
     single = isinstance(size, p.Const) and size.value is None

@@ -12,13 +12,8 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .arguments import parses
-from .bindings import api
+from . import arguments, bindings, filling, hoisting, modernising, rewriting
 from .chains import called, user
-from .filling import filling, fits, spread
-from .hoisting import hoist
-from .modernising import modernised
-from .rewriting import switched
 
 _SAME_MEANING = frozenset({"device", "dtype", "requires_grad"})  # of torch.tensor and torch.full
 _ONE = ("()", "(1,)")  # shapes
@@ -37,16 +32,16 @@ def filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(made, p.Call) or transfer.api != "torch.tensor" or len(made.args) != 1 or any(made.stars):
         return None
     head, given = function.text(made.function), dict(made.keywords)
-    found = filling(function, made.args[0], head.removesuffix("tensor"), given.get("dtype"))
+    found = filling.filling(function, made.args[0], head.removesuffix("tensor"), given.get("dtype"))
     start, end = function.outer_span(made.args[0])
     if found is None or not {key for key, _ in made.keywords} <= _SAME_MEANING or not head.endswith(".tensor"):
         return None
     if "#" in function.file.text[start:end]:
         return None
     safety = found.safety
-    if api(function, made.function) != "torch.tensor" or not fits(function, made, found.value):
+    if bindings.api(function, made.function) != "torch.tensor" or not filling.fits(function, made, found.value):
         safety = min(safety, Safety.UNSAFE)
-    content = spread(function, made.args[0], found.arguments) if made.keywords else ", ".join(found.arguments)
+    content = filling.spread(function, made.args[0], found.arguments) if made.keywords else ", ".join(found.arguments)
     edits = (Edit(*function.span(made.function), head.removesuffix("tensor") + found.maker), Edit(start, end, content))
     seldom = _seldom(function, transfer.register)
     if safety is Safety.UNSAFE and found.shape == "()" and (seldom or _operand(function, transfer.register)):
@@ -82,9 +77,9 @@ def made_before(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         if loop.kind not in ("for", "while") or not invariance(function, region).holds(transfer.register, makes=True):
             break
         outermost = region
-    if outermost is None or switched(function, transfer.register, outermost, any_test=True):
+    if outermost is None or rewriting.switched(function, transfer.register, outermost, any_test=True):
         return None
-    fix = hoist(function, transfer.register, outermost)
+    fix = hoisting.hoist(function, transfer.register, outermost)
     return fix and Fix("build it once, before the loop", Safety.DISPLAY, fix.edits)
 
 
@@ -93,7 +88,7 @@ def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or not called(function, transfer.register).startswith("torch.cuda."):
         return None
-    changed = modernised(function, transfer.register, '"cuda"')
+    changed = modernising.modernised(function, transfer.register, '"cuda"')
     filled = 3  # edits: the function, the number, the device
     return Fix(_TITLE, Safety.UNSAFE, changed[0]) if changed is not None and len(changed[0]) == filled else None
 
@@ -125,6 +120,6 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         callee = function.span(made.function)
         edits.insert(0, Edit(callee[0], callee[1], head.removesuffix("as_tensor") + "tensor"))
     before = text[start : start + keyword.start()]
-    if not parses(f"{before}{text[last:end]}.pin_memory()"):
+    if not arguments.parses(f"{before}{text[last:end]}.pin_memory()"):
         return None
     return Fix("upload it from pinned memory, without waiting", Safety.DISPLAY, tuple(edits))

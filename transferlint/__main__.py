@@ -9,7 +9,7 @@ import sys
 if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
     del sys.path[0]
 
-from transferlint.cli import main
+from transferlint.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

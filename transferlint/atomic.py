@@ -11,13 +11,16 @@ import contextlib
 import os
 import re
 import stat
-import tempfile
 import time
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+from transferlint import late
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PREFIX, SUFFIX = ".transferlint-", ".tmp"
-_OURS = re.compile(re.escape(PREFIX) + r"\w{8}" + re.escape(SUFFIX))  # as `tempfile` names them
+_OURS = late.pattern(re.escape(PREFIX) + r"\w{8}" + re.escape(SUFFIX))  # as `tempfile` names them
 _NEW = 1.0  # seconds in which a file may not have its lock yet
 _OLD = 24 * 3600.0  # seconds after which a file is left over where there are no locks
 
@@ -107,6 +110,8 @@ def _umask() -> int:
 def _replace(
     name: str, target: str, mode: int, data: bytes, expected: bytes | None, before: os.stat_result | None = None
 ) -> None:
+    import tempfile  # takes long, and most runs replace nothing
+
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=PREFIX, suffix=SUFFIX)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -117,13 +122,18 @@ def _replace(
             if locked is None:
                 stream.close()  # an open file cannot be renamed on Windows
             # As late as possible: between this comparison and the replacement an editor's save would be lost.
-            if expected is not None and Path(target).read_bytes() != expected:
+            if expected is not None and _content(target) != expected:
                 raise WriteError(name, "not written: the file changed while it was checked")
             os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
 
 
 def _bring_to_disk(stream: IO[bytes], data: bytes) -> None:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from transferlint import late
 from transferlint.model import Confidence, Finding, Site
 from transferlint.settings import SettingsError
 
@@ -24,7 +25,7 @@ VERSION = 1
 _FIELDS: Mapping[str, type] = {"fingerprint": str, "code": str, "path": str, "in": str, "source": str, "count": int}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Entry:
     """Findings that share a fingerprint: their code, path (relative to the baseline's folder), function and text, how
     many there are, and the entry's own 1-based line."""
@@ -38,7 +39,7 @@ class Entry:
     line: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Baseline:
     """A baseline that was read from `path` (as the user named it): its entries by fingerprint, and with which least
     confidence and context (`file` or `project`) they were found."""

@@ -12,9 +12,8 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from transferlint import jobs, steps, updates, workers
+from transferlint import jobs, steps, workers
 from transferlint.context import Context
-from transferlint.kept_results import Keeper
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.steps import Beyond, Prepared
 from transferlint.workers import Job
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from transferlint.discovery import Trouble
     from transferlint.flow.modules import ModuleIndex
     from transferlint.flow.project import Project
+    from transferlint.kept_results import Keeper
     from transferlint.writing import Stamp
 
 _TOGETHER = 400  # files: as many as keep workers busy
@@ -80,6 +80,8 @@ def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str
         key = run.keeper.key(group) if run.keeper is not None else ""
         known = run.keeper.read(key, group) if run.keeper is not None and key else None
         if known is None and run.keeper is not None and key:
+            from transferlint import updates  # for what is kept of large groups
+
             known = updates.check(run, group)
             if known is not None:
                 run.keeper.write(key, group, known)
@@ -144,6 +146,8 @@ def check_prepared(
             made = projects.get(group[0].index)
             if made is not None:
                 own = {job.index: outcomes[job.index] for job in group if job.index in outcomes}
+                from transferlint import updates
+
                 updates.write(run, group, made, own)
     for project in {id(project): project for project in projects.values()}.values():
         project.let_go()
@@ -168,7 +172,11 @@ def _link(
         entered = run.around.users | {job.target.path for job in group if job.wanted}
         own = {job.target.path: run.plans[job.scope].options for job in group if job.scope}
         try:
-            recorded = run.keeper is not None and len(group) >= updates.FEWEST
+            recorded = False
+            if run.keeper is not None:
+                from transferlint import updates
+
+                recorded = len(group) >= updates.FEWEST
             project = steps.linked(inside, run.index, run.plans[0], entered, own, every - paths, recorded)
         except Beyond:
             raise

@@ -6,14 +6,13 @@ is turned off: external diffs and text conversions, hooks, and the file system m
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import functools
 import os
-import re
 import subprocess
 from collections.abc import Iterable, Mapping
 
+from transferlint import late
 from transferlint.model import Site
 from transferlint.repository import repository
 from transferlint.settings import SettingsError
@@ -21,10 +20,10 @@ from transferlint.syntax import notebooks
 from transferlint.syntax.source import SourceError, decode
 
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.devnull, "--no-pager")
-_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+_LINE_ENDS = late.pattern(r"\r\n|\r|\n")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Changes:
     """The text at the revision of each file that is not as it was, by real path; "" for a file that was not there."""
 

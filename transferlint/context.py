@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from transferlint import connected
+from transferlint import connected, late
 from transferlint.cache import graphs
 from transferlint.cache.contents import Contents
 from transferlint.cache.signatures import GONE, Signature, signature
@@ -27,7 +27,7 @@ MAX_FILES_UNMARKED = 2_000
 MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Context:
     """A project: its folder, the paths of all its Python files, which of these are links to which others, and the
     `others` that matter for the files that are checked; `users` are those of the others that use them (or their users).

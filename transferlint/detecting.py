@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from transferlint import selection
 from transferlint.discovery import Trouble
-from transferlint.layout_style import habits_of
-from transferlint.layout_worth import laid_out_fix
-from transferlint.line_length import formatter, line_length
 from transferlint.model import Finding, Fix, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
 from transferlint.rule import CommentFacts, Rule
 from transferlint.silenced import Silencing
-from transferlint.stale_comments import without_stale_comments
-from transferlint.surroundings import Statements
-from transferlint.whole_changes import only_whole
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -79,6 +73,14 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
     """Findings whose fixes keep to the line length of the file's project, and to what its comments say."""
     if not any(finding.fix for finding in found):
         return tuple(found)
+    # All of this is about the text of fixes, of which most runs show none.
+    from transferlint.layout_style import habits_of
+    from transferlint.layout_worth import laid_out_fix
+    from transferlint.line_length import formatter, line_length
+    from transferlint.stale_comments import without_stale_comments
+    from transferlint.surroundings import Statements
+    from transferlint.whole_changes import only_whole
+
     limit = line_length(facts.path, facts.text)
     tool = formatter(facts.path, facts.text)
     comments, habits = facts.spans.comments(), habits_of(facts.text)

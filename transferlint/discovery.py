@@ -13,14 +13,14 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
-from transferlint import gitignore
+from transferlint import gitignore, late
 from transferlint.cache.signatures import signature
 from transferlint.nearest import Nearest
 from transferlint.repository import repository
 from transferlint.settings import Settings
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Target:
     """A file to check: its path as the user named it (POSIX separators), and whether it was named itself."""
 
@@ -28,7 +28,7 @@ class Target:
     named: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Trouble:
     """Something that could not be done: the path it is about ("" for none) and one line of explanation."""
 
@@ -39,7 +39,7 @@ class Trouble:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Found:
     """The files of a run, in order, what could not be looked at, and (where there are no files) a remark on that;
     `below` has what is in the folders that were walked."""

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from transferlint import baseline, batches, context, jobs, kept_results, selection, steps, workers, writing
+from transferlint import batches, context, jobs, late, selection, steps, workers, writing
 from transferlint.cache.signatures import Signature, signature
 from transferlint.cells import by_cells
 from transferlint.discovery import Exclusion, Found, Target, Trouble, discover
@@ -17,7 +17,6 @@ from transferlint.pipeline import check_bytes
 from transferlint.plan import UNPARSABLE, Outcome, Plan
 from transferlint.reach import Reach
 from transferlint.registry import Registry
-from transferlint.resuming import Made
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings
 from transferlint.shards import Shard, weight
@@ -25,6 +24,9 @@ from transferlint.syntax import collector
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from transferlint.baseline import Baseline
+    from transferlint.resuming import Made
 
 _PASSES = 5
 
@@ -41,7 +43,7 @@ class Progress(Protocol):
         """So many more are done."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Result:
     """What a run found: findings in order of path and line, what was fixed, what could not be done, how many files were
     looked at, the texts of files with findings, the diffs of fixes that were only shown, `notes` on fixes that were
@@ -75,7 +77,7 @@ def plan_for(
     write: bool = True,
     diff: bool = False,
     silence: str | None = None,
-    known: baseline.Baseline | None = None,
+    known: Baseline | None = None,
     cache: str = "",
 ) -> Plan:
     """What the settings ask of each file; `silence` is the reason of suppressions to add, `known` a baseline, `cache`
@@ -160,6 +162,8 @@ def _pass(
         if write:
             outcomes = writing.written(outcomes, barred, given_up)
         return _gathered(outcomes, scopes, plans, files.troubles, (files.note, remark), states, gone)
+    from transferlint import kept_results, resuming  # for what runs keep for each other
+
     around = context.around(paths, files.targets, scopes.nearest, cache=scopes.plans[0].cache, below=files.below)
     reading = [*every, *jobs.beside(len(every), around.others, scopes)]
     plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
@@ -175,7 +179,7 @@ def _pass(
         rests_on = _rests_on(stamps, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
     result = _gathered(outcomes, scopes, plans, files.troubles, (around.note, remark), around.states, gone)
-    return result if keeper is None else dataclasses.replace(result, made=Made(around, reading, keeper))
+    return result if keeper is None else dataclasses.replace(result, made=resuming.Made(around, reading, keeper))
 
 
 def discovered(paths: Iterable[str], scopes: Scopes) -> Found:
@@ -269,14 +273,16 @@ def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan], g
     planned = [(outcome, plans[scopes.of(outcome.path)]) for outcome in outcomes]
     # Settings of several folders may name one baseline.
     for known in {plan.known.path: plan.known for plan in plans if plan.known is not None}.values():
+        from transferlint.baseline import STALE
+
         whose = [plan for plan in plans if plan.known is not None and plan.known.path == known.path]
         numbers = set(map(id, whose))
         own = [(outcome, plan) for outcome, plan in planned if id(plan) in numbers and plan.since is None]
         ran = ((outcome.path, code) for outcome, plan in own if _comparable(plan, known) for code in outcome.ran)
-        if any(rule.code == baseline.STALE[0] for plan in whose for rule in plan.rules):
+        if any(rule.code == STALE[0] for plan in whose for rule in plan.rules):
             yield from known.stale((key for outcome, _ in own for key in outcome.known), ran, gone)
 
 
-def _comparable(plan: Plan, known: baseline.Baseline) -> bool:
+def _comparable(plan: Plan, known: Baseline) -> bool:
     """Whether a run finds what the run found that wrote the baseline."""
     return plan.min_confidence <= known.confidence and plan.whole == (known.context == "project")

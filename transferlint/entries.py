@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.reach import imports
 
 # What imports by names that are not written there: `import_module(name)`, a loader for a path, a program's start.
-_DYNAMIC = re.compile(
+_DYNAMIC = late.pattern(
     rb"(?:\bimport_module|__import__)\(\s*(?![rbuRBU]{0,2}['\"][\w.]+['\"]\s*\))"
     rb"|\bspec_from_file_location\b|\brun_(?:path|module)\(|\biter_modules\(|\bwalk_packages\(|\bload_entry_point|\bentry_points\("
     rb"|^\s*(?:import|from)\s+hydra\b",

@@ -15,17 +15,22 @@ What was escaped holds nothing that is escaped again, so that it does not matter
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 
+from transferlint import late
+
 _ESCAPED = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-_COMMAND = re.compile(r"##(?=\w*\[)")
-_AT_THE_START = re.compile(r"\A(\s*):(?=:)")
+_COMMAND = late.pattern(r"##(?=\w*\[)")
+_AT_THE_START = late.pattern(r"\A(\s*):(?=:)")
 
 
 def character(one: str) -> str:
     """A character as it may be shown: itself, or its escape."""
-    if one.isprintable() or unicodedata.category(one) not in _ESCAPED:
+    if one.isprintable():
+        return one
+    import unicodedata  # which few texts need
+
+    if unicodedata.category(one) not in _ESCAPED:
         return one
     return one.encode("unicode_escape", "surrogatepass").decode("ascii")
 

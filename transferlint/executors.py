@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Generic, TypeVar
 
-from transferlint import pipeline, steps, workers
+from transferlint import late, pipeline, steps, workers
 from transferlint.cache import programs
 from transferlint.changes import Changes
 from transferlint.plan import Outcome, Plan
@@ -36,7 +36,7 @@ R = TypeVar("R")
 Task = Callable[[str, bytes, Plan, tuple[str, ...]], T]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Parcel:
     """What is sent of a job: its bytes, the number of its plan and the selectors that do not count in it."""
 
@@ -46,7 +46,7 @@ class Parcel:
     ignored: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Sent:
     """A job with what was sent of it, and which state of the file was read."""
 

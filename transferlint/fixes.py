@@ -7,9 +7,9 @@ gone by then. Nothing is kept that does not parse.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
+from transferlint import late
 from transferlint.layout import laid_out
 from transferlint.model import Edit, Finding, Fix, Safety
 from transferlint.surroundings import Statements
@@ -18,7 +18,7 @@ from transferlint.syntax.source import Source, SourceError, parse, parse_ast
 Check = Callable[[str], "list[Finding]"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class FixOutcome:
     """What fixing made of a text.
 
@@ -33,7 +33,7 @@ class FixOutcome:
     refused: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Round:
     """What one round made: the new text, what was applied, and the reasons for what must not be tried again."""
 

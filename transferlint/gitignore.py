@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import TYPE_CHECKING
 
-from transferlint import wildcards
+from transferlint import late, wildcards
 from transferlint.repository import repository
 
 if TYPE_CHECKING:
     import pathspec
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Layer:
     """The patterns of one file, and the absolute folder that they are relative to."""
 

@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from transferlint import line_length
 from transferlint.cache import results
 from transferlint.cache.contents import Contents
 from transferlint.context import Context
@@ -144,6 +143,8 @@ def _asked(plan: Plan) -> tuple[object, ...]:
 
 def _formatting(folders: Iterable[str]) -> list[tuple[str, bytes]]:
     """The settings of formatters for files in some folders, which the folders above may have too."""
+    from transferlint import line_length  # which a run does without that goes on from the last
+
     found: dict[str, bytes] = {}
     pending = set(folders)
     seen: set[str] = set()
@@ -165,6 +166,8 @@ def _names(folder: str) -> set[str]:
     try:
         return set(os.listdir(folder))
     except PermissionError:
+        from transferlint import line_length
+
         return {*line_length.NAMES, ".git"} if os.path.exists(os.path.join(folder, ".git")) else set(line_length.NAMES)
 
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import ast
 import bisect
-import re
 from collections.abc import Iterable, Sequence
 
+from transferlint import late
 from transferlint.layout_style import Style, closed, style_of
 from transferlint.model import Edit
 from transferlint.surroundings import Statements, lines_of, parsed, starts_at, starts_of
 from transferlint.unbracketing import joined_call, without_brackets
 from transferlint.wrapping import balanced, tokens_of, wrapped, wrapped_before
 
-_CHAINED = re.compile(r"[\r\n][ \t]*\.[ \t]*\w")
+_CHAINED = late.pattern(r"[\r\n][ \t]*\.[ \t]*\w")
 _Placed = list[tuple[Edit, int, int]]
 
 

@@ -12,21 +12,22 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
+from transferlint import late
 from transferlint.model import Edit
 from transferlint.wrapping import tokens_of
 
-_SUITE = re.compile(r"(?:def|class|if|for|while|with|try|async)\b.*:[ \t]*(?:#.*)?$")
-_OPENS = re.compile(r"[(\[{][ \t]*(?:#.*)?$")
-_BLOCK = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
-_STRING = re.compile(r"#[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
-_PLACE = re.compile(r"\"(cuda|cpu)\"")
-_IN_BRACKETS = re.compile(r"[(,]\s*\w+( ?)=(?!=)|[()]")
-_KEYWORD = re.compile(r"\w( ?=)(?!=)")
-_TIGHT = re.compile(r"\b(device|dtype|non_blocking|min|max|dim)=(?=[^=\s])")
+_SUITE = late.pattern(r"(?:def|class|if|for|while|with|try|async)\b.*:[ \t]*(?:#.*)?$")
+_OPENS = late.pattern(r"[(\[{][ \t]*(?:#.*)?$")
+_BLOCK = late.pattern(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
+_STRING = late.pattern(r"#[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+_PLACE = late.pattern(r"\"(cuda|cpu)\"")
+_IN_BRACKETS = late.pattern(r"[(,]\s*\w+( ?)=(?!=)|[()]")
+_KEYWORD = late.pattern(r"\w( ?=)(?!=)")
+_TIGHT = late.pattern(r"\b(device|dtype|non_blocking|min|max|dim)=(?=[^=\s])")
 _FEW = 3  # brackets, to tell a habit from
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Habits:
     """How a file writes what is no matter of lines: `f(a = 1)` (`spaced`) or `f(a=1)`, 'text' (`single`) or "text"."""
 
@@ -62,7 +63,7 @@ def _keywords(text: str) -> Iterator[bool]:
             yield found[1] != ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Style:
     """The indentation of a suite; whether brackets that hold lines of their own are closed behind the last of these;
     and whether lines go on beneath what stands behind an opening bracket, and never otherwise."""

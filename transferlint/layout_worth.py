@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
 
+from transferlint import late
 from transferlint.fixes import apply_edits
 from transferlint.layout import laid_out
 from transferlint.line_length import YAPF
@@ -14,7 +14,7 @@ from transferlint.surroundings import Statements
 
 _SHORTEST = 79  # of "PEP 8"
 _MORE = 3  # lines that one statement may not need on top of those there were
-_IMPORT = re.compile(r"(?:import|from)\b")
+_IMPORT = late.pattern(r"(?:import|from)\b")
 
 
 def laid_out_fix(statements: Statements, fix: Fix, limit: int, formatter: str) -> Fix:

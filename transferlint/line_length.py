@@ -9,13 +9,17 @@ understood is as if it were not there. A file whose project says nothing is its 
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from transferlint import late
+
+if TYPE_CHECKING:
+    import configparser
 
 BLACK, YAPF = "black", "yapf"
 _USUAL = 88  # of ruff and black
@@ -29,9 +33,9 @@ NAMES = (
     ".pre-commit-config.yaml",
 )  # fmt: skip
 _LINTERS = ("flake8", "pycodestyle", "pep8")
-_TEXT = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
-_HOOK = re.compile(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
-_YAPF_HOOK = re.compile(r"^\s*-\s*id:\s*['\"]?yapf\b", re.M)
+_TEXT = late.pattern(r"\"\"\".*?\"\"\"|'''.*?'''", re.S)
+_HOOK = late.pattern(r"(?:--line-length|-l)[\s=,'\"\]\[-]*(\d+)")
+_YAPF_HOOK = late.pattern(r"^\s*-\s*id:\s*['\"]?yapf\b", re.M)
 _YAPF = {"pep8": 79, "google": 80, "facebook": 80, "yapf": 80, "chromium": 80}  # the limits of its styles
 
 
@@ -202,6 +206,8 @@ def _sections(path: Path) -> configparser.ConfigParser | None:
         text = _text(path)
     except (OSError, ValueError):  # before a parser is made, which takes longer
         return None
+    import configparser  # which few projects need
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)

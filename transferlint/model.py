@@ -11,11 +11,13 @@ import enum
 import hashlib
 import re
 
+from transferlint import late
+
 # The evidence that a finding speaks for another site too, which has none of its own.
 AGAIN = "and again here"
 LINES = 2  # that a fix may need on top of those there were
-_CELL = re.compile(r"(.*\.ipynb):cell (\d+)", re.DOTALL)
-_ASSIGNMENT = re.compile(r"\s*(\w+(?:, *\w+)*) = ")
+_CELL = late.pattern(r"(.*\.ipynb):cell (\d+)", re.DOTALL)
+_ASSIGNMENT = late.pattern(r"\s*(\w+(?:, *\w+)*) = ")
 
 
 class Place(enum.Enum):
@@ -90,7 +92,7 @@ class Site:
         return int(found[2]) if found else 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Evidence:
     """One link of the chain that explains a finding: a site and what it shows ("on the device: moved here"). `source`
     is the site's text where the finding speaks for it (`AGAIN`)."""
@@ -100,7 +102,7 @@ class Evidence:
     source: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Heat:
     """How often a site runs and how we know.
 
@@ -125,7 +127,7 @@ class Heat:
         return self.level >= Level.PER_STEP and not self.amortised and not self.cold
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Edit:
     """Replace the text between two offsets (0-based code points, end exclusive) by `text`."""
 
@@ -144,7 +146,7 @@ class Edit:
         return self.text.strip() != other.text.strip() and not self.binds().isdisjoint(other.binds())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Fix:
     """Edits that remove a finding, applied together or not at all. `title` completes "fix: ...". `lines`: the most that
     it may need on top of those there were, unsafe as it is, to be worth them."""
@@ -155,7 +157,7 @@ class Fix:
     lines: int = LINES
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class QuietSite:
     """A transfer that was seen and is not reported, on purpose: the `kind` of reason, a word, and the `reason`.
     `direction` is None where the rule that would report it does not say."""
@@ -166,7 +168,7 @@ class QuietSite:
     reason: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Finding:
     """A rule's statement about a site.
 

@@ -9,14 +9,12 @@ Whatever a rule or the analysis raises becomes a trouble of that file; nothing i
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
 from transferlint import selection
 from transferlint.detecting import detected
 from transferlint.discovery import Target, Trouble
-from transferlint.line_length import line_length
 from transferlint.model import Finding, Site
 from transferlint.plan import UNPARSABLE, Checked, Outcome, Plan, internal
 from transferlint.screen import worth_analysing
@@ -135,6 +133,7 @@ def finished(
         )
     elif any(finding.fix for finding in checked.findings):
         from transferlint import fixes
+        from transferlint.line_length import line_length
 
         width = line_length(source.path, source.text)
         fixed = fixes.fix_text(source.path, source.text, check, plan.unsafe, line_length=width)
@@ -176,6 +175,8 @@ def _diff(source: Source, text: str) -> str:
 
 def unified_diff(path: str, before: str, after: str) -> str:
     """The change of a text as a unified diff that `patch` and `git apply` take; lines end at "\\n" alone."""
+    import difflib  # which only a diff needs
+
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
     shown = []
     name = _name_in_diff(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.discovery import Trouble
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, QuietSite
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 UNPARSABLE = ("TL001", "unparsable-file")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Plan:
     """What is done to every file: the rules that run, what is left out, and whether fixes are made (and written).
 
@@ -53,7 +54,7 @@ class Plan:
         return self.fix or self.silence is not None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of one file.
 
@@ -86,7 +87,7 @@ class Outcome:
     looked: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Checked:
     """The findings of a text that count, in order, one trouble for each rule (or analysis) that broke on it, notes on
     comments that are not understood, the fingerprints of what the baseline knows, the codes of rules that ran, how many

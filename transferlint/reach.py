@@ -12,42 +12,45 @@ Imports are read off the bytes, a hundred times as fast as parsing: those in fun
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from transferlint import late
 from transferlint.knowledge import roles
 
-_FROM = re.compile(rb"(?:^|[;:])\s*from(?:\s+|(?=\.))([.\w]+)\s*$")
-_BEFORE = re.compile(rb"(?:^|[;:])\s*$")
+_FROM = late.pattern(rb"(?:^|[;:])\s*from(?:\s+|(?=\.))([.\w]+)\s*$")
+_BEFORE = late.pattern(rb"(?:^|[;:])\s*$")
 _CONTINUED = (b"\\\n", b"\\\r\n")
-_LAZY = re.compile(rb"_module\(\s*[rbuRBU]?['\"]([.\w]+)")
-_NAMES = re.compile(rb"[^\\\r\n;#]*(?:\\\r?\n[^\\\r\n;#]*)*")
-_NO_NAME = re.compile(rb"[^\w\s,*.\\\x80-\xff]")
-_SPACE = re.compile(rb"\s*")
-_COMMENT = re.compile(rb"#[^\r\n]*")
-_DEFINED = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
-_WORD = re.compile(rb"\w+")
-_CALLED = re.compile(rb"(?<!def )\b(\w+)\(")
-_DEFINES = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+def|def|class)[ \t]")
+_LAZY = late.pattern(rb"_module\(\s*[rbuRBU]?['\"]([.\w]+)")
+_NAMES = late.pattern(rb"[^\\\r\n;#]*(?:\\\r?\n[^\\\r\n;#]*)*")
+_NO_NAME = late.pattern(rb"[^\w\s,*.\\\x80-\xff]")
+_SPACE = late.pattern(rb"\s*")
+_COMMENT = late.pattern(rb"#[^\r\n]*")
+_DEFINED = late.pattern(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
+_WORD = late.pattern(rb"\w+")
+_CALLED = late.pattern(rb"(?<!def )\b(\w+)\(")
+_DEFINES = late.pattern(rb"(?m)^[ \t]*(?:async[ \t]+def|def|class)[ \t]")
 # What a package defines itself may use whatever it imports; names with an underscore are its own affair.
-_DEFINES_PUBLIC = re.compile(_DEFINES.pattern + rb"|^[A-Za-z]\w*[ \t]*(?::[^=\n]*)?=(?!=)")
+_DEFINES_PUBLIC = late.pattern(_DEFINES.pattern + rb"|^[A-Za-z]\w*[ \t]*(?::[^=\n]*)?=(?!=)")
 # Names of packages that a file binds, and a digest of its imports and of what it reads from these names.
 View = tuple[tuple[str, ...], bytes]
 _END = 1 << 20
 _FEW = 8
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Bounds:
     """How far to go: `users` levels of files that use the checked ones, and from each of them, `bases` levels of what
     they import. There is no bound on what the checked files import themselves."""
 
     users: int = 2
     bases: int = 2
+
+
+_USUAL = Bounds()
 
 
 class Modules(Protocol):
@@ -63,7 +66,7 @@ class Modules(Protocol):
         """Whether a file is an `__init__.py`."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Import:
     """`from module import name as bound`, or (with `name` "") `import module as bound`. `import a.b` binds "a", and
     `import a.b as c` is `from a import b as c` (docs.python.org, reference/simple_stmts, 'The import statement')."""
@@ -73,7 +76,7 @@ class Import:
     bound: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Reached:
     """The files that matter for some: their `users`, and what all of these and they themselves use (`used`)."""
 
@@ -81,7 +84,7 @@ class Reached:
     used: frozenset[str]
 
 
-def reach(targets: Iterable[str], sources: Mapping[str, bytes], modules: Modules, bounds: Bounds = Bounds()) -> Reached:
+def reach(targets: Iterable[str], sources: Mapping[str, bytes], modules: Modules, bounds: Bounds = _USUAL) -> Reached:
     """The files among `sources` (paths to bytes) that matter for `targets`, without these."""
     return Reach(sources, modules).of(targets, bounds)
 
@@ -201,7 +204,7 @@ class Reach:
             known = self._near[file] = used, asking, self.of([file])
         return known[2]
 
-    def of(self, targets: Iterable[str], bounds: Bounds = Bounds()) -> Reached:
+    def of(self, targets: Iterable[str], bounds: Bounds = _USUAL) -> Reached:
         """The files that matter for `targets`, without these."""
         targets = frozenset(targets)
         users = self._users(set(targets), bounds.users)

@@ -8,20 +8,19 @@ package are taken from their paths (`own_rules.py`).
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import importlib
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from transferlint import late
 from transferlint.model import Safety
 from transferlint.rule import CATEGORIES, HEADINGS, Example, Rule
 
 GROUP = "transferlint.rules"
-_CODE = re.compile(r"[A-Z]+[0-9]{3}\Z")
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+_CODE = late.pattern(r"[A-Z]+[0-9]{3}\Z")
+_NAME = late.pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
 
 class RuleFileError(Exception):
@@ -40,7 +39,7 @@ class EntryPoint(Protocol):
         """The module, optionally followed by `:attribute`."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Registry:
     """The rules of every sound pack, by code, and one line for each pack that was refused."""
 
@@ -131,7 +130,8 @@ def _faults(rule: Any) -> Iterator[str]:
         yield f"{rule.code}: {'judge' if callable(rule.detect) else 'detect'} cannot be called"
     if not isinstance(rule.examples, tuple) or not all(isinstance(example, Example) for example in rule.examples):
         yield f"{rule.code}: examples is not a tuple of Example"
-    missing = [heading for heading in HEADINGS if heading not in headings(rule.doc)]
+    said = headings(rule.doc)
+    missing = [heading for heading in HEADINGS if heading not in said]
     if missing:
         yield f"{rule.code}: the documentation lacks the heading {missing[0]!r}"
 

@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from transferlint import discovery, updates
+from transferlint import discovery, late, updates
 from transferlint.batches import Run
 from transferlint.cache import bases, results
 from transferlint.cache.runs import News
@@ -28,7 +28,7 @@ from transferlint.screen import is_package, worth_analysing
 from transferlint.workers import Job
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Made:
     """What a run rested on, of which the next may go on: the project, its jobs, and what keeps results."""
 
@@ -37,7 +37,7 @@ class Made:
     keeper: Keeper
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Group:
     """Files of a project, by number, with digests of what was in each. `base` is the key under which all of it was
     written down, with its `digest`, "" where it was not. Of the files `unknown` the session has only what was found
@@ -51,7 +51,7 @@ class Group:
     unknown: Sequence[int] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Session:
     """What a run leaves: the project's folder, the files that were checked or matter for these (path, whether it was
     named, the selectors that do not count in it, whether it was checked), the `rest` of the project's, the views of
@@ -131,7 +131,7 @@ def _group(keeper: Keeper, jobs: Sequence[Job]) -> Group:
     return Group(numbers, contents, keeper.name(jobs), base.digest, then, () if same else numbers)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Resumed:
     """What a run finds that goes on from another: what comes of files, by number, of which something else may be found
     than when their groups were written down (`outcomes`), and what came of others then, of which the session did not

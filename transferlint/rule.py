@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.model import Confidence, Finding, Fix, Safety, Site
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ HEADINGS = ("What it does", "Why", "Example", "Use instead", "When it is fine", 
 CATEGORIES = ("linter", "repeated", "round-trip", "hidden-sync", "wasteful", "mistake")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Example:
     """Code that is run as a test: `bad` fires exactly once a line marked `# expect: CODE`, `good` is silent.
 
@@ -32,7 +33,7 @@ class Example:
     framework: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class CommentFacts:
     """What a rule may ask that judges the suppressions of a file, once all others have run on it.
 
@@ -61,7 +62,7 @@ def _position(text: str, offset: int) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Rule:
     """One rule: its identity, its explanation and its pure detector.
 

@@ -6,24 +6,23 @@ expected there. Nothing is executed but the rules.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from transferlint import pipeline
+from transferlint import late, pipeline
 from transferlint.fixes import FixOutcome, fix_text
 from transferlint.flow.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.plan import Plan
 from transferlint.rule import Example, Rule
 
-MARK = re.compile(r"[ \t]*# *expect: *(?P<codes>[A-Z]+[0-9]{3}(?: *, *[A-Z]+[0-9]{3})*)[ \t]*(?=\r?$)", re.M)
+MARK = late.pattern(r"[ \t]*# *expect: *(?P<codes>[A-Z]+[0-9]{3}(?: *, *[A-Z]+[0-9]{3})*)[ \t]*(?=\r?$)", re.M)
 Reported = Counter[tuple[int, str]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Fault:
     """Something that a rule does not keep: where, and what, each in one line."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable
 
 from transferlint.rule import Rule
@@ -26,6 +25,8 @@ def check(selectors: Iterable[str], known: Collection[tuple[str, str]]) -> None:
     for selector in selectors:
         if any(matches(selector, code, name) for code, name in known):
             continue
+        import difflib  # which only errors need
+
         words = [word for pair in known for word in pair]
         near = [*difflib.get_close_matches(selector, words), *difflib.get_close_matches(selector.upper(), words)]
         hint = f"; did you mean {near[0]}?" if near else "; `transferlint rules` lists them"

@@ -6,13 +6,10 @@ holds that the schema accepts what is accepted here, and nothing else.
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transferlint import wildcards
+from transferlint import late, wildcards
 from transferlint.formats import FORMATS, ORDERS
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, UserKnowledge
 from transferlint.model import Confidence
@@ -25,7 +22,7 @@ class SettingsError(Exception):
     """A settings file or option that cannot be used; the message is one line and names where it stands."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Key:
     """A key: `read` makes its value of TOML's, and raises TypeError with what it should be instead; `schema` is what a
     JSON schema says of it, `doc` one sentence or two."""
@@ -126,7 +123,8 @@ def _knowledge(value: Any) -> UserKnowledge:
     return UserKnowledge(**{key.replace("-", "_"): names for key, names in rows.items()})
 
 
-_NAME = re.compile(r"[\w*?\[\]!-]+(\.[\w*?\[\]!-]+)*")
+_WRITTEN = r"[\w*?\[\]!-]+(\.[\w*?\[\]!-]+)*"
+_NAME = late.pattern(_WRITTEN)
 
 _LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 _FLAG: Mapping[str, Any] = {"type": "boolean"}
@@ -152,7 +150,7 @@ KEYS: Mapping[str, Key] = {
     "test-paths": Key(_strings, _list_of("tests/**"), "Code that may synchronise as it likes. Left out: a "
                       "built-in list."),
     "knowledge": Key(_knowledge, {"type": "object", "additionalProperties": False, "properties": {
-        key: {"type": "array", "items": {"type": "string", "pattern": f"^(?:{_NAME.pattern})$"}}
+        key: {"type": "array", "items": {"type": "string", "pattern": f"^(?:{_WRITTEN})$"}}
         for key in (*EFFECT_KEYS, *HEAT_KEYS)
     }}, "What functions of your own do, by patterns of their qualified names (docs/knowledge.md)."),
     "output-format": Key(_format, {"enum": list(FORMATS)}, "Form of the report."),
@@ -172,6 +170,8 @@ KEYS: Mapping[str, Key] = {
 
 def unknown(name: str, key: str, known: tuple[str, ...], prefix: str = "") -> str:
     """What is wrong with a key that is not known, with the nearest one that is."""
+    import difflib  # which only errors need
+
     near = difflib.get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.5)
     hint = f"did you mean `{prefix}{near[0]}`?" if near else "known are " + ", ".join(known)
     return f"unknown key `{name}`; {hint}"

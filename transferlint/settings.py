@@ -10,9 +10,9 @@ import dataclasses
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from transferlint import late
 from transferlint.knowledge.user import EFFECT_KEYS, HEAT_KEYS, NOTHING_SAID, UserKnowledge
 from transferlint.model import Confidence
 from transferlint.repository import repository
@@ -26,7 +26,7 @@ DEFAULT_EXCLUDE = (
 )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a run.
 
@@ -167,7 +167,8 @@ def holds(path: str) -> Mapping[str, Any] | None:
     """The table of a settings file, None where a `pyproject.toml` has none of ours. Raises SettingsError."""
     shown = _relative(path)
     try:
-        whole = _toml().loads(Path(path).read_text(encoding="utf-8-sig"))
+        with open(path, encoding="utf-8-sig") as file:
+            whole = _toml().loads(file.read())
     except OSError as error:
         raise SettingsError(f"{shown}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # not TOML, or not UTF-8

@@ -8,11 +8,12 @@ parts meet can move. That rests on the paths and sizes of the files: all machine
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Sequence
 from typing import TypeVar
+
+from transferlint import late
 
 _FILE = 200  # what a file costs beside its bytes, in bytes: it is found, opened and reported on
 _MOST = 10_000  # parts
@@ -20,7 +21,7 @@ _MOST = 10_000  # parts
 T = TypeVar("T")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Shard:
     """Part `index` of `count`, both counted from 1."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 
+from transferlint import late
 from transferlint.fixes import apply_edits
 from transferlint.model import Edit, Finding
 from transferlint.syntax.positions import Positions
@@ -15,7 +15,7 @@ _OWN = "TL0"
 _ROUNDS = 10
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Silent:
     """What silencing made of a text: the findings that are silent now (sites as in the text that was given), and those
     that are not."""

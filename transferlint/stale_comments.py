@@ -8,10 +8,11 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
+from transferlint import late
 from transferlint.model import Edit, Fix, Safety
 
-_OURS = re.compile(r"#\s*transferlint:\s*\S+")  # what it says to this linter is no prose; a reason may follow
-_SPEAKS = re.compile(
+_OURS = late.pattern(r"#\s*transferlint:\s*\S+")  # what it says to this linter is no prose; a reason may follow
+_SPEAKS = late.pattern(
     r"\b(cpu|gpus?|cuda|xpu|mps|hosts?|devices?|\.?item|tolist|lists?|numpy|mov(e[sd]?|ing)|cop(y|ies|ied)|sync\w*|"
     r"transfer\w*|pin(s|ned|ning)?|uploads?|downloads?|waits?|waiting|blocking|async\w*)\b",
     re.I,

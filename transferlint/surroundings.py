@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import bisect
 import itertools
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+from transferlint import late
+
+_LINE = late.pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def lines_of(text: str) -> list[str]:

@@ -22,9 +22,9 @@ import ast
 import bisect
 import dataclasses
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from transferlint import late
 from transferlint.fixes import apply_edits
 from transferlint.model import Edit, Finding, Fix, Safety
 from transferlint.surroundings import Statements, lines_of
@@ -32,9 +32,9 @@ from transferlint.surroundings import Statements, lines_of
 _GROWTH = 16  # characters
 _CALLS = 2  # in an expression that has a form of its own
 _MOST = 200  # parts of an expression that is held against others
-_NAME = re.compile(r"Name\(id='[^']*'")
-_TYPED = re.compile(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
-_KEYWORD = re.compile(r"\s*,?\s*\w+\s*=\s*[\w.]+,?\s*")
+_NAME = late.pattern(r"Name\(id='[^']*'")
+_TYPED = late.pattern(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
+_KEYWORD = late.pattern(r"\s*,?\s*\w+\s*=\s*[\w.]+,?\s*")
 
 Span = tuple[int, int]
 

@@ -3,11 +3,11 @@ so that each run of `*` multiplies the steps by its length; and the patterns of 
 
 from __future__ import annotations
 
-import re
+from transferlint import late
 
 MOST = 4  # runs of `*`; what the .gitignore files of 78 public projects need
-_RUN = re.compile(r"\*+")
-_REPEATED = re.compile(r"(?:\*\*/){2,}")
+_RUN = late.pattern(r"\*+")
+_REPEATED = late.pattern(r"(?:\*\*/){2,}")
 
 
 def plain(pattern: str) -> str:

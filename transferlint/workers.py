@@ -7,7 +7,6 @@ not overflow; a worker that dies all the same is found out by giving each file i
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
 import os
 import sys
@@ -15,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from transferlint import late
 from transferlint.discovery import Target
 from transferlint.shards import weight
 from transferlint.syntax.deep import DEEP_STACK_BYTES, start
@@ -26,7 +26,7 @@ _CHUNKS_A_WORKER = 8
 _WAITING, _STARTED = 0, 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Job:
     """A file of a run: its place in the order of results, what to work on, and the selectors that do not count in it.
 

@@ -12,7 +12,9 @@ import itertools
 import re
 from collections.abc import Iterator
 
-_TOKEN = re.compile(
+from transferlint import late
+
+_TOKEN = late.pattern(
     r"""(?P<blank>\s+)|(?P<comment>\#.*)|(?P<string>[rRbBfFuUtT]{0,2}(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
     |(?P<number>\d(?:[\w.]|(?<=[eE])[-+])*)|(?P<word>\w+)
     |(?P<symbol>\*\*=?|//=?|>>=?|<<=?|->|:=|\.\.\.|[-+*/%@&|^=!<>]=?|.)""",
@@ -33,17 +35,17 @@ _PRECEDENCE: tuple[frozenset[str], ...] = (
     frozenset("+-"),
     frozenset({"*", "/", "//", "%", "@"}),
 )
-_ASSIGNS = re.compile(r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=")
+_ASSIGNS = late.pattern(r"(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=")
 _VARIABLES = {"for": "in", "lambda": ":"}  # what names variables, and what ends their names
 _HEAD_WORDS = frozenset({"return", "if", "elif", "while", "assert"})
 _NESTED = 20
 # What stands before the brackets around all of a right-hand side.
-OPENED = re.compile(r"(?:(?:[^#'\"]|\"[^\"]*\"|'[^']*')*[^=!<>#'\"]=|[ \t]*return) ?\(")
+OPENED = late.pattern(r"(?:(?:[^#'\"]|\"[^\"]*\"|'[^']*')*[^=!<>#'\"]=|[ \t]*return) ?\(")
 # Comments that mean something to a tool, where they stand.
-_DIRECTIVE = re.compile(r"#\s*(type:|noqa|pylint|pragma|fmt:|mypy|pyright|nosec|isort|yapf|transferlint|ruff)", re.I)
+_DIRECTIVE = late.pattern(r"#\s*(type:|noqa|pylint|pragma|fmt:|mypy|pyright|nosec|isort|yapf|transferlint|ruff)", re.I)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Token:
     """A token of a line; `depth` counts the brackets of the line around it, `mate` is the index of the bracket that
     belongs to it, -1 for none on this line."""

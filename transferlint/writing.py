@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
@@ -83,6 +82,8 @@ def _left(outcome: Outcome, trouble: Trouble) -> Outcome:
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
     """An interrupt (Ctrl-C) waits until one file is written, so that no temporary file stays behind."""
+    import signal  # which only runs that write need
+
     waiting: list[int] = []
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background
     if ignored or threading.current_thread() is not threading.main_thread():  # they reach the main thread alone

@@ -37,13 +37,13 @@ def write(where: str, path: str, content: bytes) -> bytes:
 
 def write_parts(where: str, path: str, parts: Iterable[bytes]) -> None:
     """Keep bytes, as they come, in a file below the cache's folder, which is there when all are written."""
-    import contextlib
-    import tempfile
+    import contextlib  # which a run that has nothing to write does without
 
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(where), mode=0o700, exist_ok=True)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
+        temporary = f"{path}-{os.urandom(8).hex()}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.writelines(parts)

@@ -18,6 +18,11 @@ def base_folder(environment: Mapping[str, str]) -> str:
     named = environment.get(VARIABLE)
     if named:
         return named
+    if sys.platform == "linux" and "ANDROID_DATA" not in environment:
+        # As platformdirs has it (XDG Base Directory Specification, "Environment variables"), which takes longer to
+        # import than a run without news takes.
+        given = environment.get("XDG_CACHE_HOME", "")
+        return os.path.join(given if os.path.isabs(given) else os.path.expanduser("~/.cache"), "transferlint")
     import platformdirs
 
     return platformdirs.user_cache_dir("transferlint")

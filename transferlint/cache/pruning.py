@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import shutil
 import time
 from collections.abc import Iterator
+
+from transferlint import late
 
 _KEPT = 30 * 24 * 3600  # seconds
 MOST = 2 << 30  # bytes; 900,000 lines take about 60 MB
 _LOOKED_AFTER = ".pruned"
-_STAMP = re.compile(r"[0-9a-f]{20}")
+_STAMP = late.pattern(r"[0-9a-f]{20}")
 
 
 def prune(where: str, now: float | None = None, most: int = MOST) -> None:
@@ -32,6 +32,8 @@ def prune(where: str, now: float | None = None, most: int = MOST) -> None:
             if not _STAMP.fullmatch(stamp.name) or not stamp.is_dir(follow_symlinks=False):
                 continue  # somebody else's: the folder may be one that the user named
             if stamp.path != where and now - stamp.stat().st_mtime > _KEPT:
+                import shutil  # once a month
+
                 shutil.rmtree(stamp.path, ignore_errors=True)
             else:
                 left += list(_entries(stamp.path))

@@ -9,7 +9,6 @@ from transferlint.links import rule_page
 from transferlint.model import Safety
 from transferlint.reporters.report import RuleCard
 from transferlint.rule import Rule
-from transferlint.rule_tests import without_marks
 
 _FIX = {None: "", Safety.DISPLAY: "", Safety.UNSAFE: "unsafe", Safety.SAFE: "safe"}
 
@@ -24,6 +23,8 @@ def card(rule: Rule) -> RuleCard:
 def beside_torch(rule: Rule) -> list[dict[str, str]]:
     """What a rule says of each framework beside torch that it serves: its advice there, and code that it reports and
     does not report ("" where it has no example)."""
+    from transferlint.rule_tests import without_marks
+
     found = []
     for framework in FRAMEWORKS:
         advice = dict(rule.advice or ()).get(framework.name)

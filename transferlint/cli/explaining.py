@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferlint import context, detecting, pipeline, selection, steps, workers
+from transferlint import context, detecting, late, pipeline, selection, steps, workers
 from transferlint.discovery import Target
 from transferlint.flow.explain import Belief, beliefs
 from transferlint.model import AGAIN, Confidence, Direction, Evidence, Finding, Heat, Site
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PLACE_EVIDENCE = ("moved to the device", "on the device", "made on the host", "uploaded")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Terms:
     """What decides whether a finding counts: the rules that are selected, the least confidence, the selectors that do
     not count in this file, and its suppression comments."""
@@ -37,7 +37,7 @@ class Terms:
     comments: tuple[Suppression, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Verdict:
     """What became of an expression: "reported" or "not reported", the rule's code where one has to do with it ("" where
     none has), and the reason in words."""
@@ -47,7 +47,7 @@ class Verdict:
     reason: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Explained:
     """A belief and its verdict."""
 

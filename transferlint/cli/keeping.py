@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from transferlint import context, gitignore, line_length, nearest
+from transferlint import context, gitignore, late, nearest
 from transferlint.cache import runs
 from transferlint.cache.runs import News
 from transferlint.engine import Result
@@ -16,7 +15,7 @@ from transferlint.registry import Registry
 from transferlint.repository import repository
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Run:
     """A run of the command line: its arguments, when it began (nanoseconds since 1970), and the folder of the cache."""
 
@@ -73,4 +72,6 @@ def _above(folder: str) -> Iterator[str]:
 def _settings_in(folder: str) -> Iterator[str]:
     for name in dict.fromkeys((*nearest.NAMES, *context.MARKERS, ".gitignore")):
         yield os.path.join(folder, name)
+    from transferlint import line_length  # which a run does without that has nothing to keep
+
     yield from line_length.consulted(folder)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TextIO
@@ -40,7 +38,11 @@ def on_terminal() -> bool:
 
 def width() -> int:
     """The cells of a line on standard output, 0 where it is no terminal: what reads it there has no width."""
-    return shutil.get_terminal_size().columns if on_terminal() else 0
+    if not on_terminal():
+        return 0
+    import shutil  # which brings every kind of compression
+
+    return shutil.get_terminal_size().columns
 
 
 def complain(message: object) -> None:
@@ -65,6 +67,8 @@ def show(lines: Iterable[str], color: bool | None = None) -> None:
 
 def show_data(value: Any) -> None:
     """A value as JSON to standard output. Raises OutputError."""
+    import json
+
     _print(escaping.data(json.dumps(value, indent=2)) + "\n")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from transferlint.cli import output
 from transferlint.formats import usual_order
-from transferlint.reporters import formats, parts, statistics
+from transferlint.reporters import formats, parts
 from transferlint.reporters.parts import Look, Part
 from transferlint.reporters.report import Report
 from transferlint.settings import Settings
@@ -31,6 +31,8 @@ def whole(report: Report, options: CheckOptions, settings: Settings, coloured: b
     """A report that does not go file by file."""
     name = settings.output_format
     if options.statistics:
+        from transferlint.reporters import statistics
+
         return statistics.render_json(report) if name == "json" else statistics.render(report)
     return formats.render(report, name, coloured, options.quiet, _width(options))
 

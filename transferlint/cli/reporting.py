@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferlint import baseline, engine, registry
+from transferlint import engine, late, registry
 from transferlint.cache import packs as installed_packs
 from transferlint.cache import places, pruning
 from transferlint.cache.runs import News
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from transferlint.changes import Changes
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class CheckOptions:
     """The options of `check`; those that are settings are None or empty where they were not given."""
 
@@ -168,7 +168,11 @@ def _since(options: CheckOptions) -> Changes | None:
 
 def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str, since: Changes | None) -> Plan:
     """The plan of files for which these settings hold. Raises SettingsError."""
-    known = baseline.read(settings.baseline) if settings.baseline and not options.write_baseline else None
+    known = None
+    if settings.baseline and not options.write_baseline:
+        from transferlint import baseline
+
+        known = baseline.read(settings.baseline)
     silence = (options.reason or "") if options.add_ignore else None
     plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
     return dataclasses.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "", since=since)
@@ -230,6 +234,8 @@ def _refuse_contradictions(options: CheckOptions) -> None:
 def _write_baseline(options: CheckOptions, scopes: Scopes, packs: Registry, result: Result) -> int:
     """Write all that was found, each finding to the baseline that its file's settings name; what could not be checked
     is said, and is in none."""
+    from transferlint import baseline
+
     problems = _said(packs, result)
     found: dict[str, list[Finding]] = {scopes.nearest.top.baseline: []}
     for finding in result.findings:

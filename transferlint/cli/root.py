@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import difflib
 import functools
 import importlib
 import os
@@ -15,7 +13,7 @@ from collections.abc import Callable, Sequence
 import click
 from click.core import ParameterSource
 
-from transferlint import escaping
+from transferlint import escaping, late
 from transferlint.cache.runs import News
 from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
 
@@ -59,6 +57,8 @@ class _Commands(click.Group):
         """As click does, with the nearest command in the message."""
         named = bool(args) and not args[0].startswith("-") and args[0] not in _COMMANDS
         if named and args[0] not in installed.names():
+            import difflib  # which only errors need
+
             known = self.list_commands(ctx)
             near = difflib.get_close_matches(args[0], known, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
@@ -84,7 +84,7 @@ def GROUP() -> None:
     """Find the host-device transfers and synchronisations that PyTorch programs make by accident."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Given:
     """The arguments of the command line, and what changed since they were given last; None where that is not known."""
 
@@ -162,6 +162,8 @@ def _plainly(error: click.ClickException) -> click.ClickException:
         return error  # nothing was typed; and click writes the choices on lines of their own
     message = error.format_message()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        import difflib
+
         known = [name for one in error.ctx.command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
         near = difflib.get_close_matches(error.option_name, [name for name in known if name.startswith("--")], n=1)
         message = f"no such option {error.option_name}" + (f"; did you mean {near[0]}?" if near else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.names import ident
 from transferlint.flow.values import (
     ANYWHERE,
@@ -34,12 +35,12 @@ from transferlint.syntax.program import Function
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
-_TENSOR_NAMES = re.compile(
+_TENSOR_NAMES = late.pattern(
     r"\b(torch\.)?(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|TensorType)\b"
     r"|\bnn\.(parameter\.)?Parameter\b|\bautograd\.Variable\b"
 )
-_CONTAINERS = re.compile(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
-_PYTHON = re.compile(
+_CONTAINERS = late.pattern(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
+_PYTHON = late.pattern(
     r"^(Optional\[)?(int|float|bool|str|bytes|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
     r"DictConfig|logging\.Logger|Logger|List\[(int|float|str|bool)\]|list\[(int|float|str|bool)\]|"
     r"Tuple\[(int|float|str|bool)\b.*\]|tuple\[(int|float|str|bool)\b.*\]|Sequence\[(int|float|str)\]|"
@@ -48,14 +49,14 @@ _PYTHON = re.compile(
 )
 
 
-_OF_PYTHON = re.compile(
+_OF_PYTHON = late.pattern(
     r"^(typing\.|t\.)?(List|list|Tuple|tuple|Sequence|Iterable|Set|set|Dict|dict|Mapping)\[((List|list|Tuple|tuple)\[|[\s,.\]]|"
     r"\b(int|float|str|bool|Path)\b)+$"
 )
-_CALLABLE = re.compile(r"^((typing|collections\.abc)\.)?Callable\[")
-_LIST = re.compile(r"(?:typing\.)?(?:List|list|Sequence|Iterable)\[([A-Za-z_][\w.]*)\]$")
-_PARTS = re.compile(r"(?:typing\.|t\.)?(Tuple|tuple|List|list|Sequence|Iterable)\[(.*)\]$")
-_NAME = re.compile(r"[A-Za-z_][\w.]*$")
+_CALLABLE = late.pattern(r"^((typing|collections\.abc)\.)?Callable\[")
+_LIST = late.pattern(r"(?:typing\.)?(?:List|list|Sequence|Iterable)\[([A-Za-z_][\w.]*)\]$")
+_PARTS = late.pattern(r"(?:typing\.|t\.)?(Tuple|tuple|List|list|Sequence|Iterable)\[(.*)\]$")
+_NAME = late.pattern(r"[A-Za-z_][\w.]*$")
 
 
 def annotated(file: FilePlacement, function: Function, text: str, tensor: Value) -> Value | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from transferlint import late
 from transferlint.flow.values import (
     ANYWHERE,
     DEVICE,
@@ -19,7 +18,7 @@ from transferlint.flow.values import (
 )
 from transferlint.knowledge import roles
 
-_ACCELERATOR = re.compile(r"^(cuda|xpu|npu|hpu|mps|musa|mlu|xla|privateuseone|gpu)(:\d+)?$")
+_ACCELERATOR = late.pattern(r"^(cuda|xpu|npu|hpu|mps|musa|mlu|xla|privateuseone|gpu)(:\d+)?$")
 DTYPES = frozenset(
     [
         "float32",

@@ -9,9 +9,9 @@ the next batch. A read there keeps the host from running ahead (docs.jax.dev 'As
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow import guards, loops
 from transferlint.flow.feeding import LOOPS, always, asks_device, callee_name, feeds, is_model, works
 from transferlint.flow.names import split
@@ -29,10 +29,10 @@ from transferlint.syntax.program import Reg
 if TYPE_CHECKING:
     from transferlint.flow.facts import FunctionFacts
 
-_BATCH_HOOKS = re.compile(r"^on_((train|test|predict)_)?batch_(begin|end)$")
+_BATCH_HOOKS = late.pattern(r"^on_((train|test|predict)_)?batch_(begin|end)$")
 _HOOKED = "keras.callbacks."
 # docs.python.org time, timeit, datetime
-_CLOCKS = re.compile(
+_CLOCKS = late.pattern(
     r"^(time\.(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.default_timer|datetime\.datetime\.(utc)?now)$"
 )
 _WHOLE_LOOPS = ("fit", "evaluate")  # keras.io api 'Model training APIs': go over a whole data set, and wait for it

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from transferlint import late
 from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lookalikes import lookalikes, nothing_recorded
@@ -50,7 +51,7 @@ _KINDS = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Belief:
     """One expression of a line. `kind` says what transfer or sync it is, "" where the analysis recorded none;
     `direction` and `confidence` are then None. `subject` is the text of what would cross, `place` where it is before,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow import loops
 from transferlint.flow.once import once
 from transferlint.flow.operands import tree
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOOPS = ("for", "while", "comprehension")
 _RANGES = ("builtins.range", "tqdm.trange")
-_DATA_SET = re.compile(r"(^|_)(data_?set|(data_?)?loader)$")
+_DATA_SET = late.pattern(r"(^|_)(data_?set|(data_?)?loader)$")
 _WRAPS = ("builtins.enumerate", "builtins.reversed", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm")
 _UNSTRIDED = 2  # range(start, stop)
 _SHORT = 16  # turns of a demonstration, or of a search

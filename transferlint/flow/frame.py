@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.narrowing import Place, narrowed
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import Usage
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class State:
     """The variables at one point: a value a slot (None: not bound yet), and values of paths such as "self.x"."""
 

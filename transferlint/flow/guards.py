@@ -3,9 +3,9 @@ makes nothing rare: on the one that logs, it runs as often as what is beside it,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.operands import operands
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
@@ -15,10 +15,10 @@ _FOLLOWED = 4
 EMPTY = "only when there is nothing"
 _NONE = frozenset({("==", 0), ("<", 1), ("<=", 0)})
 _FILLED = frozenset({("!=", 0), (">=", 1), (">", 0)})
-_DEVICE_FLAGS = re.compile(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)(_is)?(_available|_enabled)?$")
+_DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)(_is)?(_available|_enabled)?$")
 # A plural; not a class, a bias, an axis or a position.
-_PLURAL = re.compile(r"(^|_)(?!(args|kwargs|pos|has|is|this)(_|$))\w*[^\Waiosu_]s(_|$)")
-_EARLIER = re.compile(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
+_PLURAL = late.pattern(r"(^|_)(?!(args|kwargs|pos|has|is|this)(_|$))\w*[^\Waiosu_]s(_|$)")
+_EARLIER = late.pattern(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from transferlint import late
 from transferlint.flow import loops, unasked
 from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.flags import passing_hooks
@@ -40,7 +41,7 @@ _ARMS = frozenset({"then", "else", "case", "handler", "message"})
 _BODY = -1  # in place of a region
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Shape:
     """What of the heat of a file rests on how its functions are placed alone, and what it was worked out from."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from transferlint import late
 from transferlint.flow import guards, operators
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SELECTED, SHAPE
@@ -47,7 +48,7 @@ from transferlint.syntax.program import (
 )
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
-_MASK = re.compile(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
+_MASK = late.pattern(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
 _LOST = FRESH | PLAIN | SCALAR
 _MAKERS = {"list": (Outer("list"), Outer("sorted")), "tuple": (Outer("tuple"),)}
 

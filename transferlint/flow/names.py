@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.knowledge import roles
 from transferlint.knowledge.frameworks import ROOTS
 from transferlint.syntax.program import Attr, Function, Import, Load, Make, Outer, Program, Reg, Store
@@ -27,7 +27,7 @@ def split(name: str) -> tuple[str, int] | None:
     return (key, int(index)) if mark and index.isdigit() else None
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class ClassInfo:
     """A class: the file it stands in, the function that is its body, its methods (those of its bases too, as idents),
     and what it derives from.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.knowledge.user import NOTHING_SAID, UserKnowledge
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class AnalysisOptions:
     """Settings of the analysis; every field has a default.
 

@@ -7,10 +7,10 @@ every call makes it, and whether that matters is the caller's affair.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow import guards
 from transferlint.flow.kept import region_of
 from transferlint.flow.roles import Role
@@ -30,7 +30,7 @@ _ABSENT = frozenset({("is", "then"), ("==", "then"), ("is not", "else")})
 _RARE = frozenset({"handler", "message"})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Passed:
     """A transfer that a function makes of the argument in `slot`, but not where one for `unless` is given. `returned`:
     what it gives is what the function returns, or part of it."""

@@ -8,11 +8,11 @@ what they return no longer changes (`recursion`).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow import operations, start
 from transferlint.flow.annotated import annotated
 from transferlint.flow.callers import Callers, Site
@@ -58,7 +58,7 @@ _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty se
 TURNS = 4  # calls in a row along which what is known of arguments is passed on
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Placed:
     """One function, placed: values by register, transfers in order, what it returns, which functions of the checked
     source it calls (idents, by the register of the call), which it hands to what calls them, and how often, which it

@@ -7,10 +7,10 @@ five packages.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HOT = 0.75  # a row that is right less often leaves a function as it is: hot by its arguments alone
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Asked:
     """What the rows look at: a function whose role says nothing, whether it takes tensors and computes on them, whether
     a call of it is in sight, and whether all its calls should be (`private`)."""
@@ -37,7 +37,7 @@ class Asked:
         return info.module if info is not None and self.function.parent == info.index else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Predictor:
     """One row. `words` says of a function why it is hot; `rate`: the share of those it applies to that were. `tried`:
     why a row of a good rate decides nothing."""

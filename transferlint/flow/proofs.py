@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from transferlint import late
 from transferlint.flow.guards import identifiers
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
@@ -17,7 +18,7 @@ _STILL = frozenset(
     "detach float double long int bool squeeze unsqueeze flatten reshape view mean sum clone contiguous permute"
     " transpose t abs".split()
 )
-_DEVICE_WORDS = re.compile(r"(^|_)(cuda|cpu|gpus?|device|host|npu|xpu|mps|numpy)(_|$)", re.IGNORECASE)
+_DEVICE_WORDS = late.pattern(r"(^|_)(cuda|cpu|gpus?|device|host|npu|xpu|mps|numpy)(_|$)", re.IGNORECASE)
 
 _ARMS = ("then", "else", "case")
 _MOST = 64  # calls that are looked at

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from transferlint import late
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import Overriding
 from transferlint.flow.passing import Passed
@@ -26,7 +27,7 @@ Edges = tuple[list[tuple[int, Reg, int]], list[tuple[int, Reg, int]], list[tuple
               list[tuple[int, Reg, str, int]]]  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Seen:
     """What a caller sees of a placed function: what it returns, what it only wraps, and why it is traced."""
 
@@ -35,7 +36,7 @@ class Seen:
     traced: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class HeatRecord:
     """The heat of a file: that of its functions in the end, what was asked of it on the way, its calls, what it hands
     to whom."""
@@ -45,7 +46,7 @@ class HeatRecord:
     handed: list[tuple[str, Warmth]]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class FileRecord:
     """What is written down of a file: the traces of its functions, in which `Seen` stands for what was placed, what its
     functions are given by their callers (as in `Callers`), and its heat (None: nobody asked for it)."""

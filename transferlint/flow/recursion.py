@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.values import ANYWHERE, UNKNOWN, Value
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _ROUNDS = 3
 _MEMBERS = 64  # a larger group is placed once: what its first returned is unknown where the others asked for it
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Running:
     """A function that is being placed: what is taken for its result until it has one, whether anybody asked for that,
     the position of the earliest that it rests on, and what was placed meanwhile and rests on it."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import re
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.options import AnalysisOptions
 from transferlint.knowledge import roles as knowledge
 from transferlint.knowledge.lookup import event, heat_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Role:
     """`hot`: why it is taken to run every step ("" if not); `cold`: why it runs rarely ("" if not); `host_side`: its
     tensors are on the host (datasets, collation, transforms); `tensors_in`: its arguments are taken for tensors on the
@@ -54,7 +54,7 @@ _KERNELS = (
     "tilelang.jit",
     "T.prim_func",
 )
-_KEEPING = re.compile(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
+_KEEPING = late.pattern(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
 TESTING = "test or benchmark code"
 
 

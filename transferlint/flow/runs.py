@@ -11,10 +11,10 @@ step. Tests, and what stands beside a program as somebody else's, start nothing.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.names import ClassInfo, ident, split
 from transferlint.flow.roles import TESTING, lies_in
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _INSIDE = ("forward", "__call__")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Runs:
     """Of one file: the functions that are reached, and those that run repeatedly; `guarded`: what stands behind its
     main guard is reached too; `seeded`: somebody in its project seeds torch's generators; `placed`: the project speaks

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from transferlint import late
 from transferlint.flow.traces import (
     CALLED,
     FLAG,
@@ -30,7 +31,7 @@ Question = tuple[Any, ...]
 _UNKNOWN = object()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Answer:
     """An answer, how much had been done to others by then (all, and without what calls are told), and whether something
     was placed for it."""
@@ -41,7 +42,7 @@ class _Answer:
     made: bool
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Effects:
     """What a placing does to others, in order: whom it has placed, and what it tells. Registers are those of calls, in
     the order in which they are met, and in `done` their numbers in it; `given` are what calls give by name."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.names import find
 from transferlint.flow.once import once
 from transferlint.syntax import program as p
@@ -41,7 +41,7 @@ LONGEST = 6
 _MOST = 4000  # paths that are told apart; beyond, a variable counts as a whole
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Share:
     """What a value shares memory with, and how: it is the very object (SAME), has its memory or a part of it (VIEW), or
     holds it (HELD)."""
@@ -50,7 +50,7 @@ class Share:
     how: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Edge:
     """`path` may share with `share`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from transferlint import late
 from transferlint.flow.annotated import annotated
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
@@ -39,8 +40,8 @@ from transferlint.knowledge import roles
 from transferlint.syntax.program import Function, Load, Parameter, Return, Store
 
 _MOVING = "transfer_batch_to_device"
-_PLACES = re.compile(r"\bstr\b|device", re.IGNORECASE)
-_BATCH = re.compile(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
+_PLACES = late.pattern(r"\bstr\b|device", re.IGNORECASE)
+_BATCH = late.pattern(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
 
 
 def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Value:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from transferlint import late
 from transferlint.flow.callers import Callers, Site
 from transferlint.flow.placement import Placed
 from transferlint.flow.roles import Role
@@ -33,7 +34,7 @@ class Reached(Exception):
     """A placing that was followed as far as it was wanted."""
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Trace:
     """One placing of a function: what went on, in order, and what came of it. `leant` and `leans` say whether it was
     taken to work on the host before and after; `heads` are the functions (file and index) that were looked up by name:
@@ -52,7 +53,7 @@ class Trace:
     early: bool = False
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Following:
     """A placing that takes the answers to its first questions from a trace, up to `end`, and tells nothing that was
     told there. What comes then is asked in earnest and added to `events`; where these are None, it ends there."""
@@ -63,7 +64,7 @@ class Following:
     at: int = 0
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Replaying:
     """A function whose trace is gone through: the event that it is at, and the one up to which its variables were
     worked out, because somebody read them before it was finished."""

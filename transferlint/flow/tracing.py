@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.names import ClassInfo, ident, split
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.framework import Framework, Tracer
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
 _PARTIAL = ("functools.partial", "partial")
-_HEAD = re.compile(r"[\w.]+")
+_HEAD = late.pattern(r"[\w.]+")
 _PER_BATCH = ("call", "__call__", "train_step", "test_step", "update_state")
 _LOOPS = ("scan", "fori_loop", "while_loop", "map", "map_fn", "vectorized_map", "associative_scan")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Tracing:
     """What is traced in one file: `traced` (by function, why), `hot` (of those, what runs for every step or element,
     and why), `fed` (of those, what a data set runs for its elements, on the host), `arms` (of those, what runs where a

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.flow.values import Value
 from transferlint.model import Direction
 from transferlint.syntax.program import Reg
@@ -27,7 +26,7 @@ CALLBACK = "callback"  # compiled code calls the host: jax.pure_callback, tf.py_
 EQUAL = ("equal(t)", ".equal()")  # how `Transfer.api` spells the question that need not look at its tensors
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Transfer:
     """One (possible) transfer or sync. `register` is the expression that makes it, `subject` the one whose value
     crosses (None for device-wide syncs), `before` what was known of the subject, `places` where it is afterwards

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from transferlint import late
 from transferlint.flow.callers import Site
 from transferlint.flow.guards import identifiers
 from transferlint.flow.names import split
@@ -45,7 +45,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 PLAIN = ("builtins.", "abc.", "typing.", "torch.")  # of these, none calls what is not its own
 _LIBRARIES = ("builtins.", "torch.", "numpy.", "math.")
 _TOLD = frozenset("shape ndim dtype device is_cuda requires_grad grad training".split())  # by a tensor, a module
-_TABLE = re.compile(r"(^|_)table|tabulate|Table")
+_TABLE = late.pattern(r"(^|_)table|tabulate|Table")
 _CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
 
 

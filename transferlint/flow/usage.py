@@ -6,10 +6,9 @@ torch operator, is taken for a tensor; one that is handed to numpy, for an array
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.names import Names, split
 from transferlint.flow.operands import operands, tree
 from transferlint.flow.proofs import Proofs, proofs
@@ -83,7 +82,7 @@ _NOT_OPERATORS = frozenset(
 _OF_MODULES_TOO = frozenset({"cuda", "cpu", "float", "half", "double", "requires_grad_"})
 # What arrays have too: evidence of a tensor where a function works on tensors and knows nothing of numpy.
 _ARRAYS_TOO = frozenset({"shape", "ndim"})
-_TENSOR = re.compile(r"(torch\.)?Tensor$")
+_TENSOR = late.pattern(r"(torch\.)?Tensor$")
 # Types of what is counted, which a model never has: who asks for one asks a tensor.
 _COUNTING = frozenset(f"torch.{name}" for name in ("long", "int", "int64", "int32", "bool", "uint8", "int8", "short"))
 # What makes a tensor of a list or an array.
@@ -93,7 +92,7 @@ _OF_DATA = frozenset(
 _SELVES = frozenset({"self", "cls", "ctx", "accelerator", "fabric", "args", "config", "cfg"})
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Usage:
     """Slots (and paths such as "self.x") with evidence that they hold a tensor, a numpy array, a module."""
 

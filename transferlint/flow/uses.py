@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.callees import by_name
 from transferlint.flow.names import ident, split
@@ -23,7 +23,7 @@ LOOP, BODY, RARELY = "loop", "body", "rarely"
 _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.super"})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Uses:
     """Of one file: its `calls` (caller, ident, whether behind the main guard, how often), its `mentions` of functions
     and classes of the project (function, whether behind the guard, ident), the methods
@@ -41,7 +41,7 @@ class Uses:
     broken: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Spelled:
     """What of the uses of a file rests on how its functions are placed alone: calls of which only the method's name is
     known (function, register, ident), and what `Uses` has of the rest."""

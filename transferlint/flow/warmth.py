@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.model import Level
 from transferlint.syntax.program import Reg
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Warmth:
     """The heat of a place in a function, before it is put in words. `loop` is the region of the loop that made it hot
     (-1: none), `caller` the (file, function, register) of the call that did (None: none). `weak`: nothing but its

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Collection, Iterable
 
+from transferlint import late
 from transferlint.model import Level
 
 
@@ -61,7 +61,7 @@ class Effect(enum.Enum):
     CALLBACK = "calls Python on the host from compiled code: a download, a wait, and an upload of what comes back"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Api:
     """Qualified names with one effect.
 
@@ -96,7 +96,7 @@ class Api:
         return self.effect
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Hook:
     """Methods that a library calls, and how often: `names` are qualified ("lightning.pytorch.Callback.on_fit_end").
 
@@ -109,7 +109,7 @@ class Hook:
     anywhere: bool = True
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Callback:
     """A function that is passed to `callee` as the argument `argument` (by keyword, or by its 0-based `position`, -1
     for keyword only) runs as often as `level` says."""

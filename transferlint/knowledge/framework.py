@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.knowledge.api import Api
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Tracer:
     """A function that traces others: what it is given runs once, with placeholders in the place of data, and never
     reads any (that raises, or is quiet). `positions` are those of the arguments it traces. `compiled`: what it gives
@@ -22,7 +21,7 @@ class Tracer:
     branches: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Framework:
     """A framework: `name` in settings and rules, `title` in texts, `roots` the imports that show that a file uses it.
 

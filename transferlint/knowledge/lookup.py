@@ -14,6 +14,7 @@ import functools
 import re
 from collections.abc import Collection
 
+from transferlint import late
 from transferlint.knowledge import catalogue
 from transferlint.knowledge.api import Api, Callback, Effect
 from transferlint.knowledge.ignite import EVENTS
@@ -27,7 +28,7 @@ _USER_EFFECTS = {
     "returns-device": Effect.DEVICE_TENSOR,
     "returns-host": Effect.HOST_DATA,
 }
-_EVENT = re.compile(r"\.on\(\s*(?:\w+\.)*Events\.(?P<event>[A-Z_]+)(?P<filtered>\s*\()?")
+_EVENT = late.pattern(r"\.on\(\s*(?:\w+\.)*Events\.(?P<event>[A-Z_]+)(?P<filtered>\s*\()?")
 
 
 def effect_of(name: str, user: UserKnowledge = NOTHING_SAID, given: Collection[str] = ()) -> Effect | None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
+from transferlint import late
+
 RECEIVERS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
-    (re.compile(rf"^_?(self_)?({names})$"), owner, source)
+    (late.pattern(rf"^_?(self_)?({names})$"), owner, source)
     for names, owner, source in (
         (r"(grad_|amp_|loss_)?scaler", "torch.amp.GradScaler", "docs.pytorch.org amp 'Gradient Scaling'"),
         (r"accelerator", "accelerate.Accelerator", "huggingface.co docs accelerate 'Quicktour'"),

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from transferlint import late
+
 # Called once a step by the library named.
 HOT_METHODS: dict[str, str] = {
     "forward": "torch.nn.Module: called for every input",
@@ -42,7 +44,7 @@ HOT_METHODS: dict[str, str] = {
     "compute_objectives": "speechbrain.Brain: called for every batch",
     "attention": "convention: called for every forward",
 }
-HOT_PATTERN = re.compile(
+HOT_PATTERN = late.pattern(
     r"^_*(forward|fwd|training_step|train_step|train_batch|train_on_batch|forward_backward|compute_.*loss|decode|decode_.*|"
     r".*_loss|loss_.*|.*_forward|forward_.*|fwd_.*|.*_fwd|.*loss_func|.*loss_fn|get_.*_norm|.*grad_norm.*|"
     r"sample|sample_.*|denoise.*|get_(global|total|grad|param\w*|weight)_\w*norm\w*|\w+_(iter|iteration|batch|step)_callback|"
@@ -51,9 +53,9 @@ HOT_PATTERN = re.compile(
 )
 
 # Of those, what libraries call, or what is chosen by name in a configuration.
-_CALLED_ELSEWHERE = re.compile(r"loss|forward|fwd|step|batch|iter|callback|^__")
+_CALLED_ELSEWHERE = late.pattern(r"loss|forward|fwd|step|batch|iter|callback|^__")
 
-COLD_PATTERN = re.compile(
+COLD_PATTERN = late.pattern(
     r"^_*(init|new|setup|create_model|create_optimizer|load|save|from_|export|plot|draw|show|visuali[sz]e|"
     r"parse|download|configure|register|reset_parameters|state_dict|save_checkpoint|load_checkpoint|resume|restore|dump|write|"
     r"extra_repr|repr|str|getstate|setstate|get_config|to_json|to_dict|from_dict|serialize|deserialize|install|"
@@ -105,20 +107,20 @@ COLD_EXACT: frozenset[str] = frozenset(
     ]
 )
 # Running statistics, fed with every batch (torchnet.meter, catalyst, timm's `AverageMeter`).
-METERS = re.compile(r"(Meter|Metric|Metrics|MeterGroup)$")
+METERS = late.pattern(r"(Meter|Metric|Metrics|MeterGroup)$")
 METER_METHODS = frozenset({"add", "append", "accumulate", "add_batch"})
 # Called once an epoch or once a run (lightning.Callback, transformers.TrainerCallback, speechbrain.Brain, by name).
-EPOCH_HOOKS = re.compile(
+EPOCH_HOOKS = late.pattern(
     r"^_?(on_\w*epoch_(end|start|begin)|on_stage_(end|start)|\w+_epoch_end|on_(fit|train|test|validation|predict)_(end|start|begin))$"
 )
 # The host side of the pipeline: what these take and give is on the host, and workers run them.
-DATA_PATTERN = re.compile(
+DATA_PATTERN = late.pattern(
     r"^_*(getitem__|collat\w*|transforms?|preprocess\w*|augment\w*|tokeniz\w*|read|load|open|decode_images?|resize|crop|"
     r"normalize_images?|get_transforms?|pad_collate|worker_init|seed_worker|encode_text_file|get_dataset|prepare_dataset)(_|$)"
 )
 # Of those, what may as well be done on the device.
-WORK_PATTERN = re.compile(r"^_*(transforms?|preprocess\w*|augment\w*|resize|crop|normalize_images?)(_|$)")
-DATA_BASES = re.compile(
+WORK_PATTERN = late.pattern(r"^_*(transforms?|preprocess\w*|augment\w*|resize|crop|normalize_images?)(_|$)")
+DATA_BASES = late.pattern(
     r"(Dataset|DataModule|DataPipe|Collator|Transform|Augment\w*|Sampler_?Worker|DataReader|DatasetReader)$"
     r"|^torchvision\.datasets\."
 )
@@ -139,119 +141,121 @@ MODULE_BASES: frozenset[str] = frozenset(
         "torch.nn.modules.loss._Loss",
     ]
 )
-MODULE_BASE_PATTERN = re.compile(
+MODULE_BASE_PATTERN = late.pattern(
     r"(^|\.)(\w*Module|\w*Model|\w*Layer|\w*Loss|\w*Encoder|\w*Decoder|\w*Net|\w*Metric|ModelMixin)$"
 )
 
 # "ep" alone is an epoch; with a size or a group it is expert parallelism (`ep_size`), as tp, dp and pp are.
-EPOCH_WORDS = re.compile(r"(^|_)(n_?)?(epochs?|ep(?!_(size|rank|group|degree|mesh|world)))(_|$|s$|\d)", re.IGNORECASE)
-LOADER_WORDS = re.compile(
+EPOCH_WORDS = late.pattern(r"(^|_)(n_?)?(epochs?|ep(?!_(size|rank|group|degree|mesh|world)))(_|$|s$|\d)", re.IGNORECASE)
+LOADER_WORDS = late.pattern(
     r"(loader|batches|minibatch|mini_batch|data_?iter|iterator|dataset|stream|tqdm|prefetch|train_data|val_data|test_data)",
     re.IGNORECASE,
 )
-STEP_WORDS = re.compile(r"(step|iter|batch|timestep|tick|frame|rollout|episode|token|decode|update)", re.IGNORECASE)
-FEW_WORDS = re.compile(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re.IGNORECASE)
+STEP_WORDS = late.pattern(r"(step|iter|batch|timestep|tick|frame|rollout|episode|token|decode|update)", re.IGNORECASE)
+FEW_WORDS = late.pattern(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re.IGNORECASE)
 
 _SWITCHES = (
     r"log|logs|logging|print|prints|verbose|debug|vi[sz]|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"
     r"frequency|period|save|saving|ckpt|eval|validate|wandb|tensorboard|tb|writer|dump|trace|monitor|sanity|"
     r"display|record|stats|verify|dry_run|synchroni[sz]ed?|sync_cuda|cuda_sync|breakdown|timers?|verbosity|logger|test_mode|diagnostics?|assertions?|validation"
 )
-INTERVAL_WORDS = re.compile(
+INTERVAL_WORDS = late.pattern(
     rf"((^|_)({_SWITCHES})$)|((^|_)(should|do|is|need|needs|to|enable|enabled|with|return)_({_SWITCHES})(_|$))"
     rf"|^_?({_SWITCHES})_(interval|every|freq|frequency|enabled|metrics|step|steps|this_step|stats|level|args|now|info|grad\w*)"
     r"|^_?(print|save)_\w+$|isenabledfor"
     r"|^_?(log|record|print|save)_\w+_(metrics|stats)$|(^|_)(check_nan|check_inf|detect_anomaly|sync_timing)|(^|_)its_?time(_|$)",
     re.IGNORECASE,
 )
-COUNTER_WORDS = re.compile(
+COUNTER_WORDS = late.pattern(
     r"(step|iter|epoch|batch|idx|index|count|counter|update|episode|tick|frame|^[eijkntx]$|^it$|^ep$|_i$|_it$|seen|round|^bi$|^num$|(^|_)calls?$)",
     re.IGNORECASE,
 )
-LAST = re.compile(r"(^|_)is_(the_)?(last|final)_(step|iter|iteration|epoch)$")
-BEGINNING = re.compile(r"(^|_)(begin|beginning|start|first)$")
-FIRST_TIME_WORDS = re.compile(r"(cache|initiali[sz]ed|initted|is_init|built|loaded|ready|warm|created)", re.IGNORECASE)
+LAST = late.pattern(r"(^|_)is_(the_)?(last|final)_(step|iter|iteration|epoch)$")
+BEGINNING = late.pattern(r"(^|_)(begin|beginning|start|first)$")
+FIRST_TIME_WORDS = late.pattern(
+    r"(cache|initiali[sz]ed|initted|is_init|built|loaded|ready|warm|created)", re.IGNORECASE
+)
 
 # Names of tensors that are on the host by everybody's convention: `cu_seqlens_cpu`, `host_mask`.
-LENGTH_WORDS = re.compile(r"len(g?ths?|s)?(_|$)")
+LENGTH_WORDS = late.pattern(r"len(g?ths?|s)?(_|$)")
 # Numbers that a module keeps of how it was made.
-SETTING_WORDS = re.compile(
+SETTING_WORDS = late.pattern(
     r"^(n|num)_|(^|_)(dim|size|rate|rc|lc|factor|ratio|chunk_len|channels|heads|layers|stride|period|threshold)$"
 )
-HOST_WORDS = re.compile(r"(^|_)(cpu|host)(_|$)")
+HOST_WORDS = late.pattern(r"(^|_)(cpu|host)(_|$)")
 # How many neighbours to draw at each layer: what samplers of graphs take as a list of numbers, or a tensor of them on
 # the host (docs.dgl.ai graphbolt.NeighborSampler, cugraph-pyg NeighborLoader).
-DRAWN_WORDS = re.compile(r"(^|_)fan_?outs?$")
+DRAWN_WORDS = late.pattern(r"(^|_)fan_?outs?$")
 # Arguments that ask for a result on the host (sbert.net SentenceTransformer.encode: `convert_to_numpy`).
-ASKS_FOR_HOST = re.compile(r"(^|_)(to|as|return|on)_(numpy|np|cpu|host)$")
-DEVICE_WORDS = re.compile(
+ASKS_FOR_HOST = late.pattern(r"(^|_)(to|as|return|on)_(numpy|np|cpu|host)$")
+DEVICE_WORDS = late.pattern(
     r"(^|_)(device|devices|dev|gpu|cuda|ctx|local_rank|gpu_id|device_id|execution_device|accelerator)(_?\d*|_id|s)?$",
     re.IGNORECASE,
 )
-DTYPE_WORDS = re.compile(
+DTYPE_WORDS = late.pattern(
     r"(^|_)(dtype|weight_type|precision|torch_dtype|float_type|compute_type|type)(_|$|s$)", re.IGNORECASE
 )
-MODEL_WORDS = re.compile(
+MODEL_WORDS = late.pattern(
     r"(^|_)(model|net|network|module|encoder|decoder|backbone|generator|discriminator|unet|vae|transformer|policy|actor|critic"
     r"|classifier|embedder|vocoder|head|pipe|pipeline|ema|teacher|student|netg|netd)(_?\d*)$",
     re.IGNORECASE,
 )
-CONFIG_WORDS = re.compile(
+CONFIG_WORDS = late.pattern(
     r"^(args|arg|cfg|config|conf|opt|opts|options|hparams|params_?cfg|flags|FLAGS|settings|hp|self_?args|kwargs)$"
 )
 # Functions that give the result of a model to people or programs outside of it.
-SERVING = re.compile(
+SERVING = late.pattern(
     r"(^|_)(predict|transcribe|translate|generate|infer|inference|recogni[sz]e|diari[sz]e|synthesi[sz]e|detect|classify|vocode|"
     r"decode|complete|respond|chat)(_|$)|(^|_)(to|2)_?(str|strings?|text|list|images?|wavs?|numpy|np)(_|$)|\dlist$"
 )
 # What they choose.
-ACTIONS = re.compile(r"(^|_)actions?$|^a_t$")
+ACTIONS = late.pattern(r"(^|_)actions?$|^a_t$")
 # What draws a figure (matplotlib.org): a loop that does is as slow as that.
 DRAWING = frozenset({"imshow", "subplot", "subplots", "set_title", "savefig", "figure"})
 # Functions that choose what an environment, which the host steps, is given.
-ACTING = re.compile(r"(^|_)(act|(sample|select|get|choose|compute|predict|draw)_actions?)(_|$)")
+ACTING = late.pattern(r"(^|_)(act|(sample|select|get|choose|compute|predict|draw)_actions?)(_|$)")
 # Functions of which one call is one request, however many tokens it makes.
-GENERATING = re.compile(r"(^|_)generate(_|$)")
+GENERATING = late.pattern(r"(^|_)generate(_|$)")
 # What judges one batch, with metrics that are mostly computed on the host.
 JUDGING = frozenset({"validation_step", "test_step", "predict_step", "evaluate_batch", "eval_step", "val_step"})
 # Classes that make pictures, files and reports of what a run gives.
-DISPLAY_CLASSES = re.compile(r"(Artifact|Visuali[sz]|Plot|Profiler|Analy[sz]er$|Exporter$)")
+DISPLAY_CLASSES = late.pattern(r"(Artifact|Visuali[sz]|Plot|Profiler|Analy[sz]er$|Exporter$)")
 # Classes that serve one request at a time (diffusers, transformers): their `__call__` runs once for each.
-REQUEST_CLASSES = re.compile(r"Pipeline$")
+REQUEST_CLASSES = late.pattern(r"Pipeline$")
 # Classes that run what was exported: most of what they compute with is the other runtime's, on the host.
-EXPORTED_CLASSES = re.compile(r"^_?(Exported|ONNX|Onnx|TensorRT|TRT|OpenVINO)[A-Z]")
+EXPORTED_CLASSES = late.pattern(r"^_?(Exported|ONNX|Onnx|TensorRT|TRT|OpenVINO)[A-Z]")
 # Folders of what serves requests, one a call.
 SERVING_PATHS: tuple[str, ...] = ("**/inference/**", "**/deploy/**", "**/serving/**")
 # What hooks itself in to measure, for as long as somebody does.
-PROFILING = re.compile(r"(^|[._])profil(e|er|ing)(_|$|\.)")
+PROFILING = late.pattern(r"(^|[._])profil(e|er|ing)(_|$|\.)")
 # Code for the host: what it takes is there, by everybody's convention.
-HOST_FUNCTIONS = re.compile(r"^(?!.*(to|from|onto|offload|move|copy|for|on|and|use)_cpu$)\w+_cpu$")
-HOST_CLASSES = re.compile(r"^_?CPU[A-Z]")
+HOST_FUNCTIONS = late.pattern(r"^(?!.*(to|from|onto|offload|move|copy|for|on|and|use)_cpu$)\w+_cpu$")
+HOST_CLASSES = late.pattern(r"^_?CPU[A-Z]")
 HOST_PATHS: tuple[str, ...] = ("**/cpu/**", "**/cpu_*/**", "**/*_cpu.py", "**/cpu_*.py", "**/*_numpy.py", "**/*_np.py")
 # What writes a whole file: torch, numpy, soundfile, scipy, torchaudio, torchvision, OpenCV, imageio.
-FILE_WRITERS = re.compile(
+FILE_WRITERS = late.pattern(
     r"^torch\.save$|^numpy\.savez?(_compressed)?$|(^|\.)(soundfile|sf|wavfile)\.write$|(^|\.)\w*audio(_?io)?\.(save|write)$"
     r"|\.(save_image|write_video|write_png|write_jpeg|imwrite|imsave)$"
 )
 # What reads or writes a file: numpy, OpenCV, scipy.
-FILES = re.compile(r"\.(load|loadtxt|genfromtxt|fromfile|memmap|loadmat|imread|VideoCapture|\w*save\w*|imwrite)$")
+FILES = late.pattern(r"\.(load|loadtxt|genfromtxt|fromfile|memmap|loadmat|imread|VideoCapture|\w*save\w*|imwrite)$")
 # Plain twins of what is fast: `scan_ref` beside `scan`. A method of the second kind may ask a reference model.
-REFERENCES = re.compile(r"^(\w+?)_(naive|ref|reference)$")
-NAIVE = re.compile(r"^(\w+?)_naive$")
+REFERENCES = late.pattern(r"^(\w+?)_(naive|ref|reference)$")
+NAIVE = late.pattern(r"^(\w+?)_naive$")
 # Methods that make the next call begin anew.
-RESETTING = re.compile(r"^_*(re_?set|clear|invalidate|restart)(_|$)")
+RESETTING = late.pattern(r"^_*(re_?set|clear|invalidate|restart)(_|$)")
 # What tells of trouble, and the words for numbers that are none, or are some.
-WARNINGS = re.compile(r"(^|_)warn(ings?|ing_once|_once)?(_|$)")
-NOT_FINITE = re.compile(r"(^|_)(is|has|any)?_?(nans?|infs?|non_?finite)(_|$)", re.IGNORECASE)
-FINITE = re.compile(r"^_*(is|all)_?finite$", re.IGNORECASE)
+WARNINGS = late.pattern(r"(^|_)warn(ings?|ing_once|_once)?(_|$)")
+NOT_FINITE = late.pattern(r"(^|_)(is|has|any)?_?(nans?|infs?|non_?finite)(_|$)", re.IGNORECASE)
+FINITE = late.pattern(r"^_*(is|all)_?finite$", re.IGNORECASE)
 # Loops over the parts of a module: as many as it has, however much data there is.
 PARTS = frozenset(
     "parameters named_parameters buffers named_buffers modules named_modules children named_children".split()
 )
 # What passes objects between processes (docs.python.org multiprocessing.Queue).
-QUEUES = re.compile(r"(^|_)(queue|q)$")
+QUEUES = late.pattern(r"(^|_)(queue|q)$")
 # Counters of what went wrong.
-FAILURES = re.compile(r"(^|_)(non_?finite|nans?|skipped|bad|failed|failures?|errors?|overflows?)(_|$)")
+FAILURES = late.pattern(r"(^|_)(non_?finite|nans?|skipped|bad|failed|failures?|errors?|overflows?)(_|$)")
 # Where what is converted, exported or prepared once has its place.
 OFFLINE_PATHS: tuple[str, ...] = (
     "**/export/**", "**/exporters/**", "**/export_*.py", "**/convert_*.py", "**/*_converter.py", "**/*conversion/**",
@@ -282,7 +286,7 @@ PLACING = frozenset(
 # What moves a tensor or a module, or says where one is made.
 MOVING = frozenset({"cuda", "device", "to", "xpu", *PLACING})
 # Texts that name an accelerator, or an option for one: "cuda:0", "--gpu".
-ACCELERATOR = re.compile(r"(cuda|xpu|mps|npu|hpu)(:\d*)?$|-{1,2}[\w-]*(cuda|gpu|device)")
+ACCELERATOR = late.pattern(r"(cuda|xpu|mps|npu|hpu)(:\d*)?$|-{1,2}[\w-]*(cuda|gpu|device)")
 # Decorators that give a function back as it was, or wrapped, and keep none.
 WRAPPERS = ("torch.", "functools.", "contextlib.", "jit", "staticmethod", "classmethod", "typing.", "no_grad")
 TEST_PATHS: tuple[str, ...] = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+from transferlint import late
 
 EFFECT_KEYS = ("moves", "reads", "syncs", "returns-device", "returns-host")
 HEAT_KEYS = ("hot", "cold")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class UserKnowledge:
     """Patterns of qualified names (`mylib.ops.read`, `mylib.ops.*`, `*.to_gpu`) under the key that says what they do.
 

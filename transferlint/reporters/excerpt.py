@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from transferlint import escaping
+from transferlint import escaping, late
 from transferlint.model import Finding, Site
 from transferlint.rows import Row
 
@@ -19,7 +18,7 @@ _MOST_LINES = 4
 _TAB = 4
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Mark:
     """A stretch of one line (1-based, end exclusive; 0 for to the end of the line) and what is said about it."""
 
@@ -31,7 +30,7 @@ class _Mark:
     words: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _View:
     """The part of a line that is shown: so many cells from this one on."""
 

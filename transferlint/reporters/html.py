@@ -4,11 +4,10 @@ everything that comes from what was checked is escaped."""
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from transferlint import pages
+from transferlint import late, pages
 from transferlint.model import Finding, Site
 from transferlint.reporters import order, preview
 from transferlint.reporters.order import Told
@@ -20,7 +19,7 @@ _NO_HEAT = "not about frequency"
 Piece = tuple[str, str]  # what it is ("" for plain source) and its text
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Line:
     """A line of source in pieces, with what is said of it; `gap`: lines before it are left out."""
 
@@ -30,7 +29,7 @@ class _Line:
     gap: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Shown:
     """A finding on the page."""
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from transferlint import late
 from transferlint.model import AGAIN, Finding
 from transferlint.reporters.report import fixable
 
@@ -42,7 +43,7 @@ def _place(_: Finding) -> tuple[int | str, ...]:
 _KEYS: Mapping[str, Callable[[Finding], tuple[int | str, ...]]] = {"cost": _cost, "place": _place, "rule": _rule}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Told:
     """A finding as it is told once: without the links to the sites that it speaks for, whose lines in its own file are
     `lines`; `elsewhere` are those in other files as `path:line`; `count` is how many findings this tells."""

@@ -9,14 +9,15 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from transferlint import late
 from transferlint.model import Finding
-from transferlint.reporters import concise, order, text
+from transferlint.reporters import order
 from transferlint.reporters.report import Counts, Report, counted
 
 FORMS = ("text", "concise")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Look:
     """How findings are shown: the format (of `FORMS`), the order, whether unsafe fixes are allowed, colours, and the
     width of the terminal, 0 for none."""
@@ -28,7 +29,7 @@ class Look:
     width: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Part:
     """What a report says of a file: texts, each with what its place in the report follows from, and how many findings
     of each kind these tell."""
@@ -48,8 +49,12 @@ def of_file(findings: Sequence[Finding], texts: Mapping[str, str], look: Look) -
     place: Callable[[Finding], tuple[int | str, ...]] = order.key(look.order)
     shown = order.ordered(findings, look.order)
     if look.form == "text":
+        from transferlint.reporters import text  # of the two, only the one that is asked for
+
         blocks = text.blocks(shown, texts, look.unsafe, look.color, look.width)
     else:
+        from transferlint.reporters import concise
+
         blocks = concise.blocks(shown, look.unsafe)
     return Part(tuple((place(first), block) for first, block in blocks), counted(findings, look.unsafe))
 
@@ -65,5 +70,12 @@ def joined(parts: Iterable[Part], report: Report, look: Look, quiet: bool) -> st
             counts[kind] = counts.get(kind, 0) + number
     blocks.sort(key=lambda block: block[0])
     report = dataclasses.replace(report, counts=counts)
-    tail = text.tail(report, look.color, quiet) if look.form == "text" else concise.tail(report, quiet)
+    if look.form == "text":
+        from transferlint.reporters import text
+
+        tail = text.tail(report, look.color, quiet)
+    else:
+        from transferlint.reporters import concise
+
+        tail = concise.tail(report, quiet)
     return "".join([block for _, block in blocks]) + tail

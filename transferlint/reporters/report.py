@@ -6,17 +6,17 @@ import bisect
 import collections
 import dataclasses
 import functools
-import re
 from collections.abc import Iterable, Mapping
 
+from transferlint import late
 from transferlint.model import Finding, QuietSite, Safety
 
 # How many findings there are, by code, name and the option that fixes them ("" for none).
 Counts = dict[tuple[str, str, str], int]
-_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+_LINE_ENDS = late.pattern(r"\r\n|\r|\n")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class RuleCard:
     """A rule as reporters show it: `fix` is "safe", "unsafe" or "" ; `doc` is Markdown, `url` where it stands, ""
     for nowhere."""
@@ -31,7 +31,7 @@ class RuleCard:
     url: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Problem:
     """Something that could not be done; `path` is "" where it is about no file."""
 
@@ -39,7 +39,7 @@ class Problem:
     message: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Report:
     """The result of a run. `texts` maps a path to the text that its findings' lines and offsets refer to; `unsafe`
     says that unsafe fixes are allowed; `root` is the absolute folder that paths are relative to; for the `silenced`

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote, urlsplit
 
+from transferlint import late
 from transferlint.server.positions import Lines, Range, edited
 from transferlint.syntax import notebooks
 from transferlint.syntax.source import Source, SourceError, decode, of_text
 
-_DRIVE = re.compile(r"/[A-Za-z]:")
+_DRIVE = late.pattern(r"/[A-Za-z]:")
 _PYTHON = ("python", "")
 
 

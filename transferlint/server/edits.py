@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
 from collections.abc import Sequence
 
-from transferlint import fixes, plan, silencing
+from transferlint import fixes, late, plan, silencing
 from transferlint.fixes import apply_edits
 from transferlint.model import Edit, Finding, Safety
 from transferlint.pipeline import finished
@@ -15,7 +14,7 @@ from transferlint.server.kept import Checked
 from transferlint.syntax import front_end
 
 REASON = "TODO: say why"
-_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINES = late.pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def differences(before: str, after: str) -> list[Edit]:

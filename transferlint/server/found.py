@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 
+from transferlint import late
 from transferlint.cells import by_cells
 from transferlint.model import Evidence, Finding, Site
 from transferlint.plan import UNPARSABLE
@@ -14,7 +14,7 @@ from transferlint.server.documents import Documents, uri_of
 from transferlint.server.positions import Lines, Position, Range
 from transferlint.syntax.source import SourceError, decode
 
-_IN_CELL = re.compile(r"cell (\d+), line (\d+): ")
+_IN_CELL = late.pattern(r"cell (\d+), line (\d+): ")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from transferlint import escaping
+from transferlint import escaping, late
 from transferlint.model import Finding, Heat, Safety
 from transferlint.server.found import Found, Link
 
 _SAFETY = {Safety.SAFE: "safe", Safety.UNSAFE: "unsafe: look at it", Safety.DISPLAY: "shown only: look at it"}
-_MARKUP = re.compile(r"([\\*_\[\]<>#~`!|])")
+_MARKUP = late.pattern(r"([\\*_\[\]<>#~`!|])")
 
 
 def markdown(one: Found, evidence: Iterable[Link], page: str) -> str:

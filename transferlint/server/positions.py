@@ -7,11 +7,12 @@ agreed on; lines end at \\n, \\r\\n or \\r alone (LSP 3.17, "Text Documents" and
 from __future__ import annotations
 
 import bisect
-import re
 from typing import NamedTuple
 
+from transferlint import late
+
 UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = late.pattern(r"\r\n|\r|\n")
 
 
 class Position(NamedTuple):

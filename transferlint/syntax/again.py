@@ -14,10 +14,10 @@ import bisect
 import dataclasses
 import functools
 import itertools
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from transferlint import late
 from transferlint.syntax import lower_ast, suppressions
 from transferlint.syntax.from_ast import statement_lines
 from transferlint.syntax.from_ast.fields import Misplaced
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from transferlint.syntax.front_end import Parts
 
 _HEAD = "if 1:\n"  # what a definition that is indented stands in
-_DECLARES = re.compile(r"(?:^|[\r\n;:])[ \t\f(]*self\s*\.\s*\w+[\s)]*:")  # `self.x: T`, and more
+_DECLARES = late.pattern(r"(?:^|[\r\n;:])[ \t\f(]*self\s*\.\s*\w+[\s)]*:")  # `self.x: T`, and more
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Change:
     """A change from the text `old` to `new`, from `start` on, within the function at `index`. The line of its `def`
     begins at `begin`; in the old text it ended at `end`, on the line before that which begins at `stop`."""
@@ -56,7 +56,7 @@ class _Change:
         return len(self.new) - len(self.old)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Made:
     """A function parsed by itself: its functions (itself first), its suppressions, what `portable.parenthesised` gives,
     and the offsets of its comments, all as they stand in the whole text; and, where its head may have changed, how to

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from transferlint import late
 from transferlint.model import Edit
 from transferlint.syntax.suppressions import NOQA, OURS, Suppression
 
-_SEPARATED = re.compile(r"[,\s]+")
+_SEPARATED = late.pattern(r"[,\s]+")
 
 
 def without(text: str, comment: Suppression, codes: Collection[str]) -> Edit:

@@ -5,13 +5,12 @@ Where these are as many instructions as before, the rest of that code keeps its 
 
 from __future__ import annotations
 
-import dataclasses
-
+from transferlint import late
 from transferlint.syntax.portable import Shift
 from transferlint.syntax.program import Function, Load, Make, Outer, Reg
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Head:
     """A definition in the code of `owner`: from `first`, its first default, up to `made`, where it is made; its name
     is bound right after."""

@@ -6,8 +6,9 @@ and it needs time in the square of the depth. One scan over brackets, operators 
 
 from __future__ import annotations
 
-import dataclasses
 import re
+
+from transferlint import late
 
 # Every match consumes what is of no interest before it. Nothing backtracks: strings end at the latest at the end of
 # their line (of the text, for triple quotes), so that each alternative that begins also matches.
@@ -24,11 +25,11 @@ _PATTERN = r"""[^'"\#\\()\[\]{},;\r\n*/+@&|^~.%-]*QUANTIFIER(?:
     |\Z)"""
 _WORDS = r"\b(?:and|or|not|lambda|if|else|await|for|yield)\b"
 _FLAGS = re.X | re.S
-_SYMBOLS = re.compile(_PATTERN.replace("QUANTIFIER", "").replace("WORDS", ""), _FLAGS)
-_WITH_WORDS = re.compile(_PATTERN.replace("QUANTIFIER", "?").replace("WORDS", "|" + _WORDS), _FLAGS)
-_WORD = re.compile(_WORDS)
-_LINK = re.compile(r"[-+*/%@&|^~.(\[]|" + _WORDS)
-_FIELD = re.compile(r"\{[^{}]*")
+_SYMBOLS = late.pattern(_PATTERN.replace("QUANTIFIER", "").replace("WORDS", ""), _FLAGS)
+_WITH_WORDS = late.pattern(_PATTERN.replace("QUANTIFIER", "?").replace("WORDS", "|" + _WORDS), _FLAGS)
+_WORD = late.pattern(_WORDS)
+_LINK = late.pattern(r"[-+*/%@&|^~.(\[]|" + _WORDS)
+_FIELD = late.pattern(r"\{[^{}]*")
 _STRING, _OPEN, _CLOSE, _SEPARATOR, _NEWLINE, _OPERATOR = range(1, 7)
 FEW_WORDS = 1000
 LONG_STRING = 2000
@@ -36,10 +37,10 @@ LONG_STRING = 2000
 
 _LINK_BYTES = b"+-*/%@&|^~<>.(["
 _TOKEN_BYTES = b"'\"#\\()[]{},;\r\n*/+@&|^~.%-"
-_DEFINITION = re.compile(rb"[\r\n][ \t\f]*(?:(?:async[ \t]+)?def|class)[ \t]")
+_DEFINITION = late.pattern(rb"[\r\n][ \t\f]*(?:(?:async[ \t]+)?def|class)[ \t]")
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Depth:
     """The most of each kind, and the 0-based offset where it was first reached.
 

@@ -11,28 +11,27 @@ metadata, the order of keys and the indentation stay as they are.
 from __future__ import annotations
 
 import ast
-import dataclasses
-import json
 import re
 import warnings
 from collections.abc import Iterator
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
+
+from transferlint import late
 
 SUFFIX = ".ipynb"
 MAX_BYTES = 100_000_000  # pictures in outputs make notebooks large, and they are only passed over
 
-_MARK = re.compile(r"^# %% cell (\d+)\n\n", re.MULTILINE)
+_MARK = late.pattern(r"^# %% cell (\d+)\n\n", re.MULTILINE)
 _UNKNOWN = "get_ipython()  #|"
 _COVER = "#|"
 _REST = "get_ipython()  #||"  # the whole line is behind it, its indentation too
-_LINE = re.compile(r"(\s*)([%!?].*|[\w.%*]+\?{1,2}\s*)$")
-_ASSIGNED = re.compile(r"(\s*[\w.,\[\]'\" ]+=\s*)([%!].*)$")
-_COVERED = re.compile(r"^[ \t]*get_ipython\(\)  #\|\||get_ipython\(\)  #\||^#\|", re.MULTILINE)
+_LINE = late.pattern(r"(\s*)([%!?].*|[\w.%*]+\?{1,2}\s*)$")
+_ASSIGNED = late.pattern(r"(\s*[\w.,\[\]'\" ]+=\s*)([%!].*)$")
+_COVERED = late.pattern(r"^[ \t]*get_ipython\(\)  #\|\||get_ipython\(\)  #\||^#\|", re.MULTILINE)
 # Cell magics whose cell is Python in this process (`%%time`); the cells of all others are another language, or a file.
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "script-python", "python")
-_BLANK = re.compile(r"[ \t\r\n]*")
-_NOTHING = re.compile(r"(?:\s|#[^\n]*)*")
+_BLANK = late.pattern(r"[ \t\r\n]*")
+_NOTHING = late.pattern(r"(?:\s|#[^\n]*)*")
 
 
 class NotebookError(Exception):
@@ -44,7 +43,7 @@ class NotebookError(Exception):
         super().__init__(message)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Place:
     """A line of the text as a person finds it: the cell and the line within it, both 1-based."""
 
@@ -52,7 +51,7 @@ class Place:
     line: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class _Cell:
     """A code cell: its number, its text, and where its `source` stands in the notebook."""
 
@@ -119,6 +118,8 @@ def uncovered(text: str) -> str:
 
 def _cells(notebook: str) -> Iterator[_Cell]:
     """The code cells that are Python. Raises NotebookError."""
+    import json  # which files of Python do without
+
     try:
         whole = json.loads(notebook)
     except (ValueError, RecursionError) as error:
@@ -199,6 +200,8 @@ def _cover_one(lines: list[str], number: int) -> bool:
 
 def _as_source(before: str, text: str, ensure_ascii: bool) -> str:
     """A cell's source as JSON, in the form that it had: one string, or a list of lines."""
+    import json
+
     if before.startswith('"'):
         return json.dumps(text, ensure_ascii=ensure_ascii)
     inner = before[1:-1]
@@ -216,11 +219,15 @@ def _skip(text: str, at: int) -> int:
 
 def _end(text: str, at: int) -> int:
     """The end of the JSON value that begins here."""
+    import json
+
     return json.JSONDecoder(strict=False).raw_decode(text, at)[1]
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
     """The keys of the JSON object that begins here, each with where its value begins. The text is sound JSON."""
+    from json.decoder import scanstring  # type: ignore[attr-defined]
+
     at = _skip(text, at + 1)
     while text[at] != "}":
         key, at = scanstring(text, at + 1, False)

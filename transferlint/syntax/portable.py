@@ -12,7 +12,6 @@ and reads objects (docs.python.org, library/marshal).
 from __future__ import annotations
 
 import array
-import dataclasses
 import marshal
 import typing
 from collections.abc import Iterable, Iterator, Sequence
@@ -204,15 +203,17 @@ _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 
 def _reader(kind: type) -> Any:
     """Reads the fields of an instruction as a tuple (of one field: the value itself)."""
-    return attrgetter(*(field.name for field in dataclasses.fields(kind)))
+    return attrgetter(*_fields(kind))
 
 
-def _single(kind: type) -> bool:
-    return len(dataclasses.fields(kind)) == 1
+def _fields(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a class; `dataclasses.fields` would have it made whole (`late.py`)."""
+    names: tuple[str, ...] = kind.__slots__  # type: ignore[attr-defined]
+    return names
 
 
 _READERS = tuple(_reader(kind) for kind in _KINDS)
-_SINGLE = tuple(_single(kind) for kind in _KINDS)
+_SINGLE = tuple(len(_fields(kind)) == 1 for kind in _KINDS)
 _PLAIN = ("index", "kind", "name", "qualname", "parent", "node", "is_async", "is_generator")
 _LATER = ("decorators", "returns", "slots", "slot_names", "annotations", "declared")
 _head = attrgetter(*_PLAIN)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import abc
 import bisect
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from transferlint import late
 from transferlint.model import Site
 
-NEWLINE = re.compile(r"\r\n|\r|\n")
+NEWLINE = late.pattern(r"\r\n|\r|\n")
 
 
 class Positions(abc.ABC):

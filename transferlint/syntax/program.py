@@ -21,34 +21,35 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, Union
 
+from transferlint import late
 from transferlint.syntax.lookup import Lookup
 
 Reg = int
 Slot = int
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Const:
     """A literal: None, bool, int, float, complex, str, bytes or Ellipsis. Concatenated strings are one."""
 
     value: Any
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Load:
     """Read a variable of this function."""
 
     slot: Slot
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Outer:
     """Read a name this function does not bind: of an enclosing function, the module, or a builtin."""
 
     name: str
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Store:
     """Bind a variable of this function."""
 
@@ -56,7 +57,7 @@ class Store:
     value: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class StoreOuter:
     """Bind a name declared `global` or `nonlocal`."""
 
@@ -64,7 +65,7 @@ class StoreOuter:
     value: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Import:
     """A module or a member of one: `import a.b` binds `a` (module "a", name ""); `import a.b as c` has module "a.b";
     `from a import b` has module "a", name "b"; relative imports keep their dots in `module`; star: name "*"."""
@@ -73,7 +74,7 @@ class Import:
     name: str
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Attr:
     """`object.name`, read."""
 
@@ -81,7 +82,7 @@ class Attr:
     name: str
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class SetAttr:
     """`object.name = value`."""
 
@@ -90,7 +91,7 @@ class SetAttr:
     value: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Subscript:
     """`object[index]`, read. Several indices are one tuple `Sequence`; a slice is a `Slice`."""
 
@@ -98,7 +99,7 @@ class Subscript:
     index: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class SetItem:
     """`object[index] = value`."""
 
@@ -107,7 +108,7 @@ class SetItem:
     value: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Slice:
     """`lower:upper:step`; None where left out."""
 
@@ -116,7 +117,7 @@ class Slice:
     step: Reg | None
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Call:
     """`function(*args, **keywords)`, in evaluation order: positional and starred first, then keywords.
 
@@ -130,7 +131,7 @@ class Call:
     stars: tuple[bool, ...]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Binary:
     """`left operator right`; operator as written ("+", "@", "//"); `inplace` for augmented assignment ("+" for +=)."""
 
@@ -140,7 +141,7 @@ class Binary:
     inplace: bool
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Unary:
     """`operator operand`: "-", "+", "~", "not"."""
 
@@ -148,7 +149,7 @@ class Unary:
     operand: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Compare:
     """`first op second op third`: `operators[i]` stands between `operands[i]` and `operands[i + 1]` ("not in", "is")."""
 
@@ -156,7 +157,7 @@ class Compare:
     operands: tuple[Reg, ...]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Boolean:
     """`a and b and c`, flattened; operator is "and" or "or". All but the last operand are tested (their truth is asked)."""
 
@@ -164,7 +165,7 @@ class Boolean:
     operands: tuple[Reg, ...]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Choice:
     """`body if test else orelse`; the test was asked by a `Test` before."""
 
@@ -173,7 +174,7 @@ class Choice:
     orelse: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Sequence:
     """A display: kind "tuple", "list" or "set". `stars` as in `Call`."""
 
@@ -182,7 +183,7 @@ class Sequence:
     stars: tuple[bool, ...]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Mapping:
     """A dict display; a key of None is `**value`."""
 
@@ -190,14 +191,14 @@ class Mapping:
     values: tuple[Reg, ...]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Format:
     """An f-string: what is formatted, in order."""
 
     values: tuple[Reg, ...]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Next:
     """The element that a loop over `iterable` has now; stands in the loop's header block. Its node is the loop's target."""
 
@@ -205,7 +206,7 @@ class Next:
     region: int
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Unpack:
     """Element `index` of `value` where it is unpacked into `count` targets; `star` is the index of the starred target
     or -1. `index` counts targets; where `index == star` the result is a list."""
@@ -216,7 +217,7 @@ class Unpack:
     star: int
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Collect:
     """What a comprehension makes: kind "list", "set", "dict" or "generator"; `key` for dicts. `region` is its loop."""
 
@@ -226,7 +227,7 @@ class Collect:
     region: int
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Test:
     """The truth of `value` is asked: kind "if", "elif", "while", "assert", "choice" (conditional expression),
     "filter" (comprehension condition), "case" (a match's guard). `not x` and `and`/`or` operands are not repeated here."""
@@ -235,14 +236,14 @@ class Test:
     kind: str
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Return:
     """`return value` (None: no value). A lambda's body is returned."""
 
     value: Reg | None
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Yield:
     """`yield value`; `many` for `yield from`."""
 
@@ -250,28 +251,28 @@ class Yield:
     many: bool
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Await:
     """`await value`."""
 
     value: Reg
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Raise:
     """`raise value from cause`."""
 
     value: Reg | None
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Delete:
     """`del variable`; `del a.b` and `del a[b]` only read `a` (and `b`)."""
 
     slot: Slot
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Enter:
     """What `with context` binds; `region` is the body's region."""
 
@@ -279,14 +280,14 @@ class Enter:
     region: int
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Exception_:
     """The exception that a handler binds (`except T as name`), or what a `case` pattern captures from `subject`."""
 
     subject: Reg | None
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Make:
     """A function, class or lambda comes into being: `function` is its index in `Program.functions`; `decorators` are
     registers, outermost first; `defaults` maps parameter names to registers; `bases` and `keywords` are a class's."""
@@ -298,7 +299,7 @@ class Make:
     keywords: tuple[tuple[str, Reg], ...]
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Discard:
     """An expression statement: `value` is computed and thrown away. Its node is the statement line."""
 
@@ -312,7 +313,7 @@ Instruction = Union[
 ]  # fmt: skip
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Block:
     """A straight run of `code[start:end]`; `successors` are block indices (a `for` header: body first, then exit)."""
 
@@ -322,7 +323,7 @@ class Block:
     region: int
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Region:
     """One node of the tree of enclosing constructs.
 
@@ -356,7 +357,7 @@ class Region:
     target_slots: tuple[Slot, ...] = ()
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Parameter:
     """A parameter: its slot, kind ("positional", "keyword", "star", "double_star"), annotation and default as source
     text ("" where absent)."""
@@ -368,7 +369,7 @@ class Parameter:
     default: str
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Function:
     """A function, lambda, class body or the module.
 
@@ -435,7 +436,7 @@ class Function:
             region = found.parent
 
 
-@dataclasses.dataclass(slots=True)
+@late.dataclass(slots=True)
 class Program:
     """A whole file. `functions[0]` is the module; members of a class are the functions whose parent is the class."""
 

@@ -9,21 +9,23 @@ from __future__ import annotations
 import re
 import sys
 
+from transferlint import late
+
 # Strings end at the latest at the end of the text, so that nothing backtracks. One with the prefix of a formatted
 # string (or behind a word that ends like one: `if"x":`) is left to `Scan`.
 _STRING = r"""(?:'''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*(?:''')?|\"\"\"[^\\"]*(?:(?:\\.|"(?!""))[^\\"]*)*(?:\"\"\")?
     |'[^\\'\r\n]*(?:\\(?:\r\n|.)[^\\'\r\n]*)*'?|"[^\\"\r\n]*(?:\\(?:\r\n|.)[^\\"\r\n]*)*"?)"""
 _FLAGS = re.X | re.S
-_PLAIN = re.compile(_STRING, _FLAGS)
-_TOKENS = re.compile(
+_PLAIN = late.pattern(_STRING, _FLAGS)
+_TOKENS = late.pattern(
     r"""(?:[^'"\#()]+|(?<![fFtT])(?<![fFtT][rR])STRING)*
     (?:('''|\"\"\"|'|")|(\#[^\r\n]*)|(\()|(\))|\Z)""".replace("STRING", _STRING),
     _FLAGS,
 )
-_PREFIX = re.compile(r"(?:^|\W)([fFtT][rR]?|[rR][fFtT])\Z")
-_LITERAL = re.compile(r"[^\\{}'\"]+")
-_CODE = re.compile(r"[^'\"\#()\[\]{}:!=<>]+")
-_NAMED = re.compile(r"\\N\{[^{}]*\}")
+_PREFIX = late.pattern(r"(?:^|\W)([fFtT][rR]?|[rR][fFtT])\Z")
+_LITERAL = late.pattern(r"[^\\{}'\"]+")
+_CODE = late.pattern(r"[^'\"\#()\[\]{}:!=<>]+")
+_NAMED = late.pattern(r"\\N\{[^{}]*\}")
 _QUOTE, _COMMENT, _OPEN, _CLOSE = range(1, 5)
 NESTS_QUOTES = sys.version_info >= (3, 12)  # PEP 701: a formatted string may hold its own quotes
 

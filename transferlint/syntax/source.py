@@ -26,6 +26,7 @@ import stat
 import warnings
 from typing import TYPE_CHECKING, NoReturn
 
+from transferlint import late
 from transferlint.syntax import collector, nesting, notebooks
 from transferlint.syntax.deep import with_stack
 
@@ -56,22 +57,22 @@ _LIMITS = (
 )
 
 # PEP 263, 'Defining the Encoding': the comment that declares one, in the first two lines.
-COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
-NEWLINE = re.compile(r"\r\n|\r|\n")
-BYTES_NEWLINE = re.compile(rb"\r\n|\r|\n")
+COOKIE = late.pattern(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+BLANK = late.pattern(rb"^[ \t\f]*(?:#.*)?$")
+NEWLINE = late.pattern(r"\r\n|\r|\n")
+BYTES_NEWLINE = late.pattern(rb"\r\n|\r|\n")
 
 # What the line of a syntax error, or the one before, looks like in Python 2.
 PYTHON_2 = (
-    (re.compile(r"^\s*print\s+(?![=(.\[,)+*/%&|^<>@:-])\S|\bprint\s*>>|^\s*print\s*\(.*\)\s*%"), "a print statement"),
-    (re.compile(r"[:;]\s*print\s+['\"\w]"), "a print statement"),
-    (re.compile(r"^\s*except\s+[\w.()]+\s*,\s*\w+\s*:"), "`except X, e:`"),
-    (re.compile(r"^\s*exec\s+(?![=(.\[,)+*/%&|^<>@:-])\S"), "an exec statement"),
-    (re.compile(r"^\s*raise\s+[\w.]+\s*,\s*\S"), "`raise X, message`"),
-    (re.compile(r"`[^`]+`"), "backticks"),
-    (re.compile(r"<>"), "the operator <>"),
-    (re.compile(r"\b(?:0[0-7]+|\d+)[lL]\b|(?<![\w.])0[0-7]+\b(?!\.)"), "an integer literal of Python 2"),
-    (re.compile(r"\b[uU][rR]['\"]"), "a ur'' literal"),
+    (late.pattern(r"^\s*print\s+(?![=(.\[,)+*/%&|^<>@:-])\S|\bprint\s*>>|^\s*print\s*\(.*\)\s*%"), "a print statement"),
+    (late.pattern(r"[:;]\s*print\s+['\"\w]"), "a print statement"),
+    (late.pattern(r"^\s*except\s+[\w.()]+\s*,\s*\w+\s*:"), "`except X, e:`"),
+    (late.pattern(r"^\s*exec\s+(?![=(.\[,)+*/%&|^<>@:-])\S"), "an exec statement"),
+    (late.pattern(r"^\s*raise\s+[\w.]+\s*,\s*\S"), "`raise X, message`"),
+    (late.pattern(r"`[^`]+`"), "backticks"),
+    (late.pattern(r"<>"), "the operator <>"),
+    (late.pattern(r"\b(?:0[0-7]+|\d+)[lL]\b|(?<![\w.])0[0-7]+\b(?!\.)"), "an integer literal of Python 2"),
+    (late.pattern(r"\b[uU][rR]['\"]"), "a ur'' literal"),
 )
 
 
@@ -85,7 +86,7 @@ class SourceError(Exception):
         super().__init__(f"{path}: {message}" if line is None else f"{path}:{line}: {message}")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Source:
     """The text of a file, newlines as they are, without its byte order mark (`bom` says whether there was one).
 

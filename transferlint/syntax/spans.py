@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import re
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
@@ -11,13 +10,14 @@ from typing import Any
 import libcst as cst
 from libcst._nodes.internal import CodegenState  # the one hook to positions besides LibCST's slow metadata
 
+from transferlint import late
 from transferlint.syntax import collector
 from transferlint.syntax.deep import with_deep_stack
 from transferlint.syntax.positions import Positions
 
-COMMENT = re.compile(r"#[^\r\n]*")
-_BLANK = re.compile(r"(?:[\s\\]|#[^\r\n]*)*")
-_COLON = re.compile(r":|#[^\r\n]*")
+COMMENT = late.pattern(r"#[^\r\n]*")
+_BLANK = late.pattern(r"(?:[\s\\]|#[^\r\n]*)*")
+_COLON = late.pattern(r":|#[^\r\n]*")
 
 
 class Spans(Positions):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
-_LINE_END = re.compile(r"[ \t\f]*(?:\r\n|\r|\n)[ \t\f]*")
+from transferlint import late
+
+_LINE_END = late.pattern(r"[ \t\f]*(?:\r\n|\r|\n)[ \t\f]*")
 
 
 def identifier(text: str) -> str:

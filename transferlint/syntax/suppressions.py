@@ -14,22 +14,22 @@ is never a comment.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from transferlint import late
 from transferlint.syntax.positions import Positions
 
-OURS = re.compile(r"#\s*transferlint\s*:\s*(?P<form>[\w-]*)\s*(?:\[(?P<codes>[^\]#]*)\])?\s*(?P<rest>[^#]*)", re.I)
-NOQA = re.compile(r"#\s*noqa(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?(?![\w-])", re.I)
-CODE = re.compile(r"[A-Z]+[0-9]*\Z")
-OUR_NOQA = re.compile(r"TL[0-9]+\Z")
+OURS = late.pattern(r"#\s*transferlint\s*:\s*(?P<form>[\w-]*)\s*(?:\[(?P<codes>[^\]#]*)\])?\s*(?P<rest>[^#]*)", re.I)
+NOQA = late.pattern(r"#\s*noqa(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?(?![\w-])", re.I)
+CODE = late.pattern(r"[A-Z]+[0-9]*\Z")
+OUR_NOQA = late.pattern(r"TL[0-9]+\Z")
 
 # First and last line of a simple statement or header, the last line that a comment on it covers, "line" or "block".
 Entry = tuple[int, int, int, str]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Suppression:
     """A comment that silences findings whose first line is one of `first_line` to `last_line` (1-based, inclusive).
 

@@ -6,19 +6,20 @@ import ast
 import re
 from typing import Any
 
+from transferlint import late
 from transferlint.syntax.from_ast.places import Places, Span
 
 _BLANK = r"(?:[\s\\]|\#[^\r\n]*)"
 _NAME = r"[^\x00-/:-@\[-^`{-\x7f]"  # nothing of ASCII but letters, digits and "_"
-_WORD = re.compile(f"{_NAME}+")
-_DEFINED = re.compile(rf"(?:async{_BLANK}+)?(?:def|class){_BLANK}+({_NAME}+)")
-_AS = re.compile(rf"(?:[\s\\)]|\#[^\r\n]*)*as{_BLANK}+({_NAME}+)")
-_REST = re.compile(rf"(?:[\s\\),{{]|\#[^\r\n]*)*\*\*{_BLANK}*({_NAME}+)")
-_CLOSING = re.compile(r"(?:[\s\\)]|\#[^\r\n]*)*")
-_UP_TO_CLAUSE = re.compile(r"(?:[\s\\);:,]|\#[^\r\n]*)*")
-_WITH = re.compile(rf"(?:async{_BLANK}+)?with{_BLANK}*")
-_COLON = re.compile(rf"{_BLANK}*:")
-_BLANKS = re.compile(f"{_BLANK}*")
+_WORD = late.pattern(f"{_NAME}+")
+_DEFINED = late.pattern(rf"(?:async{_BLANK}+)?(?:def|class){_BLANK}+({_NAME}+)")
+_AS = late.pattern(rf"(?:[\s\\)]|\#[^\r\n]*)*as{_BLANK}+({_NAME}+)")
+_REST = late.pattern(rf"(?:[\s\\),{{]|\#[^\r\n]*)*\*\*{_BLANK}*({_NAME}+)")
+_CLOSING = late.pattern(r"(?:[\s\\)]|\#[^\r\n]*)*")
+_UP_TO_CLAUSE = late.pattern(r"(?:[\s\\);:,]|\#[^\r\n]*)*")
+_WITH = late.pattern(rf"(?:async{_BLANK}+)?with{_BLANK}*")
+_COLON = late.pattern(rf"{_BLANK}*:")
+_BLANKS = late.pattern(f"{_BLANK}*")
 
 
 def defined_name(places: Places, node: Any) -> Span:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import bisect
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from transferlint import late
 from transferlint.syntax.positions import NEWLINE
 from transferlint.syntax.scan import Scan
 from transferlint.syntax.spelling import one_style
@@ -19,7 +19,7 @@ from transferlint.syntax.spelling import one_style
 Span = tuple[int, int]
 
 # Blanks, line ends, comments: what may stand between any two tokens within brackets.
-BLANK = re.compile(r"(?:[\s\\]|\#[^\r\n]*)*")
+BLANK = late.pattern(r"(?:[\s\\]|\#[^\r\n]*)*")
 _BLANKS = " \t\r\n\f\\"
 
 

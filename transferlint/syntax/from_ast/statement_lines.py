@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from transferlint import late
 from transferlint.syntax.from_ast import parts
 from transferlint.syntax.from_ast.places import Places
 from transferlint.syntax.positions import Positions
@@ -14,8 +14,8 @@ from transferlint.syntax.suppressions import Entry, Lines
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BLOCKS = (*_DEFINITIONS, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)
-_SAME_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*;(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
-_UP_TO_COLON = re.compile(r"(?:[^:\#]|\#[^\r\n]*)*:")
+_SAME_LINE = late.pattern(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*;(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
+_UP_TO_COLON = late.pattern(r"(?:[^:\#]|\#[^\r\n]*)*:")
 
 
 def lines(tree: ast.Module, places: Places, positions: Positions) -> Lines:
