@@ -84,7 +84,7 @@ RULE = Rule(
     summary="host data goes to the device for a computation and straight back",
     category="round-trip",
     default=True,
-    fix_safety=Safety.UNSAFE,
+    fix_safety=Safety.DISPLAY,
     since="0.1.0",
     examples=(
         Example(
@@ -134,18 +134,6 @@ def train(loader, model, device):
             continue
         model(batch["inputs"].to(device), mask).mean().backward()
 """,
-            fixed="""\
-import torch
-
-
-def train(loader, model, device):
-    for batch in loader:
-        mask = batch["mask"].to(device)
-        if batch["mask"].sum().item() == 0:
-            continue
-        model(batch["inputs"].to(device), mask).mean().backward()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

@@ -307,18 +307,6 @@ def train(model, rows, classes, device):
         target = F.one_hot(labels.to(device), classes)
         F.cross_entropy(model(target), target.float()).backward()
 """,
-            fixed="""\
-import torch
-import torch.nn.functional as F
-
-
-def train(model, rows, classes, device):
-    for row in rows:
-        labels = torch.from_numpy(row)
-        target = F.one_hot(labels.to(device), classes)
-        F.cross_entropy(model(target), target.float()).backward()
-""",
-            unsafe=True,
         ),
     ),
     detect=detect,

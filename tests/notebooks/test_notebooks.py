@@ -17,7 +17,7 @@ from transferlint.syntax import notebooks
 
 from .conftest import TRAIN
 
-IMPORTS = "%matplotlib inline\nimport torch\nfiles = !ls\nfrom lib import step"
+IMPORTS = "%matplotlib inline\nimport torch\nfiles = !ls\nfrom lib import step\ntorch.cuda.is_available()"
 
 
 def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
