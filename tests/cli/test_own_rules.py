@@ -32,7 +32,7 @@ def test_the_documented_template_passes_its_tests(run, own):
 
 @pytest.mark.parametrize("path", ["my_rules", "my_rules/abc101_print_in_hot_code.py"])
 def test_check_runs_it_beside_the_others(run, own, write, path):
-    write("a.py", f"{HOT}print('x')\n\n\ntrain(None, [], None)\nx = bad\n")
+    write("a.py", f"{HOT}print('x')\n\n\ntrain(None, [], 'cuda')\nx = bad\n")
     ran = run("check", "a.py", "--rules", path, "-f", "concise", "-q")
     assert [line.split()[1] for line in ran.out.splitlines()] == ["ABC101", "TST101"]
     run("check", "a.py", "--rules", path, "--select", "ABC", "--fix", "--unsafe-fixes")

@@ -177,11 +177,12 @@ def test_what_was_damaged_is_written_anew(project: Project, damage: Any) -> None
 
 def test_what_is_given_from_the_device_still_is_looked_at_no_further(project: Project) -> None:
     """A result that was on the device where the program is given one, and now is on it for certain, is handed on."""
+    text = MADE + "\n\nWHERE = 'cuda'\n"  # the program speaks of an accelerator as it is
     Path("lib/handing.py").write_text(HANDING)
-    Path("lib/made.py").write_text(MADE)
+    Path("lib/made.py").write_text(text)
     project.checked()
     every = set(project.placed)
-    Path("lib/made.py").write_text(MADE.replace("return x", "return x.cuda()"))
+    Path("lib/made.py").write_text(text.replace("return x", "return x.cuda()"))
     project.checked()
     assert isinstance(project.updated[0], int)
     assert len(set(project.placed)) < len(every)

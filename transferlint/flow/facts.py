@@ -222,8 +222,10 @@ class FunctionFacts:
         rule's to add."""
         warmth = self.warmth(reg)
         words = heat_words(self.file, self.index, warmth) if heated else ""
-        heat = Heat(warmth.level, warmth.seen, words, shown=self.file.heat.shown(self.index, reg)) if heated else None
         source, framework = self.text(reg), self.framework(reg)
+        # Frameworks beside torch put arrays on an accelerator without being told to.
+        shown = self.file.heat.shown(self.index, reg) and (bool(framework) or self.file.heat.placed)
+        heat = Heat(warmth.level, warmth.seen, words, shown=shown) if heated else None
         if framework and heat is not None and not (heat.shown and evident(self, reg)):
             confidence = Confidence.POSSIBLE
         return Finding(

@@ -177,8 +177,6 @@ class HeatMap:
         often = self.often(function, reg)
         if (guarded(self._file, function, reg) and not self._runs.guarded) or self._never(function, reg):
             return False
-        if not self._runs.placed:
-            return False
         reached, repeated = (function in found for found in (self._runs.reached, self._runs.repeated))
         return (often == LOOP and reached) or (often == BODY and repeated)
 
@@ -191,6 +189,11 @@ class HeatMap:
         if asked not in self._options:
             self._options[asked] = unasked.optional(self._file, owner, *asked[1:])
         return self._options[asked] or self._unasked_for(asked)
+
+    @property
+    def placed(self) -> bool:
+        """True where the project speaks of an accelerator, and this file, or one that imports it, moves something."""
+        return self._file.options.excerpts or self._runs.placed
 
     @property
     def seeded(self) -> bool:

@@ -43,7 +43,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "not in": lambda one, many: one not in many,
 }
 PLAIN = ("builtins.", "abc.", "typing.", "torch.")  # of these, none calls what is not its own
-_LIBRARIES = ("builtins.", "torch.", "numpy.", "math.")
+_LIBRARIES = (*PLAIN, "numpy.", "math.")
 _TOLD = frozenset("shape ndim dtype device is_cuda requires_grad grad training".split())  # by a tensor, a module
 _TABLE = late.pattern(r"(^|_)table|tabulate|Table")
 _CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
