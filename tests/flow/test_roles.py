@@ -116,6 +116,22 @@ def test_the_data_pipeline_is_on_the_host_and_cold(look: LookUp, source: str) ->
 
 
 @pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("transform_images", True),
+        ("transformImages", True),
+        ("_read2", True),
+        ("_transformer_forward", False),
+        ("ready_step", False),
+        ("opener_step", False),
+    ],
+)
+def test_the_data_pipeline_goes_by_whole_words(look: LookUp, name: str, host: bool) -> None:
+    function, _ = look(f"def {name}(x):\n    seen\n").find("seen")
+    assert function.role.host_side is host
+
+
+@pytest.mark.parametrize(
     ("signature", "cold"),
     [
         ("preprocess_data(batch)", True),

@@ -116,10 +116,10 @@ EPOCH_HOOKS = late.pattern(
 # The host side of the pipeline: what these take and give is on the host, and workers run them.
 DATA_PATTERN = late.pattern(
     r"^_*(getitem__|collat\w*|transforms?|preprocess\w*|augment\w*|tokeniz\w*|read|load|open|decode_images?|resize|crop|"
-    r"normalize_images?|get_transforms?|pad_collate|worker_init|seed_worker|encode_text_file|get_dataset|prepare_dataset)(_|$)"
+    r"normalize_images?|get_transforms?|pad_collate|worker_init|seed_worker|encode_text_file|get_dataset|prepare_dataset)(?![a-z])"
 )
 # Of those, what may as well be done on the device.
-WORK_PATTERN = late.pattern(r"^_*(transforms?|preprocess\w*|augment\w*|resize|crop|normalize_images?)(_|$)")
+WORK_PATTERN = late.pattern(r"^_*(transforms?|preprocess\w*|augment\w*|resize|crop|normalize_images?)(?![a-z])")
 DATA_BASES = late.pattern(
     r"(Dataset|DataModule|DataPipe|Collator|Transform|Augment\w*|Sampler_?Worker|DataReader|DatasetReader)$"
     r"|^torchvision\.datasets\."
