@@ -30,6 +30,7 @@ from transferlint.model import Edit, Finding, Fix, Safety
 from transferlint.surroundings import Statements, lines_of
 
 _GROWTH = 16  # characters
+_USUAL = 89  # characters of the longest lines of ruff and black, with its end: no line becomes longer than the file has
 _CALLS = 2  # in an expression that has a form of its own
 _MOST = 200  # parts of an expression that is held against others
 _NAME = late.pattern(r"Name\(id='[^']*'")
@@ -111,7 +112,8 @@ def _small(statements: Statements, fix: Fix) -> bool:
     old = statements.lines[first - 1 : last]
     if len(new) != len(old) or any(edit.text.count("\n") != _breaks(statements, edit) for edit in rewriting):
         return False
-    return all(_grows_little(*pair) for pair in zip(old, new, strict=True))
+    most = max(_USUAL, *map(len, statements.lines))
+    return all(_grows_little(*pair) and len(pair[1]) <= most for pair in zip(old, new, strict=True))
 
 
 def _keyword_alone(edit: Edit) -> bool:

@@ -15,7 +15,7 @@ from transferlint.settings import Settings
 
 RULE = next(rule for rule in all_rules() if rule.code == "TL401")
 NOISE = "torch.randn(4, 2).to(x.device)"
-HEAD = "import torch\nfrom torch import nn\n\n\n"
+HEAD = "import torch\nfrom given import loader, net, noise\nfrom torch import nn\n\nflags = None\nnoisy = False\n\n\n"
 NET = f"{HEAD}class Net(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n"
 LOOP = "for batch in loader:\n    "
 STEP = f"{HEAD}def step(model, x: torch.Tensor):\n    return model(x + {NOISE})\n"
@@ -38,6 +38,7 @@ ENCODING = (
 )
 NOISY = "def step(model, x: torch.Tensor, noisy=False):\n    if noisy:\n        x = x + {}\n    return model(x)\n"
 SHOWN = f"    x = x.cuda()\n    net(x + {NOISE})\n"
+LOADING = "for x in loader:\n"
 OF_LOADER = f"{HEAD}for i, x in enumerate(loader):\n"
 ARM = f"    if flags[i]:\n        net(x.cuda() + {NOISE})\n"
 PLAIN = f"{HEAD}class Net(nn.Module):\n    pass\n"
@@ -167,6 +168,45 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
     "a part of a forward pass": ({"net.py": PART}, True),
     "a part of a forward pass that nobody calls, where others call the part": (
         {"net.py": f"{PART}code = net.code(torch.ones(4, 2).cuda())\n"},
+        False,
+    ),
+    "a loop over whatever else": ({"show.py": f"{HEAD}for x in [*net.parts]:\n{SHOWN}"}, False),
+    "a loop that counts": ({"show.py": f"{HEAD}for step in range(noise):\n    x = noise[step]\n{SHOWN}"}, False),
+    "a loop over the starts of batches": (
+        {"show.py": f"{HEAD}for i in range(0, len(noise), 8):\n    x = noise[i : i + 8]\n{SHOWN}"},
+        True,
+    ),
+    "a program that reads a name that nothing binds": ({"show.py": f"{HEAD}print(lost)\n\n{LOADING}{SHOWN}"}, False),
+    "a program that may read a name that nothing binds": (
+        {"show.py": f"{HEAD}if net.lost:\n    print(lost)\n\n{LOADING}{SHOWN}"},
+        True,
+    ),
+    "a function whose every call raises": (
+        {"step.py": STEP.replace("return", "x = x + lost\n    return") + BATCHES},
+        False,
+    ),
+    "what is called where every call raises": (
+        {
+            "step.py": f"{STEP}\n\ndef twice(net, x):\n    step(net, x)\n    return lost\n"
+            + BATCHES.replace("step(", "twice(")
+        },
+        False,
+    ),
+    "a program that gives a function what it does not take": (
+        {"show.py": f"{HEAD}def made(size):\n    return size\n\n\nmade(3, bias=True)\n{LOADING}{SHOWN}"},
+        False,
+    ),
+    "a program that gives a decorated function what it does not name": (
+        {"show.py": f"{HEAD}@net\ndef made(size):\n    return size\n\n\nmade(3, bias=True)\n{LOADING}{SHOWN}"},
+        True,
+    ),
+    "an arm that only a call which nobody makes could ask for": (
+        {
+            "step.py": HEAD
+            + NOISY.format(NOISE)
+            + "\n\ndef often(model, x, noisy=False):\n    return step(model, x, noisy=noisy)\n"
+            + BATCHES
+        },
         False,
     ),
     "a loop of the module": ({"show.py": f"{HEAD}for i, x in enumerate(loader):\n{SHOWN}"}, True),

@@ -21,7 +21,7 @@ from transferlint.flow.training_steps import takes_a_step
 from transferlint.flow.transfers import CALLBACK, TRUTH
 from transferlint.flow.turns import only_sometimes, waited
 from transferlint.flow.values import FROM_PARAMETER, Value, framework_of
-from transferlint.knowledge import frameworks
+from transferlint.knowledge import frameworks, roles
 from transferlint.model import Direction
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -53,7 +53,12 @@ def evident(function: FunctionFacts, reg: Reg) -> bool:
     read = [one.before for one in found if one.direction is not Direction.H2D] or [function.values[reg]]
     if _aside(function, reg) or (not works(function, reg) and any(_given(value) for value in read)):
         return False
-    return hooked(function) or _fed(function, reg)
+    return hooked(function) or (_seen(function, reg) and _fed(function, reg))
+
+
+def _seen(function: FunctionFacts, reg: Reg) -> bool:
+    """False for what is taken to run for every step by its function's name alone, and no library calls by it."""
+    return function.warmth(reg).seen or roles.certain(function.function.name)
 
 
 def _counts(function: FunctionFacts, reg: Reg) -> bool:

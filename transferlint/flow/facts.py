@@ -18,6 +18,7 @@ from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.runs import runs_alone
 from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import Transfer
+from transferlint.flow.turns import waits_after
 from transferlint.flow.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
 from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
@@ -224,10 +225,15 @@ class FunctionFacts:
         words = heat_words(self.file, self.index, warmth) if heated else ""
         source, framework = self.text(reg), self.framework(reg)
         # Frameworks beside torch put arrays on an accelerator without being told to.
-        shown = self.file.heat.shown(self.index, reg) and (bool(framework) or self.file.heat.placed)
+        shown = self.file.heat.shown(self.index, reg, not framework) and (bool(framework) or self.file.heat.placed)
         heat = Heat(warmth.level, warmth.seen, words, shown=shown) if heated else None
         if framework and heat is not None and not (heat.shown and evident(self, reg)):
             confidence = Confidence.POSSIBLE
+        elif framework and heat is not None:
+            others = {site.line: site for site in map(self.site, waits_after(self, reg))}
+            for line in (self.site(reg).line, *(known.site.line for known in evidence)):
+                others.pop(line, None)
+            evidence = (*evidence, *(Evidence(one, "waits for the device in the same turn") for one in others.values()))
         return Finding(
             "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source,
             framework,

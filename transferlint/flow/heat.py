@@ -20,7 +20,7 @@ from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.runs import Runs
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
-from transferlint.flow.uses import BODY, LOOP, RARELY, Spelled, Uses, guarded, spelled, uses_of
+from transferlint.flow.uses import BODY, LOOP, RARELY, STEP, Spelled, Uses, guarded, spelled, uses_of
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
@@ -145,22 +145,24 @@ class HeatMap:
         return self._shape.edges
 
     def often(self, function: int, reg: Reg) -> str:
-        """How often a place runs by what is seen: in every turn of a loop of its function, whenever that is called, or
-        rarely, or never for all that is known, in an arm of a branch."""
+        """How often a place runs by what is seen: in every turn of a loop of its function whose turns are steps (LOOP:
+        by its names alone), whenever that is called, or rarely, or never for all that is known, in an arm."""
         if not self.at(function, reg).hot:
             return RARELY
         owner = self._file.program.functions[function]
         holds = self._loops.runs_steps(owner)  # what is outside of its loops is set-up, or runs once an epoch
-        kinds = ("step",) if holds else ("step", "element")
         at = self.region_of(function, reg)
+        found = ""
         while at > 0:
             region = owner.regions[at]
-            if region.kind in ("for", "while") and self._loops.kind(owner, at) in kinds:
-                return LOOP
-            if region.kind in _ARMS and not region.implied and self._optional(owner, at):
+            if region.kind in ("for", "while") and self._loops.kind(owner, at) == "step":
+                if self._loops.steps(owner, at):
+                    return STEP
+                found = LOOP if region.kind == "for" else found
+            if not found and region.kind in _ARMS and not region.implied and self._optional(owner, at):
                 return RARELY
             at = region.parent
-        return RARELY if holds else BODY
+        return found or (RARELY if holds else BODY)
 
     def uses(self) -> Uses:
         """What the code of the file uses."""
@@ -170,15 +172,17 @@ class HeatMap:
         """Note what is seen to run of the file."""
         self._runs = found
 
-    def shown(self, function: int, reg: Reg) -> bool:
-        """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run."""
+    def shown(self, function: int, reg: Reg, steps: bool) -> bool:
+        """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run; `steps`:
+        by a loop whose turns are steps."""
         if self._file.options.excerpts:
             return True
         often = self.often(function, reg)
         if (guarded(self._file, function, reg) and not self._runs.guarded) or self._never(function, reg):
             return False
-        reached, repeated = (function in found for found in (self._runs.reached, self._runs.repeated))
-        return (often == LOOP and reached) or (often == BODY and repeated)
+        if often in ((STEP,) if steps else (STEP, LOOP)):
+            return function in self._runs.reached
+        return often != RARELY and function in (self._runs.stepping if steps else self._runs.repeated)
 
     def _optional(self, owner: Function, index: int) -> bool:
         """True for an arm of a branch that may be there for nobody."""
@@ -514,11 +518,11 @@ class HeatMap:
             if found is not None and found.caller is not None and found.caller[0] != self._file.key:
                 self.receive(function.index, found, found.caller)
         self.spread()
-        reached, repeated = (
+        reached, repeated, stepping = (
             frozenset(f.index for f in self._file.program.functions if old_index.get(f.qualname) in among)
-            for among in (other._runs.reached, other._runs.repeated)
+            for among in (other._runs.reached, other._runs.repeated, other._runs.stepping)
         )
-        self._runs = dataclasses.replace(other._runs, reached=reached, repeated=repeated)
+        self._runs = dataclasses.replace(other._runs, reached=reached, repeated=repeated, stepping=stepping)
 
     def _computes(self, function: Function) -> bool:
         """True where the function takes tensors: a parameter that its annotation or its use shows to be one."""

@@ -42,6 +42,16 @@ class LoopKinds:
             known = self._steps[function.index] = found and not loops.adds_up(function)
         return known
 
+    def steps(self, function: Function, index: int) -> bool:
+        """True for a loop whose turns are steps of a program, by what stands in it or what it goes over: it trains, or
+        goes over batches. A loop over whatever else may run once, and have few turns."""
+        if self.kind(function, index) != "step":
+            return False
+        region = function.regions[index]
+        value = self._placed[function.index].values[region.test] if region.test is not None else None
+        over = region.kind == "for" and loops.over_batches(function, region, value)
+        return over or self._takes(function, index) or self._evaluates(function, index)
+
     def _of_steps(self, function: Function, index: int) -> bool:
         region = function.regions[index]
         if region.kind == "while":

@@ -16,6 +16,7 @@ from transferlint.syntax.program import Function, Reg, Region
 FEW = 4
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else"})
+_BARS = frozenset({"tqdm", "trange"})
 _REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
 _ENTRIES = frozenset({"items", "keys", "values"})
 _STRIDED = 3  # range(start, stop, size): batches of something
@@ -37,9 +38,10 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
         return "few"
     if isinstance(iterable, p.Call) and _short_range(function, iterable):
         return "few"
+    epochs = any(roles.EPOCH_WORDS.search(w) for w in words) and not loader
     if isinstance(iterable, p.Call) and len(iterable.args) == _STRIDED and _is_range(function, iterable):
-        return "step"
-    if any(roles.EPOCH_WORDS.search(w) for w in words) and not loader:
+        return "epoch" if epochs and any(roles.EPOCH_WORDS.search(w) for w in spelled) else "step"
+    if epochs:
         return "epoch"
     if any(roles.FEW_WORDS.match(w) for w in spelled):
         return "few"
@@ -50,6 +52,18 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
     if region.kind == "for" and any(roles.STEP_WORDS.search(w) for w in words + spelled):
         return "step"
     return "element"
+
+
+def over_batches(function: Function, region: Region, value: Value | None) -> bool:
+    """True for a `for` loop over a loader, by what its iterable holds or is called, or over the starts of batches:
+    `range(0, len(rows), size)`."""
+    if value is not None and value.kinds & LOADER:
+        return True
+    iterable = function.code[region.test] if region.test is not None else None
+    if isinstance(iterable, p.Call) and len(iterable.args) == _STRIDED and _is_range(function, iterable):
+        return True
+    names = [name for name in _spelled(function, region.test) if name not in _BARS] if region.test is not None else []
+    return any(roles.LOADER_WORDS.search(name) for name in names)
 
 
 def _tries(function: Function, region: Region) -> bool:

@@ -19,7 +19,7 @@ from transferlint.flow.callees import methods_by_name
 from transferlint.flow.names import ClassInfo, ident, split
 from transferlint.flow.roles import TESTING, lies_in
 from transferlint.flow.unasked import PLAIN
-from transferlint.flow.uses import LOOP, RARELY, Uses
+from transferlint.flow.uses import LOOP, RARELY, STEP, Uses
 from transferlint.knowledge import roles
 from transferlint.syntax.program import Function
 
@@ -31,12 +31,14 @@ _INSIDE = ("forward", "__call__")
 
 @late.dataclass(frozen=True, slots=True)
 class Runs:
-    """Of one file: the functions that are reached, and those that run repeatedly; `guarded`: what stands behind its
+    """Of one file: the functions that are reached, those that run repeatedly, and of these what loops whose turns are
+    steps make do so (`stepping`); `guarded`: what stands behind its
     main guard is reached too; `seeded`: somebody in its project seeds torch's generators; `placed`: the project speaks
     of an accelerator, and the file, or one that imports it in the end, moves something."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
+    stepping: frozenset[int] = frozenset()
     guarded: bool = True
     seeded: bool = False
     placed: bool = True
@@ -69,7 +71,8 @@ class _Search:
         self._outside = self._mentioned_outside()
         self._makers: dict[str, set[str]] = {}  # classes, and the functions that make one
         self._reached: set[str] = set()
-        self._repeated: set[str] = set()
+        self._repeated: set[str] = set()  # of the loops that are asked about
+        self._loops: tuple[str, ...] = ()
         self._pending: list[str] = []
         self._callers: dict[str, set[str]] = {}
         for caller, called in self._calls.items():
@@ -79,18 +82,25 @@ class _Search:
     def found(self) -> dict[str, Runs]:
         """What runs, by file."""
         for key, (file, _) in self._files.items():
-            if self._starts(key, file) and not self._files[key][1].broken:
+            if self._starts(key, file) and not self._files[key][1].broken and 0 not in self._files[key][1].failing:
                 self._reach(ident(key, 0))
         for target in self._offered():
             self._reach(target)
         while self._pending:
             self._enter(self._pending.pop())
-        while any([self._turn(key) for key in self._files]) or self._passes():
-            pass
+        self._stepping = self._repeating((STEP,))
+        self._repeated = self._repeating((STEP, LOOP))
         own = [uses for key, (file, uses) in self._files.items() if self._starts(key, file)]
         self._seeded = any(uses.seeds for uses in own)
         self._placed = self._driven() if any(uses.speaks for uses in own) else set()
         return {key: self._of(key) for key in self._files}
+
+    def _repeating(self, loops: tuple[str, ...]) -> set[str]:
+        """The functions that loops of these kinds make run repeatedly."""
+        self._loops, self._repeated = loops, set()
+        while any([self._turn(key) for key in self._files]) or self._passes():
+            pass
+        return self._repeated
 
     @staticmethod
     def _starts(key: str, file: FilePlacement) -> bool:
@@ -110,8 +120,11 @@ class _Search:
     def _of(self, key: str) -> Runs:
         places = range(len(self._files[key][0].program.functions))
         reached = frozenset(at for at in places if ident(key, at) in self._reached)
-        repeated = frozenset(at for at in places if ident(key, at) in self._repeated)
-        return Runs(reached, repeated, key not in self._outside, self._seeded, key in self._placed)
+        repeated, stepping = (
+            frozenset(at for at in places if ident(key, at) in among) - self._files[key][1].failing
+            for among in (self._repeated, self._stepping)
+        )
+        return Runs(reached, repeated, stepping, key not in self._outside, self._seeded, key in self._placed)
 
     def _mentioned_outside(self) -> dict[str, set[str]]:
         """What other files use of each file, and it itself without its main guard: whoever is used is no program."""
@@ -205,12 +218,14 @@ class _Search:
 
     def _turn(self, key: str) -> bool:
         """Pass on what runs repeatedly along the calls of a file; whether anything was found."""
-        before = len(self._repeated)
+        before, failing = len(self._repeated), self._files[key][1].failing
         for caller, target, guarded, how in self._files[key][1].calls:
             made = ident(key, caller)
             if how == RARELY or made not in self._reached or not self._counts(key, guarded, target):
                 continue
-            if how == LOOP or (made in self._repeated and not self._others_decide(made, target)):
+            if caller in failing:
+                continue
+            if how in self._loops or (made in self._repeated and not self._others_decide(made, target)):
                 self._repeated.add(target)
         return len(self._repeated) > before
 

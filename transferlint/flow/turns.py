@@ -70,6 +70,22 @@ def waited(function: FunctionFacts, reg: Reg, loop: int) -> bool:
     )
 
 
+@once
+def waits_after(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
+    """Where the turn of the innermost loop around a place (the call of the function, without one) waits for the device
+    again, after it: who changes the one changes these too."""
+    loop, own = next(iter(function.loops(reg)), 0), set(tree(function.code, reg))
+    return tuple(
+        one.register
+        for one in function.transfers
+        if one.register > reg
+        and _reads(one)
+        and function.loops(one.register) == function.loops(reg)
+        and not only_sometimes(function, one.register, loop)
+        and one.register not in own
+    )
+
+
 def _in(function: FunctionFacts, reg: Reg, loop: int) -> bool:
     return loop == 0 or function.inside(reg, loop)
 

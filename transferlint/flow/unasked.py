@@ -87,7 +87,7 @@ def optional(file: FilePlacement, function: Function, test: Reg, when: bool) -> 
     for site, given in list(file.calls_of(function.index).items())[:_CALLS]:
         if given is None:
             return False
-        values = {one.slot: _argument(file, function, one, site, given, _DEPTH, 0) for one in asked}
+        values = {one.slot: _decided(file, function, one, site, given) for one in asked}
         truth = _truth(_value(function, test, test, values))
         gives = any(one.name in given for one in asked)
         if truth is when or (truth is None and gives and left_out is not when):
@@ -191,6 +191,19 @@ def _argument(
             return _NUMBER
     value = file.callers.value(function.index, one.slot, site)
     return _SOME if value is not None and value.is_a(SOMETHING) else _UNKNOWN
+
+
+def _decided(file: FilePlacement, function: Function, one: Parameter, site: Site, given: dict[str, Reg]) -> object:
+    """What a call gives for a parameter; where it hands on one of its caller's own, and no one is known to give that,
+    the default of that."""
+    found = _argument(file, function, one, site, given, _DEPTH, 0)
+    owner = file.located(f"{site[0]}#{site[1]}") if found is _UNKNOWN and one.name in given else None
+    if owner is None:
+        return found
+    caller = owner[0].program.functions[owner[1]]
+    made = caller.code[given[one.name]]
+    slots = {own.slot: own.default for own in caller.parameters if own.default}
+    return _literal(slots[made.slot]) if isinstance(made, p.Load) and made.slot in slots else found
 
 
 def _passed(file: FilePlacement, function: Function, one: Parameter, depth: int, files: int) -> object:

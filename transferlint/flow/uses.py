@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transferlint import late
 from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.callees import by_name
-from transferlint.flow.names import ident, split
+from transferlint.flow.names import find, ident, split
 from transferlint.flow.values import MODULE, OBJECT, UNKNOWN
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
@@ -18,8 +18,11 @@ from transferlint.syntax.program import Function, Reg
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement, Placed
 
-# How often a place runs: in a loop, as often as its function, or rarely.
-LOOP, BODY, RARELY = "loop", "body", "rarely"
+# How often a place runs: in a loop whose turns are steps, in one whose names say that, as often as its function, or
+# rarely.
+STEP, LOOP, BODY, RARELY = "step", "loop", "body", "rarely"
+# What Python binds in every module and method (docs.python.org, data model, 'Modules', 'Creating the class object').
+_GIVEN = frozenset("__file__ __path__ __class__ __module__ __qualname__ __annotations__ __builtins__".split())
 _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.super"})
 
 
@@ -39,6 +42,7 @@ class Uses:
     speaks: bool = False
     moves: bool = False
     broken: bool = False
+    failing: frozenset[int] = frozenset()
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -55,9 +59,10 @@ class Spelled:
     speaks: bool
     moves: bool
     broken: bool
+    failing: frozenset[int]
 
 
-def spelled(file: FilePlacement, placed: Iterable[Placed], methods: Mapping[str, tuple[str, ...]]) -> Spelled:
+def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str, tuple[str, ...]]) -> Spelled:
     """What a file spells; `methods` are the idents of all methods of a name."""
     kinds = UNKNOWN | OBJECT | MODULE
     perhaps = tuple((one.function.index, reg, name) for one in placed for reg, name in by_name(one, methods, kinds))
@@ -78,6 +83,7 @@ def spelled(file: FilePlacement, placed: Iterable[Placed], methods: Mapping[str,
         speaks or any(map(roles.ACCELERATOR.match, _texts(file))),
         not names.isdisjoint(roles.MOVING),
         _broken(file),
+        frozenset(_failing(file, placed)),
     )
 
 
@@ -92,7 +98,7 @@ def uses_of(file: FilePlacement, edges: CallEdges, also: Spelled, often: Callabl
         calls.add((caller, name, guarded(file, caller, reg), often(caller, reg)))
     return Uses(
         tuple(sorted(calls)), also.mentions, also.named, also.offered, also.imports, also.seeds, also.speaks,
-        also.moves, also.broken,
+        also.moves, also.broken, also.failing,
     )  # fmt: skip
 
 
@@ -189,6 +195,53 @@ def _broken(file: FilePlacement) -> bool:
     return project is not None and any(
         isinstance(made := module.code[reg], p.Import) and project.lacks(made, file.names) for reg in imports
     )
+
+
+def _failing(file: FilePlacement, placed: Sequence[Placed]) -> Iterator[int]:
+    """The functions of which each call raises: they read, in any case, a name that nothing binds (NameError), or call a
+    function of the project with what it does not take (TypeError). The cells of a notebook may have run in another
+    order, and with what there was at that time."""
+    if file.key.endswith(".ipynb"):
+        return
+    program = file.program
+    bound = {made.name for one in program.functions for made in one.code if isinstance(made, p.StoreOuter)}
+    for one in placed:
+        function = one.function
+        names = {
+            made.name
+            for reg in function.lookup.of(p.Outer)
+            if function.lookup.regions[reg] == 0 and isinstance(made := function.code[reg], p.Outer)
+        }
+        unbound = (name for name in names - bound - _GIVEN if find(program, function, name) is None)
+        if (not file.names.stars and any(not file.names.free(name) for name in unbound)) or _misfits(file, one):
+            yield function.index
+
+
+def _misfits(file: FilePlacement, placed: Placed) -> bool:
+    """True for a function that calls, in any case, one of the project with arguments that it does not take."""
+    function = placed.function
+    for reg, name in placed.calls.items():
+        made = function.code[reg]
+        if function.lookup.regions[reg] != 0 or not isinstance(made, p.Call):
+            continue
+        found = file.located(name)
+        callee = found[0].program.functions[found[1]] if found is not None else None
+        if callee is not None and _refuses(callee, made):
+            return True
+    return False
+
+
+def _refuses(callee: Function, call: p.Call) -> bool:
+    """True where Python raises a TypeError for the arguments of a call: a keyword that is none of a function's, or more
+    arguments than it has parameters. What decorators make of it is not known, nor which method of a name is called."""
+    kinds = {one.kind for one in callee.parameters}
+    if callee.kind != "function" or callee.parent or callee.decorators:
+        return False
+    names = {one.name for one in callee.parameters}
+    unknown = any(key and key not in names for key, _ in call.keywords)
+    most = sum(one.kind == "positional" for one in callee.parameters)
+    many = len(call.args) > most and "star" not in kinds and not any(call.stars)
+    return (unknown and "double_star" not in kinds) or many
 
 
 def _offered(file: FilePlacement) -> Iterator[str]:
