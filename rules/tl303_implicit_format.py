@@ -54,7 +54,7 @@ from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.once import once
 from transferlint.flow.transfers import FORMAT, Transfer
-from transferlint.flow.values import TENSOR, held_on_device
+from transferlint.flow.values import OBJECT, TENSOR, held_on_device
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
@@ -105,6 +105,8 @@ def _plainly(function: FunctionFacts, transfer: Transfer) -> bool:
 def _solid(function: FunctionFacts, reg: Reg) -> bool:
     """True where the expression starts from what is surely a tensor."""
     made = function.code[reg]
+    if isinstance(made, p.Attr) and function.values[made.object].kinds & OBJECT:
+        return function.values[reg].is_a(TENSOR)  # what the methods of its class store there
     if isinstance(made, p.Attr | p.Subscript):
         return _solid(function, made.object)
     if isinstance(made, p.Binary):

@@ -29,6 +29,14 @@ def test_a_line_stays_one_line_and_grows_hardly(body: str, safety: set[Safety]) 
     assert safeties("TL401", body) == safety
 
 
+@pytest.mark.parametrize(("longest", "safety"), [(120, SHOWN), (140, APPLIED)])
+def test_no_line_becomes_longer_than_the_longest_of_its_file(longest: int, safety: set[Safety]) -> None:
+    comment = "# so many of these are made that each is told apart by the noise it gets here, n at a time"
+    body = f"{'#'.ljust(longest - 4, '-')}\n    y = torch.randn(n).cuda()  {comment}\n"
+    text = f"import torch\n\n\ndef noise(n):\n    {body}    return y\n\n\nfor x in loader:\n    noise(3)\n"
+    assert {one for one, _, _ in offered("TL401", text)} == safety
+
+
 @pytest.mark.parametrize(("name", "safety"), [("forward", APPLIED), ("__init__", SHOWN)])
 def test_what_a_constructor_makes_is_only_shown(name: str, safety: set[Safety]) -> None:
     text = f"import torch\n\n\nclass Mask:\n    def {name}(self, x: torch.Tensor, n):\n"

@@ -61,7 +61,8 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         of = frame.values[callee.object]
         if of.kinds & OBJECT:
             frame.receivers[reg] = of.name
-    given = _given(frame, made, function)
+    bound = isinstance(callee, Attr) or applied.kinds == OBJECT
+    given = _given(made, function, bound)
     if not frame.file.roles[frame.function.index].cold:
         site = (frame.file.key, frame.function.index, reg)
         for slot, argument in given.items():
@@ -138,12 +139,11 @@ def _is_super(frame: Frame, reg: Reg) -> bool:
     return isinstance(made, Call) and frame.dotted(made.function) == "builtins.super"
 
 
-def _given(frame: Frame, made: Call, function: Function) -> dict[Slot, Reg]:
-    """What a call gives for each parameter, as far as that can be told."""
+def _given(made: Call, function: Function, bound: bool) -> dict[Slot, Reg]:
+    """What a call gives for each parameter, as far as that can be told; `bound`: it gives none for `self`."""
     if any(made.stars):
         return {}
     taken = [given for given in function.parameters if given.kind == "positional"]
-    bound = isinstance(frame.code[made.function], Attr) or frame.values[made.function].kinds == OBJECT
     if taken and taken[0].name in ("self", "cls") and bound:
         taken = taken[1:]
     found = {given.slot: reg for given, reg in zip(taken, made.args, strict=False)}
@@ -264,6 +264,7 @@ def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: 
     init = info.methods.get("__init__")
     if init is not None:
         frame.calls[reg] = init
+        _tell_constructor(frame, reg, made, init)
     name = ident(owner.key, index)
     framework = owner.tracing.classes.get(index)
     if framework is not None:
@@ -274,3 +275,14 @@ def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: 
     if info.data:
         return Value(OBJECT | UNKNOWN, HOST, name=name)
     return Value(OBJECT, ANYWHERE, name=name)
+
+
+def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:
+    """Tell the constructor of a class what a call of that gives for its parameters, in set-up code too, where objects
+    are made."""
+    found, role = frame.file.located(init), frame.file.roles[frame.function.index]
+    if found is None or (role.cold and not role.named and frame.function.name != "__init__"):
+        return
+    site = (frame.file.key, frame.function.index, reg)
+    for slot, argument in _given(made, found[0].program.functions[found[1]], True).items():
+        found[0].callers.tell(found[1], slot, _told(frame, frame.values[argument]), site)

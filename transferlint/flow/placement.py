@@ -101,6 +101,8 @@ class FilePlacement:
         self._frames: dict[int, Frame] = {}
         self._recursion = project.recursion if project is not None else Recursion()
         self._changed: set[int] = set()
+        # What each function stores in attributes, by class and name: forgotten when the function is placed again.
+        self._stores: dict[int, dict[tuple[int, str], Value]] = {}
         self._above: dict[int, tuple[tuple[FilePlacement, int], ...]] = {}
         self._told = False
         self._shared = project.shared if project is not None else Shared()
@@ -136,6 +138,7 @@ class FilePlacement:
         self._told = True
         stale = sorted(self._stale(self.placed))
         self._outdated.clear()
+        self._changed.clear()
         before = {index: self.placed.pop(index).returns for index in stale}
         for index in stale:
             done = self.place(index)
@@ -147,8 +150,17 @@ class FilePlacement:
         return bool(stale)
 
     def _stale(self, indices: Iterable[int]) -> set[int]:
-        """Those of some functions that have to be placed again."""
-        return {index for index in indices if index in self._outdated or self._learns(index)}
+        """Those of some functions that have to be placed again: their callers tell something new, what they call gives
+        something else, or methods of their class store something else in its attributes."""
+        return {
+            index
+            for index in indices
+            if index in self._outdated or self._of_changed(index) or self._learns(index)
+        }
+
+    def _of_changed(self, index: int) -> bool:
+        function = self.program.functions[index]
+        return bool(self._changed) and function.name != "__init__" and self._class_of(function) in self._changed
 
     def settle(self) -> list[Placed]:
         """Every function placed, as far as what the callers in this file say goes."""
@@ -245,6 +257,7 @@ class FilePlacement:
         """The function placed, whatever was known of it."""
         function, role = self.program.functions[index], self.roles[index]
         used = usage(self.names, function)
+        before = self._stores.pop(index, {})
         while True:
             frame = self._frames[index] = Frame(self, function, used, index in self._leaning)
             self._entered[index] = _enter(frame, role)
@@ -252,6 +265,8 @@ class FilePlacement:
             if frame.leaning or not frame.refuted:
                 break
             self._leaning.add(index)
+        for stored in before.keys() - self._stores.get(index, {}).keys():
+            self._join_attribute(*stored)
         self._bound[index] = self._kept_of(frame.stored) if self.is_read(index) else {}
         for reg, name in sorted(frame.lent):
             if (found := self.located(name)) is not None:
@@ -390,18 +405,34 @@ class FilePlacement:
 
     def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """Note that `self.name` holds nothing but a value from now on."""
+        for stores in self._stores.values():
+            stores.pop((info.index, name), None)
+        self._stores.setdefault(self._running[-1] if self._running else 0, {})[info.index, name] = value
         self.attributes[info.index][name] = value
 
     def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """Note that a method stores a value in `self.name`."""
-        known = self.attributes[info.index].get(name)
         clean = value.foreign()
         if info.module and clean.is_a(TENSOR) and clean.on_host:
             clean = clean.but(flags=clean.flags | PLAIN)
-        both = join(known, clean)
-        if both is not None and both != known:
-            self.attributes[info.index][name] = both
-            self._changed.add(info.index)
+        own = self._stores.setdefault(self._running[-1] if self._running else 0, {})
+        both = join(own.get((info.index, name)), clean)
+        if both is None or own.get((info.index, name)) == both:
+            return
+        own[info.index, name] = both
+        self._join_attribute(info.index, name)
+
+    def _join_attribute(self, index: int, name: str) -> None:
+        """Put together what the functions store in an attribute of a class."""
+        found: Value | None = None
+        for _, stores in sorted(self._stores.items()):
+            found = join(found, stores.get((index, name)))
+        if found != self.attributes[index].get(name):
+            self._changed.add(index)
+            if found is None:
+                self.attributes[index].pop(name, None)
+            else:
+                self.attributes[index][name] = found
 
 
 def _unfilled(value: Value) -> bool:
