@@ -19,7 +19,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import DEVICE_NAME, DTYPE, INTEGER, TENSOR
+from transferlint.flow.values import BY_ARGUMENT, DEVICE_NAME, DTYPE, INTEGER, TENSOR
 from transferlint.knowledge.roles import DEVICE_WORDS
 from transferlint.knowledge.torch_names import INDICES
 from transferlint.model import Edit, Fix, Safety
@@ -207,10 +207,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
             return None
         if not rest:
             return _CUDA
-        index = function.code[rest[0]]  # None would be the default device, not cuda
-        known = isinstance(index, p.Const) and type(index.value) in (int, str)
-        known = known or function.values[rest[0]].kinds == DEVICE_NAME
-        return f"device={function.outer_text(rest[0])}" if known else None
+        return f"device={function.outer_text(rest[0])}" if names_gpu(function, rest[0]) else None
     dtype = given.pop("dtype", None)
     device = given.pop("device", None)
     if device is None and rest:
@@ -227,6 +224,27 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
     if last not in _CONSTANT or any(k == "dtype" for k, _ in create.keywords):
         return None
     return f"{text}, dtype={function.outer_text(dtype)}"
+
+
+def names_gpu(function: FunctionFacts, reg: Reg) -> bool:
+    """True for an argument of `.cuda()` that `device=` takes alike: None would be the current GPU there, and the host
+    here (docs.pytorch.org torch.Tensor.cuda)."""
+    made = function.code[reg]
+    if isinstance(made, p.Const):
+        return type(made.value) in (int, str)
+    value = function.values[reg]  # one that is only called what devices are called may be None
+    told = value.kinds == DEVICE_NAME and not value.flags & BY_ARGUMENT
+    return told or proven.device(function, reg) or _asked(function, reg)
+
+
+def _asked(function: FunctionFacts, reg: Reg) -> bool:
+    """True for the number of the GPU that a tensor tells: `x.get_device()`, by a variable too."""
+    made = function.code[reg]
+    stores = [function.code[at] for at in function.stores(made.slot)] if isinstance(made, p.Load) else []
+    if isinstance(made, p.Load):
+        made = function.code[stores[0].value] if len(stores) == 1 and isinstance(stores[0], p.Store) else made
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    return isinstance(callee, p.Attr) and callee.name == "get_device"
 
 
 def names_place(function: FunctionFacts, reg: Reg) -> bool:

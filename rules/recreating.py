@@ -303,7 +303,7 @@ def _target(function: FunctionFacts, move: p.Call) -> tuple[str, str] | None:
         return None
     if function.values[device].kinds & TENSOR:
         return (f"{text}.device", f"{text}.dtype") if path(function, device) is not None else None
-    if not creating.names_place(function, device):
+    if not (creating.names_gpu if callee.name == "cuda" else creating.names_place)(function, device):
         return None
     return text, "" if dtype is None else function.outer_text(dtype)
 

@@ -394,6 +394,16 @@ def test_pinned_memory_is_made_to_be_uploaded_from(pin: str) -> None:
     assert findings("TL401", made_in_forward("torch.zeros(3, pin_memory=False).to(x.device)")) == [None]
 
 
+@pytest.mark.parametrize("made", ["torch.zeros(3)", "torch.tensor([1.0, 2.0, 3.0])"])
+@pytest.mark.parametrize(
+    ("place", "known"), [("device=gpu", False), ("gpu", False), ("0", True), ("x.get_device()", True)]
+)
+def test_the_number_of_a_gpu_that_may_be_none_is_left_to_cuda(made: str, place: str, known: bool) -> None:
+    """`.cuda(None)` is the current GPU, and `device=None` the host."""
+    text = made_in_forward(f"{made}.cuda({place})").replace("x: torch.Tensor)", "x: torch.Tensor, gpu=None)")
+    assert (fix(text, RULES["TL401"], unsafe=True).text != text) is known
+
+
 # TL402
 
 

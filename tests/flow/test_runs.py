@@ -106,16 +106,36 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
     "an arm of a branch in a loop": ({"show.py": OF_LOADER + ARM}, False),
     "an arm that asks for a shape": (
         {"show.py": f"{OF_LOADER}    if x.shape[0] > 1:\n        net(x.cuda() + {NOISE})\n"},
+        False,
+    ),
+    "an arm that asks whether something is there": (
+        {"show.py": f"{OF_LOADER}    if x is not None:\n        net(x.cuda() + {NOISE})\n"},
+        True,
+    ),
+    "what is called in an arm that asks for a shape": (
+        {"step.py": STEP + BATCHES.replace("    step", "    if x.shape[0] > 1:\n        step")},
+        True,
+    ),
+    "a module that a branch chooses": (
+        {"net.py": NET, "main.py": f"{HEAD}from net import Net\n\nif loader.kind == 'net':\n    net = Net().cuda()\n"},
+        False,
+    ),
+    "a module that a branch chooses, and another program": (
+        {
+            "net.py": NET,
+            "main.py": f"{HEAD}from net import Net\n\nif loader.kind == 'net':\n    net = Net().cuda()\n",
+            "run.py": f"{HEAD}from net import Net\n\nnet = Net().cuda()\n",
+        },
         True,
     ),
     "an arm for an argument that is given": (
         {"step.py": HEAD + NOISY.format(NOISE) + BATCHES.replace("x.cuda()", "x.cuda(), noise")},
-        True,
+        False,
     ),
     "an arm of a constant": ({"show.py": f"NOISY = False\n{OF_LOADER}{ARM.replace('flags[i]', 'NOISY')}"}, False),
     "an arm of what is counted": (
         {"show.py": f"n = 0\n{OF_LOADER}    n += 1\n{ARM.replace('flags[i]', 'n > 1')}"},
-        True,
+        False,
     ),
     "what is called in an arm that no call comes by": (
         {

@@ -20,7 +20,7 @@ from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.runs import Runs
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
-from transferlint.flow.uses import BODY, LOOP, RARELY, STEP, Spelled, Uses, guarded, spelled, uses_of
+from transferlint.flow.uses import BODY, LOOP, RARELY, STEP, Spelled, Uses, guarded, sometimes, spelled, uses_of
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
@@ -174,11 +174,13 @@ class HeatMap:
 
     def shown(self, function: int, reg: Reg, steps: bool) -> bool:
         """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run; `steps`:
-        by a loop whose turns are steps."""
+        by a loop whose turns are steps, in each of them."""
         if self._file.options.excerpts:
             return True
         often = self.often(function, reg)
         if (guarded(self._file, function, reg) and not self._runs.guarded) or self._never(function, reg):
+            return False
+        if steps and sometimes(self._file.program.functions[function], reg):
             return False
         if often in ((STEP,) if steps else (STEP, LOOP)):
             return function in self._runs.reached

@@ -55,11 +55,11 @@ class _Search:
         self._classes: dict[str, ClassInfo] = {
             ident(key, index): info for key, (file, _) in files.items() for index, info in file.classes.items()
         }
-        self._mentions: dict[str, list[tuple[bool, str]]] = {}
+        self._mentions: dict[str, list[tuple[bool, str, bool]]] = {}
         self._calls: dict[str, list[tuple[bool, str]]] = {}
         for key, (_, uses) in files.items():
-            for function, guarded, target in uses.mentions:
-                self._mentions.setdefault(ident(key, function), []).append((guarded, target))
+            for function, guarded, target, sometimes in uses.mentions:
+                self._mentions.setdefault(ident(key, function), []).append((guarded, target, sometimes))
             for function, target, guarded, _ in uses.calls:
                 self._calls.setdefault(ident(key, function), []).append((guarded, target))
         self._all = {target for _, uses in files.values() for _, target, _, _ in uses.calls}
@@ -69,10 +69,12 @@ class _Search:
                 self._named.setdefault(name, set()).add(ident(key, index))
         self._told = methods_by_name(file for file, _ in files.values())
         self._outside = self._mentioned_outside()
-        self._makers: dict[str, set[str]] = {}  # classes, and the functions that make one
+        # Classes, and the functions that make one: whether each does so only sometimes.
+        self._makers: dict[str, dict[str, bool]] = {}
         self._reached: set[str] = set()
         self._repeated: set[str] = set()  # of the loops that are asked about
         self._loops: tuple[str, ...] = ()
+        self._always = False
         self._pending: list[str] = []
         self._callers: dict[str, set[str]] = {}
         for caller, called in self._calls.items():
@@ -88,16 +90,16 @@ class _Search:
             self._reach(target)
         while self._pending:
             self._enter(self._pending.pop())
-        self._stepping = self._repeating((STEP,))
-        self._repeated = self._repeating((STEP, LOOP))
+        self._stepping = self._repeating((STEP,), always=True)
+        self._repeated = self._repeating((STEP, LOOP), always=False)
         own = [uses for key, (file, uses) in self._files.items() if self._starts(key, file)]
         self._seeded = any(uses.seeds for uses in own)
         self._placed = self._driven() if any(uses.speaks for uses in own) else set()
         return {key: self._of(key) for key in self._files}
 
-    def _repeating(self, loops: tuple[str, ...]) -> set[str]:
-        """The functions that loops of these kinds make run repeatedly."""
-        self._loops, self._repeated = loops, set()
+    def _repeating(self, loops: tuple[str, ...], always: bool) -> set[str]:
+        """The functions that loops of these kinds make run repeatedly; `always`: of modules that no branch chooses."""
+        self._loops, self._always, self._repeated = loops, always, set()
         while any([self._turn(key) for key in self._files]) or self._passes():
             pass
         return self._repeated
@@ -130,12 +132,12 @@ class _Search:
         """What other files use of each file, and it itself without its main guard: whoever is used is no program."""
         found: dict[str, set[str]] = {}
         for key, (_, uses) in self._files.items():
-            for _, _, target in uses.mentions:
+            for _, _, target, _ in uses.mentions:
                 place = split(target)
                 if place is not None and place[0] != key and place[0] in self._files:
                     found.setdefault(place[0], set()).add(target)
         for key, known in found.items():
-            known |= {target for _, guarded, target in self._files[key][1].mentions if not guarded}
+            known |= {target for _, guarded, target, _ in self._files[key][1].mentions if not guarded}
         return found
 
     def _counts(self, key: str, guarded: bool, target: str) -> bool:
@@ -171,10 +173,11 @@ class _Search:
             inner = kind != "class" and (function.kind == "lambda" or _handed(function))
             if function.parent == index and inner:
                 self._reach(ident(key, function.index))
-        for guarded, used in self._mentions.get(target, ()):
+        for guarded, used, sometimes in self._mentions.get(target, ()):
             if self._counts(key, guarded, used):
                 if used in self._classes:
-                    self._makers.setdefault(used, set()).add(target)
+                    makers = self._makers.setdefault(used, {})
+                    makers[target] = sometimes and makers.get(target, True)
                 self._reach(used)
         for guarded, used in self._calls.get(target, ()):
             if self._counts(key, guarded, used):
@@ -262,7 +265,8 @@ class _Search:
 
     def _made(self, name: str) -> bool:
         """True for a class of which code that is reached makes one: other modules among these, if they run."""
-        return any(self._uses_parts(maker) for maker in self._makers.get(name, ()))
+        makers = self._makers.get(name, {}).items()
+        return any(self._uses_parts(maker) for maker, sometimes in makers if not (sometimes and self._always))
 
     def _uses_parts(self, maker: str) -> bool:
         key, index = split(maker) or ("", 0)
