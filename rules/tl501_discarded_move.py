@@ -43,6 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
 from transferlint.flow.values import DATA, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
@@ -103,28 +104,29 @@ def _used(function: FunctionFacts, transfer: Transfer) -> bool:
     return bool(transfer.before.kinds & (UNKNOWN | TENSOR)) and shown_of.moved_tensor(function, transfer.subject)
 
 
+@once
 def _of_a_batch(function: FunctionFacts, reg: Reg) -> bool:
-    """True for one of several parts of what a loader gives, `batch["x"]` or `x` of `for x, y in loader`: what has a
-    move there is a tensor (docs.pytorch.org torch.utils.data default_collate). A batch as a whole may be an object that
-    moves itself."""
+    """True for one of several parts of what a loader gives, `batch["x"]` or `x` of `for x, y in loader`, by variables
+    and tuples too: what has a move there is a tensor (docs.pytorch.org torch.utils.data default_collate). A batch as a
+    whole may be an object that moves itself."""
     made = function.code[reg]
     if isinstance(made, p.Subscript):
         return _loaded(function, reg) and _loaded(function, made.object)
+    if isinstance(made, p.Unpack):
+        inner = function.code[made.value]
+        if isinstance(inner, p.Sequence) and not any(inner.stars):
+            return made.index < len(inner.items) and _of_a_batch(function, inner.items[made.index])
+        return _loaded(function, made.value) or _of_a_batch(function, made.value)
+    if isinstance(made, p.Next):
+        inner = function.code[made.iterable]
+        if isinstance(inner, p.Sequence):
+            return not any(inner.stars) and all(_of_a_batch(function, item) for item in inner.items)
+        over = receiver(function, made.iterable) if method(function, made.iterable) in _ITEMS else made.iterable
+        return over is not None and _loaded(function, over)
     if not isinstance(made, p.Load) or not _loaded(function, reg):
         return False
     stores = [one for at in function.stores(made.slot) if isinstance(one := function.code[at], p.Store)]
-    return bool(stores) and all(_part(function, store.value) for store in stores)
-
-
-def _part(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what a batch is unpacked into, and for what a loop over a batch, or over its items, has in a turn."""
-    made = function.code[reg]
-    if isinstance(made, p.Unpack):
-        return _loaded(function, made.value) or _part(function, made.value)
-    if not isinstance(made, p.Next):
-        return False
-    over = receiver(function, made.iterable) if method(function, made.iterable) in _ITEMS else made.iterable
-    return over is not None and _loaded(function, over)
+    return bool(stores) and all(store.value < reg and _of_a_batch(function, store.value) for store in stores)
 
 
 def _loaded(function: FunctionFacts, reg: Reg) -> bool:

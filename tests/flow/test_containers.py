@@ -125,6 +125,36 @@ c = out[n]
     assert found.places("c") & DEVICE
 
 
+@pytest.mark.parametrize(
+    ("lines", "pinned"),
+    [
+        ("more = {'num_workers': 1, 'pin_memory': True}", True),
+        ("more = {'pin_memory': True} if cuda else {}", True),
+        ("more = dict(pin_memory=True)", True),
+        ("more = dict(pin_memory=False)", False),
+        ("more = {}; more['pin_memory'] = True", True),
+        ("more = {}; rest = {'pin_memory': True}; more.update(rest)", True),
+        ("more = {}; more.update(pin_memory=True)", True),
+        ("rest = {'pin_memory': True}; more = {'num_workers': 1, **rest}", True),
+        ("more = {'num_workers': 1}", False),
+        ("other = {}; more = {}; other['pin_memory'] = True", False),
+        ("more = options", False),
+    ],
+)
+def test_a_loader_pins_what_the_keywords_in_a_dict_say(look: LookUp, lines: str, pinned: bool) -> None:
+    found = look(
+        f"""
+        from torch.utils.data import DataLoader
+
+        def job(data, cuda, options):
+            {lines}
+            for x in DataLoader(data, batch_size=4, **more):
+                x
+        """
+    )
+    assert bool(found.value("x", -1).flags & PINNED) is pinned
+
+
 @pytest.mark.parametrize("pinned", [True, False])
 def test_batches_of_a_loader_are_on_the_host(look: LookUp, pinned: bool) -> None:
     found = look(

@@ -1,0 +1,71 @@
+"""What attributes hold that constructors take from their callers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from transferlint.flow.values import DEVICE, HOST, OBJECT, TENSOR, UNKNOWN
+
+LookUp = Callable[..., Any]
+
+HELD = """
+    import torch
+
+    class Sampler:
+        def __init__(self, weights):
+            self.weights = weights
+            {more}
+
+        def draw(self):
+            return self.weights
+
+    def main(loader, device):
+        sampler = Sampler({given})
+        {others}
+        sampler.draw()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "others", "more", "places"),
+    [
+        ("torch.ones(3).cuda()", "pass", "pass", DEVICE),
+        ("torch.ones(3).cuda()", "Sampler(torch.ones(3).cuda())", "pass", DEVICE),
+        ("torch.ones(3).cuda()", "Sampler(device)", "pass", 0),
+        ("torch.ones(3).cuda()", "pass", "self.weights = torch.ones(3)", DEVICE | HOST),
+        ("device", "pass", "pass", 0),
+    ],
+    ids=["one call", "two calls", "an unknown one beside it", "another store", "unknown"],
+)
+def test_an_attribute_is_where_all_calls_of_the_constructor_put_it(
+    look: LookUp, given: str, others: str, more: str, places: int
+) -> None:
+    found = look(HELD.format(given=given, others=others, more=more)).value("self.weights", -1)
+    if places:
+        assert found.is_a(TENSOR)
+        assert found.places & (DEVICE | HOST) == places
+    else:
+        assert found.may_be(UNKNOWN)
+        assert not found.on_device
+
+
+@pytest.mark.parametrize(("method", "known"), [("run", True), ("to", False)])
+def test_a_parameter_is_the_instance_that_all_calls_give(look: LookUp, method: str, known: bool) -> None:
+    """Not of a class that moves itself: what its `to` does is told at the call."""
+    found = look(f"""
+        import torch
+
+        class Batch:
+            def {method}(self, device):
+                return self
+
+        def step(batch):
+            return batch
+
+        def main():
+            step(Batch())
+    """)
+    assert (found.value("batch", -1).kinds == OBJECT) is known
