@@ -8,7 +8,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.guards import EMPTY
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import FRESH, HOST, HOST_VALUE, ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.values import ARRAY, FRESH, HOST, HOST_VALUE, ON_DEVICE, PINNED, TENSOR
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -109,6 +109,16 @@ def of_host_data(function: FunctionFacts, made: Reg) -> bool:
         return False
     given = function.code[create.args[0]]
     return not isinstance(given, p.Const) and not function.values[create.args[0]].is_a(HOST_VALUE)
+
+
+def filled_by_numpy(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a tensor that is made of an array which numpy fills there and then."""
+    for at in sources(function, transfer.subject) if transfer.subject is not None else ():
+        create = function.code[at]
+        given = function.values[create.args[0]] if isinstance(create, p.Call) and create.args else None
+        if given is not None and given.is_a(ARRAY) and given.flags & FRESH:
+            return True
+    return False
 
 
 def read_on_host(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import DEVICE, HOST, OBJECT, TENSOR, UNKNOWN
+from transferlint.flow.values import DEVICE, HOST, TENSOR, UNKNOWN
 
 LookUp = Callable[..., Any]
 
@@ -50,22 +50,3 @@ def test_an_attribute_is_where_all_calls_of_the_constructor_put_it(
     else:
         assert found.may_be(UNKNOWN)
         assert not found.on_device
-
-
-@pytest.mark.parametrize(("method", "known"), [("run", True), ("to", False)])
-def test_a_parameter_is_the_instance_that_all_calls_give(look: LookUp, method: str, known: bool) -> None:
-    """Not of a class that moves itself: what its `to` does is told at the call."""
-    found = look(f"""
-        import torch
-
-        class Batch:
-            def {method}(self, device):
-                return self
-
-        def step(batch):
-            return batch
-
-        def main():
-            step(Batch())
-    """)
-    assert (found.value("batch", -1).kinds == OBJECT) is known

@@ -131,7 +131,8 @@ def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Valu
         return like(frame, reg, made, frame.values[first] if first is not None else NOTHING)
     if effect is Effect.ARRAY:
         source = frame.values[first] if first is not None else NOTHING
-        return Value(TENSOR, HOST, source.flags & ~FRESH & ~LITERAL, (reg,), reads=source.reads)
+        fresh = FRESH if _filled(frame, first) else 0
+        return Value(TENSOR, HOST, source.flags & ~FRESH & ~LITERAL | fresh, (reg,), reads=source.reads)
     if effect is Effect.SHAPE:
         return shape(frame, reg, first, name.rpartition(".")[2] + "(t)")
     if effect is Effect.TRUTH:
@@ -233,13 +234,22 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     flags = (source.flags & LITERAL) | FRESH | by_argument(frame, made)
     flags |= BOOLEAN if first is not None and _booleans(frame, first) else 0
     flags |= EXTENDED if source.is_a(CONTAINER) or source.flags & EXTENDED else 0
-    if source.is_a(ARRAY) or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
+    data = source.is_a(ARRAY) and not _filled(frame, first)
+    if data or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
         flags &= ~FRESH
     if name in ("torch.as_tensor", "torch.asarray") and source.kinds & UNKNOWN:
         flags &= ~FRESH  # what `as_tensor` gets may be a tensor already
     uploads = frozenset({reg}) if places & ON_DEVICE and not shapes_only else frozenset()
     reads = source.reads | ({reg} if scalars is not None else frozenset())
     return Value(TENSOR, places, flags, (reg,), reads=frozenset(sorted(reads)[:4]), uploads=uploads)
+
+
+def _filled(frame: Frame, reg: Reg | None) -> bool:
+    """True for an array that numpy fills in this very expression: `np.zeros(n).astype(np.float32)`."""
+    if reg is None or not isinstance(frame.code[reg], Call):
+        return False
+    value = frame.values[reg]
+    return value.is_a(ARRAY) and bool(value.flags & FRESH)
 
 
 def _booleans(frame: Frame, reg: Reg) -> bool:

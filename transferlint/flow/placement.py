@@ -45,7 +45,6 @@ from transferlint.flow.values import (
     Value,
     join,
 )
-from transferlint.knowledge import roles
 from transferlint.knowledge.roles import certain
 from transferlint.model import Level
 from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot
@@ -196,8 +195,6 @@ class FilePlacement:
         None where they add nothing."""
         told = self.told_by_callers(index, given.slot)
         learnt = start.learnt(value, told, given.slot) if told is not None else None
-        if learnt is not None and learnt.kinds & OBJECT and self._moves_itself(learnt.name):
-            learnt = None  # what its move does is told at the call
         if learnt is not None or (self.roles[index].hot and certain(self.program.functions[index].name)):
             return learnt  # libraries call it, who knows with what
         pairs: list[tuple[FilePlacement, int, Slot]] = [(self, index, given.slot)]
@@ -207,11 +204,6 @@ class FilePlacement:
             pairs += [(owner, above, same.slot)] if same is not None else []
         each = told is not None and all(o.callers.each_hosted(at, s) for o, at, s in pairs)
         return start.on_host(value, told, each) if told is not None else None
-
-    def _moves_itself(self, name: str) -> bool:
-        """True for an instance of a class that has a `to` of its own."""
-        info = self.info_of(name)
-        return info is not None and not roles.MOVING.isdisjoint(info.methods)
 
     def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:
         """The methods of the checked source that a method overrides."""

@@ -112,8 +112,6 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
         return told
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE:
         return None
-    if told.name and "#" in told.name and told.kinds in (OBJECT, MODULE, OBJECT | MODULE):
-        return Value(told.kinds, told.places, from_parameter(slot), known.why, name=told.name)
     flags = from_parameter(slot) | RESIDENT
     if told.is_a(CONTAINER) and told.item is not None:
         item = learnt(known, told.item, slot)

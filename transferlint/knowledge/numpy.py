@@ -33,3 +33,14 @@ TABLE: tuple[Api, ...] = (
         "docs.python.org library/functions",
     ),
 )
+
+# What makes an array of its own values, of a size: the device could make them itself (numpy.org 'Array creation
+# routines', 'Random sampling', 'Window functions').
+FILLS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "zeros ones full empty eye identity arange linspace logspace tri hanning hamming blackman bartlett kaiser"
+        " random.rand random.randn random.randint random.random random.random_sample random.normal random.uniform"
+        " random.standard_normal random.permutation"
+    ).split()
+)
