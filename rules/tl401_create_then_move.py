@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports `torch.zeros(n).to(d)`, `torch.randn(n).cuda()`, `torch.tensor(v).to(d)`, also over several lines or with
-views and casts between, where everything that goes into the tensor is made on the spot.
+views and casts between, where everything that goes into the tensor is made on the spot; and what numpy fills in the
+same expression, `torch.from_numpy(np.random.randn(n)).to(d)`.
 
 Why
 ---
@@ -47,7 +48,8 @@ already, where the function goes on to upload what it makes itself (what a helpe
 host), where nothing says that it runs once a step, in a constructor, and where a statement would take another number
 of lines, or go, or a line grow by more than the place costs. Only shown where more than views of it stand between what
 is made and its move (of a cast one would make the `dtype=`), and for random numbers where the project sets a seed. No
-fix where the result could not be the same: pinned memory, `out=`, a generator.
+fix where the result could not be the same: pinned memory, `out=`, a generator; for what numpy fills; and for `.cuda(n)`
+with an `n` that may be None, which `device=` takes for the host.
 
 See also
 --------
