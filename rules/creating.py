@@ -228,7 +228,7 @@ def _given(function: FunctionFacts, move: p.Call, method: str, last: str, create
 
 def names_gpu(function: FunctionFacts, reg: Reg) -> bool:
     """True for an argument of `.cuda()` that `device=` takes alike: None would be the current GPU there, and the host
-    here (docs.pytorch.org torch.Tensor.cuda)."""
+    here (docs.pytorch.org, Tensor.cuda)."""
     made = function.code[reg]
     if isinstance(made, p.Const):
         return type(made.value) in (int, str)

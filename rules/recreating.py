@@ -53,7 +53,7 @@ _ANY_DTYPE = frozenset("zeros ones eye zeros_like ones_like rand randn rand_like
 def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """The fix of a creation and its move: what is proven, else with the cast that stands beside them, else the rest.
     What is not proven is only shown for one number, whose upload stays where the number itself may do, and for data
-    whose upload does not wait and would; what numpy fills is for torch to make."""
+    whose upload does not wait and would; what numpy fills has no such fix."""
     if making.filled_by_numpy(function, transfer):
         return None
     there = creating.make_there(function, transfer)

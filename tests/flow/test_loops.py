@@ -311,3 +311,27 @@ def test_functions_whose_loops_call_each_other(look: LookUp) -> None:
 @pytest.mark.parametrize(("body", "hot"), [("time.sleep(1)", False), ("if x: time.sleep(1)", True)])
 def test_a_loop_that_always_sleeps_waits(look: LookUp, body: str, hot: bool) -> None:
     assert look(f"import time\ndef f(x):\n    while x:\n        {body}\n        seen\n").warmth("seen").hot is hot
+
+
+@pytest.mark.parametrize(
+    ("parts", "step"),
+    [
+        ("for opt in self.opts: opt.step(); opt.zero_grad()", True),
+        ("for name, opt in self.opts.items(): scaler.step(opt); opt.zero_grad()", True),
+        ("for loss in losses: loss.backward()", True),
+        ("for loss in losses: scaler.scale(loss).backward()", True),
+        ("for x in losses: self.net(x).backward()", False),
+    ],
+)
+def test_a_loop_over_optimizers_or_losses_is_part_of_one_step(look: LookUp, parts: str, step: bool) -> None:
+    found = look(f"""
+        class Engine:
+            def one(self, losses, scaler):
+                {parts}
+                told = losses
+
+            def run(self, loader, scaler):
+                for x in loader:
+                    self.one(self.net(x.cuda()), scaler)
+    """)
+    assert found.warmth("losses", -1).hot is step

@@ -151,12 +151,28 @@ def training(function: Function, compiled: frozenset[Reg] = frozenset()) -> froz
     updating = updates(function)
     for block in function.blocks:
         around = _loops_around(function, block.region)
-        if around and any(_trains(function, at, updating) for at in range(block.start, block.end)):
-            found.add(around[0])
+        for at in range(block.start, block.end) if around else ():
+            if _trains(function, at, updating):
+                found.update(_not_over(function, around, at)[:1])
         if compiled and around and not compiled.isdisjoint(range(block.start, block.end)):
             steps.append(around)
     outer = {region for around in steps for region in around[1:]}
     return frozenset(found | {around[0] for around in steps} - outer)
+
+
+def _not_over(function: Function, around: Sequence[int], call: Reg) -> list[int]:
+    """The loops, innermost first, without those over what a call is about, which are parts of one step: `for loss in
+    losses: loss.backward()`, `for opt in optimizers: scaler.step(opt)`."""
+    made = function.code[call]
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    if not isinstance(made, p.Call) or not isinstance(callee, p.Attr):
+        return list(around)
+    owner = function.code[callee.object]
+    about = [callee.object, *made.args[:1]]
+    if isinstance(owner, p.Call) and isinstance(by := function.code[owner.function], p.Attr) and by.name == "scale":
+        about += owner.args[:1]
+    slots = {one.slot for reg in about if isinstance(one := function.code[reg], p.Load)}
+    return [at for at in around if slots.isdisjoint(function.regions[at].target_slots)]
 
 
 def _loops_around(function: Function, region: int) -> list[int]:
@@ -185,12 +201,13 @@ def adds_up(function: Function) -> bool:
 
 
 def _always_outside(function: Function, holds: Callable[[Reg], bool]) -> bool:
-    """True where code outside of all loops, on whatever path, holds something."""
+    """True where code outside of all loops but those over what it is about, on whatever path, holds something."""
     seen: set[str] = set()
     for block in function.blocks:
-        around = {region.kind for region in function.ancestors(block.region) if not region.implied}
-        if not around & _LOOPS and any(map(holds, range(block.start, block.end))):
-            seen |= around & _ARMS or _ARMS
+        around = _loops_around(function, block.region)
+        kinds = {region.kind for region in function.ancestors(block.region) if not region.implied}
+        if any(holds(at) and not _not_over(function, around, at) for at in range(block.start, block.end)):
+            seen |= kinds & _ARMS or _ARMS
     return seen == _ARMS
 
 
