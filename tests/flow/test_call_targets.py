@@ -205,6 +205,22 @@ def test_a_call_of_what_wraps_a_read_is_a_read(look: LookUp) -> None:
     assert evidence.message == "made here, in `item`"
 
 
+def test_a_round_trip_within_a_function_is_no_read_of_its_calls(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def doubled(x):
+            kept = x.cpu().numpy() * 2
+            return torch.from_numpy(kept).cuda()
+
+        def train(model, loader):
+            for batch in loader:
+                doubled(model(batch.cuda()))
+    """)
+    function, call = found.find("doubled(model(batch.cuda()))")
+    assert [t for t in function.transfers if t.register == call] == []
+
+
 def test_what_is_wrapped_counts_at_its_calls_alone(look: LookUp) -> None:
     found = look(WRAPPED)
     function, read = found.find("x.item()")

@@ -40,6 +40,7 @@ from transferlint.flow.values import (
     made_of,
 )
 from transferlint.knowledge.libraries import MOVERS
+from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot, Unpack
 
 _NUMBERS = frozenset({"int", "float", "bool", "str", "Optional[int]", "Optional[float]", "int | None", "float | None"})
@@ -168,6 +169,8 @@ def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given
         if argument is None or any(slot in given and not _none(frame, given[slot]) for slot in one.unless):
             continue
         inner = one.transfer
+        if one.returned and inner.direction is Direction.D2H and _uploaded(placed.returns):
+            continue  # what comes back is on the device again: a round trip within the function
         before = passing.before(frame.values[argument], inner, placed, ident(owner.key, placed.function.index))
         if before is not None:
             where = inner.inside or (owner.key, placed.function.index, inner.register)
@@ -176,6 +179,10 @@ def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given
                 reg, inner.kind, argument, before, inner.places, inner.api, inner.explicit, inner.non_blocking,
                 direction, where,
             )  # fmt: skip
+
+
+def _uploaded(returns: Value | None) -> bool:
+    return returns is not None and returns.on_device and bool(returns.uploads)
 
 
 def _none(frame: Frame, reg: Reg) -> bool:
