@@ -23,6 +23,7 @@ x = torch.arange(6.0, device=device).reshape(2, 3)
 host = torch.from_numpy(np.asarray(range(6)).reshape(2, 3))
 bytes_ = torch.from_numpy(np.asarray(range(6)).astype(np.uint8))
 """
+MADE = "t = torch.from_numpy(np.asarray([0.0, 1.0, 2.0]))"
 
 
 def findings(code: str, text: str) -> list[Safety | None]:
@@ -172,14 +173,14 @@ def test_what_would_wait_or_be_computed_twice_has_no_fix(old: str) -> None:
 
 
 def test_a_copy_without_a_name_gets_one() -> None:
-    text = step("t = torch.from_numpy(np.asarray([0.0, 1.0, 2.0]))\nkept = kept + t.to(device)\nkept = kept * t.to(device)\n")
+    text = step(f"{MADE}\nkept = kept + t.to(device)\nkept = kept * t.to(device)\n")
     assert findings("TL204", text) == [Safety.SAFE]
     fixed = safely_fixed("TL204", text)
     assert "    t_on_device = t.to(device)\n    kept = kept + t_on_device\n    kept = kept * t_on_device\n" in fixed
 
 
 def test_a_copy_with_a_name_is_used_again() -> None:
-    text = step("t = torch.from_numpy(np.asarray([0.0, 1.0, 2.0]))\nthere = t.to(device)\nkept = kept + there * t.to(device)\n")
+    text = step(f"{MADE}\nthere = t.to(device)\nkept = kept + there * t.to(device)\n")
     assert findings("TL204", text) == [Safety.SAFE]
     assert "kept = kept + there * there\n" in safely_fixed("TL204", text)
 
@@ -195,14 +196,14 @@ def test_a_copy_with_a_name_is_used_again() -> None:
     ],
 )
 def test_copies_that_are_written_to_or_kept_are_not_joined_safely(body: str) -> None:
-    text = step(f"seen = []\nt = torch.from_numpy(np.asarray([0.0, 1.0, 2.0]))\n{body}")
+    text = step(f"seen = []\n{MADE}\n{body}")
     assert len(findings("TL204", text)) == 1
     assert safely_fixed("TL204", text) == text
 
 
 @pytest.mark.parametrize("between", ["t = t + 1", "t += 1", "t[0] = 5", "t.copy_(kept)", "device = kept.device"])
 def test_what_changes_in_between_is_uploaded_again(between: str) -> None:
-    start = "t = torch.from_numpy(np.asarray([0.0, 1.0, 2.0]))\ndevice = torch.device('cuda')\nkept = kept + t.to(device)\n"
+    start = f"{MADE}\ndevice = torch.device('cuda')\nkept = kept + t.to(device)\n"
     assert findings("TL204", step(f"{start}{between}\nkept = kept * t.to(device)\n")) == []
     assert len(findings("TL204", step(f"{start}kept = kept * t.to(device)\n"))) == 1
 
