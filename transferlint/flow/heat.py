@@ -182,6 +182,8 @@ class HeatMap:
             return False
         if steps and sometimes(self._file.program.functions[function], reg):
             return False
+        if function == 0 and reg > self._shape.spelled.fails:
+            return False
         if often in ((STEP,) if steps else (STEP, LOOP)):
             return function in self._runs.reached
         return often != RARELY and function in (self._runs.stepping if steps else self._runs.repeated)

@@ -21,6 +21,7 @@ class LoopKinds:
         self._kinds: dict[tuple[int, int], str] = {}
         self._training: dict[int, frozenset[int]] = {}
         self._steps: dict[int, bool] = {}
+        self._taking: dict[tuple[int, int], bool] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
 
     def kind(self, function: Function, index: int) -> str:
@@ -45,6 +46,12 @@ class LoopKinds:
     def steps(self, function: Function, index: int) -> bool:
         """True for a loop whose turns are steps of a program, by what stands in it or what it goes over: it trains, or
         goes over batches. A loop over whatever else may run once, and have few turns."""
+        known = self._taking.get((function.index, index))
+        if known is None:
+            known = self._taking[function.index, index] = self._has_steps(function, index)
+        return known
+
+    def _has_steps(self, function: Function, index: int) -> bool:
         if self.kind(function, index) != "step":
             return False
         region = function.regions[index]

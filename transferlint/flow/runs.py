@@ -84,7 +84,7 @@ class _Search:
     def found(self) -> dict[str, Runs]:
         """What runs, by file."""
         for key, (file, _) in self._files.items():
-            if self._starts(key, file) and not self._files[key][1].broken and 0 not in self._files[key][1].failing:
+            if self._starts(key, file) and not self._files[key][1].broken:
                 self._reach(ident(key, 0))
         for target in self._offered():
             self._reach(target)

@@ -62,16 +62,20 @@ class Spelled:
     moves: bool
     broken: bool
     failing: frozenset[int]
+    fails: Reg  # where the module's own code raises, a register behind all where it does not
 
 
 def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str, tuple[str, ...]]) -> Spelled:
     """What a file spells; `methods` are the idents of all methods of a name."""
     kinds = UNKNOWN | OBJECT | MODULE
+    failing = dict(_failing(file, placed))
+    fails = failing.pop(0, len(file.program.functions[0].code))
     perhaps = tuple((one.function.index, reg, name) for one in placed for reg, name in by_name(one, methods, kinds))
     mentions = {
         (function.index, guarded(file, function.index, reg), target, sometimes(function, reg))
         for function in file.program.functions
         for reg, target in _mentioned(file, function)
+        if function.index or reg < fails
     }
     names = frozenset(_names(file))
     speaks = not names.isdisjoint(roles.PLACING) or any("cuda" in name or "gpu" in name for name in names)
@@ -85,7 +89,8 @@ def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str,
         speaks or any(map(roles.ACCELERATOR.match, _texts(file))),
         not names.isdisjoint(roles.MOVING),
         _broken(file),
-        frozenset(_failing(file, placed)),
+        frozenset(failing),
+        fails,
     )
 
 
@@ -96,6 +101,7 @@ def uses_of(file: FilePlacement, edges: CallEdges, also: Spelled, often: Callabl
     calls = {
         (caller, name, guarded(file, caller, reg), often(caller, reg))
         for caller, reg, name in (*sites, *also.perhaps)
+        if caller or reg < also.fails
     }
     return Uses(
         tuple(sorted(calls)), also.mentions, also.named, also.offered, also.imports, also.seeds, also.speaks,
@@ -222,38 +228,41 @@ def _broken(file: FilePlacement) -> bool:
     )
 
 
-def _failing(file: FilePlacement, placed: Sequence[Placed]) -> Iterator[int]:
-    """The functions of which each call raises: they read, in any case, a name that nothing binds (NameError), or call a
-    function of the project with what it does not take (TypeError). The cells of a notebook may have run in another
-    order, and with what there was at that time."""
+def _failing(file: FilePlacement, placed: Sequence[Placed]) -> Iterator[tuple[int, Reg]]:
+    """The functions of which each call raises, and where: they read, in any case, a name that nothing binds, or call a
+    function of the project with what it does not take (NameError, TypeError). The cells of a notebook may have run in
+    another order, and with what there was at that time."""
     if file.key.endswith(".ipynb"):
         return
     program = file.program
-    bound = {made.name for one in program.functions for made in one.code if isinstance(made, p.StoreOuter)}
+    bound = {made.name for one in program.functions for made in one.code if isinstance(made, p.StoreOuter)} | _GIVEN
     for one in placed:
         function = one.function
-        names = {
-            made.name
+        unbound = (
+            reg
             for reg in function.lookup.of(p.Outer)
-            if function.lookup.regions[reg] == 0 and isinstance(made := function.code[reg], p.Outer)
-        }
-        unbound = (name for name in names - bound - _GIVEN if find(program, function, name) is None)
-        if (not file.names.stars and any(not file.names.free(name) for name in unbound)) or _misfits(file, one):
-            yield function.index
+            if function.lookup.regions[reg] == 0 and _unbound(file, function, function.code[reg], bound)
+        )
+        misfits = (reg for reg in one.calls if _misfits(file, one, reg))
+        first = min((*(unbound if not file.names.stars else ()), *misfits), default=None)
+        if first is not None:
+            yield function.index, first
 
 
-def _misfits(file: FilePlacement, placed: Placed) -> bool:
-    """True for a function that calls, in any case, one of the project with arguments that it does not take."""
-    function = placed.function
-    for reg, name in placed.calls.items():
-        made = function.code[reg]
-        if function.lookup.regions[reg] != 0 or not isinstance(made, p.Call):
-            continue
-        found = file.located(name)
-        callee = found[0].program.functions[found[1]] if found is not None else None
-        if callee is not None and _refuses(callee, made):
-            return True
-    return False
+def _unbound(file: FilePlacement, function: Function, made: object, bound: set[str]) -> bool:
+    if not isinstance(made, p.Outer) or made.name in bound:
+        return False
+    return find(file.program, function, made.name) is None and not file.names.free(made.name)
+
+
+def _misfits(file: FilePlacement, placed: Placed, reg: Reg) -> bool:
+    """True for a call, in any case, of a function of the project with arguments that it does not take."""
+    made = placed.function.code[reg]
+    if placed.function.lookup.regions[reg] != 0 or not isinstance(made, p.Call):
+        return False
+    found = file.located(placed.calls[reg])
+    callee = found[0].program.functions[found[1]] if found is not None else None
+    return callee is not None and _refuses(callee, made)
 
 
 def _refuses(callee: Function, call: p.Call) -> bool:
