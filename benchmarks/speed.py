@@ -266,6 +266,7 @@ def main(arguments: list[str] | None = None) -> None:
     for tree in given.trees:
         if not any(tree.rglob("*.py")):
             parser.error(f"{tree}: no Python files")
+    given.output.mkdir(parents=True, exist_ok=True)  # now, and not when all is measured
 
     def write(result: dict[str, Any]) -> None:
         (given.output / "speed.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -118,6 +118,7 @@ class RestoredPlacement(FilePlacement):
         self._whole = project
         self._begun = False
         self._roles: list[Role] | None = None
+        self._deriving: set[int] = set()
         super().__init__(program, options, project)
         self.placed = _Derived(self)
         self.callers = RestoredCallers(self.key, project)
@@ -182,17 +183,30 @@ class RestoredPlacement(FilePlacement):
         return script
 
     def derived(self, index: int) -> Placed:
-        """A function as it was placed in the end. Raises Unforeseen where it was not."""
+        """A function as it was placed in the end; while that is worked out (functions that ask for each other), as its
+        callers saw it. Raises Unforeseen where it was not placed."""
         known = self._whole.traces.get((self.key, index))
         if not known:
             traces = self.old(index)
             if not traces:
                 raise Unforeseen
-            self.follow(index, traces[-1])
+            if index in self._deriving:
+                return self._seen_last(index)
+            self._deriving.add(index)
+            try:
+                self.follow(index, traces[-1])
+            finally:
+                self._deriving.discard(index)
             known = self._whole.traces[self.key, index]
         placed = known[-1].placed
         assert placed is not None
         return placed
+
+    def _seen_last(self, index: int) -> Placed:
+        seen = self.seen_before(index, len(self.record.seen[index]) - 1)
+        if seen is None:
+            raise Unforeseen
+        return seen
 
     def _instead(self, key: str, index: int, known: object) -> Placed | None:
         """What a caller sees of a function now; `known` is what it saw before."""
