@@ -54,7 +54,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import HOST_INDEX, MOVE, Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, HOST, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.values import ARRAY, BOOLEAN, CONTAINER, DEVICE, HOST, ON_DEVICE, TENSOR, UNKNOWN, Value
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 
@@ -76,9 +76,15 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f" {function.warmth(first.register).level.words}",
             "make the index on the device, once, or use a slice",
             (*function.why(base), *others(function, group)),
-            Confidence.CERTAIN if base.places == DEVICE else Confidence.LIKELY,
+            _sure(function, first, base),
             _gains(function, group, together(function, group, [host_indices.index_fix(function, t) for t in group])),
         )
+
+
+def _sure(function: FunctionFacts, transfer: Transfer, base: Value) -> Confidence:
+    """Certain where the tensor is on the device for certain; a mask in which nothing is true uploads nothing."""
+    masked = transfer.subject is not None and function.values[transfer.subject].flags & BOOLEAN
+    return Confidence.CERTAIN if base.places == DEVICE and not masked else Confidence.LIKELY
 
 
 def _gains(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
