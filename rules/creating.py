@@ -28,6 +28,7 @@ from transferlint.syntax.program import Reg
 
 from . import arguments as arguments_of
 from . import bindings, proven
+from .chains import method, origin
 
 RANDOM = frozenset({"rand", "randn", "randint", "randperm", "rand_like", "randn_like"})
 _UNCERTAIN = frozenset({"empty", "empty_like", "linspace", "logspace"})  # by chance, or rounded otherwise on the device
@@ -239,12 +240,7 @@ def names_gpu(function: FunctionFacts, reg: Reg) -> bool:
 
 def _asked(function: FunctionFacts, reg: Reg) -> bool:
     """True for the number of the GPU that a tensor tells: `x.get_device()`, by a variable too."""
-    made = function.code[reg]
-    stores = [function.code[at] for at in function.stores(made.slot)] if isinstance(made, p.Load) else []
-    if isinstance(made, p.Load):
-        made = function.code[stores[0].value] if len(stores) == 1 and isinstance(stores[0], p.Store) else made
-    callee = function.code[made.function] if isinstance(made, p.Call) else None
-    return isinstance(callee, p.Attr) and callee.name == "get_device"
+    return method(function, origin(function, reg)) == "get_device"
 
 
 def names_place(function: FunctionFacts, reg: Reg) -> bool:

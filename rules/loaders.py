@@ -5,6 +5,7 @@ from __future__ import annotations
 from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find, split
+from transferlint.flow.once import once
 from transferlint.knowledge.torch_names import LOADERS
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
@@ -142,9 +143,9 @@ def batch_of(function: FunctionFacts, reg: Reg, moved: Reg, depth: int = _DEPTH)
     if isinstance(made, p.Unpack):
         return batch_of(function, made.value, moved, depth - 1)
     if isinstance(made, p.Load):
-        stores = [i.value for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-        kept = [r for r in stores if moved not in function.expression(r) and not _changes(function, r, made.slot)]
-        return batch_of(function, kept[0], moved, depth - 1) if len(kept) == 1 else None
+        kept = (r for r in _given(function, made.slot) if moved not in function.expression(r))
+        first = next(kept, None)
+        return batch_of(function, first, moved, depth - 1) if first is not None and next(kept, None) is None else None
     if isinstance(made, p.Next):
         part = function.code[made.iterable]
         if isinstance(part, p.Call):
@@ -161,6 +162,13 @@ def batch_of(function: FunctionFacts, reg: Reg, moved: Reg, depth: int = _DEPTH)
         if isinstance(callee, p.Attr) and callee.name in _PARTS:
             return batch_of(function, callee.object, moved, depth - 1)
     return None
+
+
+@once
+def _given(function: FunctionFacts, slot: int) -> tuple[Reg, ...]:
+    """What is stored in a variable, without changes of it by its own methods."""
+    stores = (i.value for r in function.stores(slot) if isinstance(i := function.code[r], p.Store))
+    return tuple(r for r in stores if not _changes(function, r, slot))
 
 
 def _changes(function: FunctionFacts, reg: Reg, slot: int) -> bool:

@@ -82,7 +82,10 @@ def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str
         if known is None and run.keeper is not None and key:
             from transferlint import updates  # for what is kept of large groups
 
-            known = updates.check(run, group)
+            try:
+                known = updates.check(run, group)
+            except Exception as error:  # a defect of ours costs time, not the run
+                remarks.append(f"{internal('what changed', 'the project', error)}: all was checked")
             if known is not None:
                 run.keeper.write(key, group, known)
         if known is None:

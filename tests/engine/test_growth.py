@@ -57,6 +57,14 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "lists filled in loops": lines(
         "    lN = []\n    for r in rows:\n        lN.append(r.item())\n    torch.tensor(lN)\n"
     ),
+    "dicts of loaders": lines(
+        "    kw.update(kw)\n    for rN in DataLoader(a, **kw):\n        y = rN.to('cuda')\n",
+        START.replace("import torch", "import torch\nfrom torch.utils.data import DataLoader") + "    kw = {}\n",
+    ),
+    "methods that store one attribute": lines(
+        "    def mN(self, a):\n        self.w = a.cpu()\n        return self.mNEXT(self.w)\n", START + "class C:\n"
+    ),
+    "variables of variables": lines("        vNEXT = vN\n        yN = vN.to(device)\n", LOOP + "        v0 = r\n"),
     "whiles in a row": lines("    while a.sum() > N:\n        a = a - 1\n"),
     "tries in a row": lines("    try:\n        y = a.item()\n    except KeyError:\n        y = a.cpu()\n"),
     "waits and copies": lines("    torch.cuda.synchronize()\n    yN = a.cpu()\n"),

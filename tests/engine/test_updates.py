@@ -139,6 +139,19 @@ def test_a_change_that_others_do_not_see_costs_its_own_file(project: Project) ->
     assert project.placed == []
 
 
+def test_a_defect_of_ours_is_told_and_costs_time_alone(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any) -> Any:
+        raise RecursionError("too deep")
+
+    project.checked()
+    path = Path("lib/training.py")
+    path.write_text(FILES["lib/training.py"].replace("total = 0.0", "total = 1.0"))
+    monkeypatch.setattr(updates, "_updated", broken)
+    made = project.run(project.where)
+    assert [one for one in made.notes if "internal error" in one and "RecursionError: too deep" in one], made.notes
+    assert made.findings == project.run("").findings
+
+
 def test_what_calls_a_function_that_gives_something_else_is_placed_again(project: Project) -> None:
     layers = FILES["lib/layers.py"].replace('self.last = moved(x, "cuda")', "self.last = x.cuda()")
     Path("lib/layers.py").write_text(layers)

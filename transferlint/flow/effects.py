@@ -234,8 +234,8 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     flags = (source.flags & LITERAL) | FRESH | by_argument(frame, made)
     flags |= BOOLEAN if first is not None and _booleans(frame, first) else 0
     flags |= EXTENDED if source.is_a(CONTAINER) or source.flags & EXTENDED else 0
-    data = source.is_a(ARRAY) and not _filled(frame, first)
-    if data or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
+    foreign = source.is_a(ARRAY) and not _filled(frame, first)
+    if foreign or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
         flags &= ~FRESH
     if name in ("torch.as_tensor", "torch.asarray") and source.kinds & UNKNOWN:
         flags &= ~FRESH  # what `as_tensor` gets may be a tensor already

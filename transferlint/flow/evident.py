@@ -9,6 +9,7 @@ the next batch. A read there keeps the host from running ahead (docs.jax.dev 'As
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from transferlint import late
@@ -19,10 +20,10 @@ from transferlint.flow.once import once
 from transferlint.flow.operands import tree
 from transferlint.flow.training_steps import takes_a_step
 from transferlint.flow.transfers import CALLBACK, TRUTH
-from transferlint.flow.turns import only_sometimes, waited
+from transferlint.flow.turns import only_sometimes, waited, waits_after
 from transferlint.flow.values import FROM_PARAMETER, Value, framework_of
 from transferlint.knowledge import frameworks, roles
-from transferlint.model import Direction
+from transferlint.model import Direction, Evidence
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -54,6 +55,14 @@ def evident(function: FunctionFacts, reg: Reg) -> bool:
     if _aside(function, reg) or (not works(function, reg) and any(_given(value) for value in read)):
         return False
     return hooked(function) or (_seen(function, reg) and _fed(function, reg))
+
+
+def other_waits(function: FunctionFacts, reg: Reg, told: Iterable[Evidence]) -> Iterator[Evidence]:
+    """Where else the turn waits for the device, one a line, without the lines of the finding and of what it told."""
+    others = {site.line: site for site in map(function.site, waits_after(function, reg))}
+    for line in (function.site(reg).line, *(known.site.line for known in told)):
+        others.pop(line, None)
+    return (Evidence(one, "waits for the device in the same turn") for one in others.values())
 
 
 def _seen(function: FunctionFacts, reg: Reg) -> bool:

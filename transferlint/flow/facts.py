@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from transferlint.flow.callees import methods_by_name
-from transferlint.flow.evident import evident
+from transferlint.flow.evident import evident, other_waits
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, overrides
 from transferlint.flow.operands import tree, users
@@ -18,7 +18,6 @@ from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.runs import runs_alone
 from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.turns import waits_after
 from transferlint.flow.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
 from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
@@ -230,10 +229,7 @@ class FunctionFacts:
         if framework and heat is not None and not (heat.shown and evident(self, reg)):
             confidence = Confidence.POSSIBLE
         elif framework and heat is not None:
-            others = {site.line: site for site in map(self.site, waits_after(self, reg))}
-            for line in (self.site(reg).line, *(known.site.line for known in evidence)):
-                others.pop(line, None)
-            evidence = (*evidence, *(Evidence(one, "waits for the device in the same turn") for one in others.values()))
+            evidence = (*evidence, *other_waits(self, reg, evidence))
         return Finding(
             "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source,
             framework,

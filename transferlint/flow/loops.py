@@ -33,13 +33,13 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
     if region.kind == "while":
         return "epoch" if any(roles.EPOCH_WORDS.search(w) for w in spelled) else "step"
     iterable = function.code[region.test]
-    loader = value is not None and bool(value.kinds & LOADER)
+    loader = _loads(value)
     if _few(function, iterable):
         return "few"
     if isinstance(iterable, p.Call) and _short_range(function, iterable):
         return "few"
     epochs = any(roles.EPOCH_WORDS.search(w) for w in words) and not loader
-    if isinstance(iterable, p.Call) and len(iterable.args) == _STRIDED and _is_range(function, iterable):
+    if _strides(function, iterable):
         return "epoch" if epochs and any(roles.EPOCH_WORDS.search(w) for w in spelled) else "step"
     if epochs:
         return "epoch"
@@ -57,13 +57,20 @@ def classify(function: Function, region: Region, value: Value | None) -> str:
 def over_batches(function: Function, region: Region, value: Value | None) -> bool:
     """True for a `for` loop over a loader, by what its iterable holds or is called, or over the starts of batches:
     `range(0, len(rows), size)`."""
-    if value is not None and value.kinds & LOADER:
+    if region.test is None:
+        return False
+    if _loads(value) or _strides(function, function.code[region.test]):
         return True
-    iterable = function.code[region.test] if region.test is not None else None
-    if isinstance(iterable, p.Call) and len(iterable.args) == _STRIDED and _is_range(function, iterable):
-        return True
-    names = [name for name in _spelled(function, region.test) if name not in _BARS] if region.test is not None else []
-    return any(roles.LOADER_WORDS.search(name) for name in names)
+    return any(roles.LOADER_WORDS.search(name) for name in _spelled(function, region.test) if name not in _BARS)
+
+
+def _loads(value: Value | None) -> bool:
+    return value is not None and bool(value.kinds & LOADER)
+
+
+def _strides(function: Function, iterable: p.Instruction) -> bool:
+    """True for `range(0, len(rows), size)`."""
+    return isinstance(iterable, p.Call) and len(iterable.args) == _STRIDED and _is_range(function, iterable)
 
 
 def _tries(function: Function, region: Region) -> bool:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from transferlint.flow.once import once
 from transferlint.flow.values import OPTIONAL, PINNED
-from transferlint.syntax.program import Attr, Call, Choice, Const, Load, Mapping, Outer, Reg, SetItem, Store
+from transferlint.syntax.program import (
+    Attr,
+    Call,
+    Choice,
+    Const,
+    Function,
+    Load,
+    Mapping,
+    Outer,
+    Reg,
+    SetItem,
+    Slot,
+    Store,
+)
 
 if TYPE_CHECKING:
     from transferlint.flow.frame import Frame
 
-_DEPTH = 4
+_DICTS = 32  # how many are looked through for one call
 _ASKING = frozenset({"get", "pop", "getattr"})
 
 
@@ -19,54 +32,77 @@ def pinning(frame: Frame, made: Call) -> int:
     """The flags that the `pin_memory` of a call gives its result: 0 where it is not given or literally False, and
     OPTIONAL beside PINNED where it is on only if somebody asks for it."""
     keywords = dict(made.keywords)
-    given = keywords.get("pin_memory")
-    if given is None and "" in keywords:
-        given = next((at for mapping in _mappings(frame, keywords[""], _DEPTH) for at in mapping), None)
-    if given is None:
+    if "pin_memory" in keywords:
+        given: tuple[Reg, ...] = (keywords["pin_memory"],)
+    elif "" in keywords:
+        given = _given(frame.function, _first(frame.function, keywords[""]))
+    else:
         return 0
-    said = frame.code[given]
-    if isinstance(said, Const):
-        return PINNED if said.value else 0
-    return PINNED | (OPTIONAL if _off_by_default(frame, given) else 0)
+    for at in given:
+        said = frame.code[at]
+        if isinstance(said, Const) and said.value:
+            return PINNED
+        if not isinstance(said, Const):
+            return PINNED | (OPTIONAL if _off_by_default(frame, at) else 0)
+    return 0
 
 
-def _mappings(frame: Frame, reg: Reg, depth: int) -> Iterator[list[Reg]]:
-    """What the dicts that `**value` may be say of `pin_memory`: displays and calls of `dict`, by a variable and with
-    what is put into it later, in either arm of `... if cuda else {}`."""
-    made, code = frame.code[reg], frame.code
-    if isinstance(made, Mapping):
-        pairs = zip(made.keys, made.values, strict=True)
-        yield [value for key, value in pairs if key is not None and code[key] == Const("pin_memory")]
-        for key, value in zip(made.keys, made.values, strict=True):
-            if key is None and depth:
-                yield from _mappings(frame, value, depth - 1)
-    elif isinstance(made, Call) and code[made.function] == Outer("dict"):
-        yield [value for key, value in made.keywords if key == "pin_memory"]
-    elif isinstance(made, Choice) and depth:
-        yield from _mappings(frame, made.body, depth - 1)
-        yield from _mappings(frame, made.orelse, depth - 1)
-    elif isinstance(made, Load) and depth:
-        for at in frame.function.lookup.about(Store, made.slot):
-            if isinstance(store := code[at], Store) and store.value < reg:
-                yield from _mappings(frame, store.value, depth - 1)
-        yield from _put_in(frame, made, depth)
+def _first(function: Function, reg: Reg) -> Reg:
+    """The first reading of the variable that a register reads; the register itself where it reads none."""
+    made = function.code[reg]
+    return function.lookup.about(Load, made.slot)[0] if isinstance(made, Load) else reg
 
 
-def _put_in(frame: Frame, variable: Load, depth: int) -> Iterator[list[Reg]]:
-    """What is put into the dict in a variable: `kwargs["pin_memory"] = True`, `kwargs.update(more)`."""
-    code = frame.code
-    for at in frame.function.lookup.of(SetItem):
-        if isinstance(put := code[at], SetItem) and code[put.object] == variable:
-            yield [put.value] if code[put.index] == Const("pin_memory") else []
-    for at in frame.function.lookup.of(Call):
+@once
+def _given(function: Function, mapping: Reg) -> tuple[Reg, ...]:
+    """What a dict may hold under `pin_memory`: displays and calls of `dict`, by variables and with what is put into
+    them, in either arm of `... if cuda else {}`."""
+    found: list[Reg] = []
+    pending, seen = [mapping], set[Reg]()
+    while pending and len(seen) < _DICTS:
+        at = _first(function, pending.pop())
+        if at in seen:
+            continue
+        seen.add(at)
+        made = function.code[at]
+        if isinstance(made, Mapping):
+            for name, value in zip(made.keys, made.values, strict=True):
+                if name is None:
+                    pending.append(value)
+                elif function.code[name] == Const("pin_memory"):
+                    found.append(value)
+        elif isinstance(made, Call) and function.code[made.function] == Outer("dict"):
+            found += [value for name, value in made.keywords if name == "pin_memory"]
+        elif isinstance(made, Choice):
+            pending += [made.orelse, made.body]
+        elif isinstance(made, Load):
+            values, more = _put_in(function).get(made.slot, ((), ()))
+            found += values
+            pending += more
+            stores = (function.code[one] for one in function.lookup.about(Store, made.slot))
+            pending += [store.value for store in stores if isinstance(store, Store)]
+    return tuple(found)
+
+
+@once
+def _put_in(function: Function) -> dict[Slot, tuple[list[Reg], list[Reg]]]:
+    """By the variable of a dict, what is put into it as `pin_memory`, and which dicts are: `kwargs["pin_memory"] =
+    True`, `kwargs.update(pin_memory=True)`, `kwargs.update(more)`."""
+    code, found = function.code, dict[Slot, tuple[list[Reg], list[Reg]]]()
+    for at in function.lookup.of(SetItem):
+        put = code[at]
+        into = code[put.object] if isinstance(put, SetItem) and code[put.index] == Const("pin_memory") else None
+        if isinstance(put, SetItem) and isinstance(into, Load):
+            found.setdefault(into.slot, ([], []))[0].append(put.value)
+    for at in function.lookup.of(Call):
         call = code[at]
         callee = code[call.function] if isinstance(call, Call) else None
-        if not isinstance(call, Call) or not isinstance(callee, Attr) or callee.name != "update":
-            continue
-        if code[callee.object] == variable:
-            yield [value for key, value in call.keywords if key == "pin_memory"]
-            for one in call.args:
-                yield from _mappings(frame, one, depth - 1)
+        into = code[callee.object] if isinstance(callee, Attr) and callee.name == "update" else None
+        if isinstance(call, Call) and isinstance(into, Load):
+            values, more = found.setdefault(into.slot, ([], []))
+            values += [value for name, value in call.keywords if name == "pin_memory"]
+            more += call.args
+    return found
 
 
 def _off_by_default(frame: Frame, reg: Reg) -> bool:

@@ -22,6 +22,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.passing import Passed, passed
 from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import Role, role_of
+from transferlint.flow.stored import AttributeStores
 from transferlint.flow.targets import Targets
 from transferlint.flow.tracing import NOTHING_TRACED, tracing
 from transferlint.flow.transfers import Transfer
@@ -88,7 +89,7 @@ class FilePlacement:
         self.project = project
         self.look_up()
         self.placed: dict[int, Placed] = {}
-        self.attributes: dict[int, dict[str, Value]] = {index: {} for index in self.classes}
+        self.stores = AttributeStores(self.classes)
         self.default_places = 0
         self.validates = True  # distributions look at their arguments
         self._bound: dict[int, dict[Slot, Value]] = {}
@@ -100,9 +101,6 @@ class FilePlacement:
         self._running: list[int] = []
         self._frames: dict[int, Frame] = {}
         self._recursion = project.recursion if project is not None else Recursion()
-        self._changed: set[int] = set()
-        # What each function stores in attributes, by class and name: forgotten when the function is placed again.
-        self._stores: dict[int, dict[tuple[int, str], Value]] = {}
         self._above: dict[int, tuple[tuple[FilePlacement, int], ...]] = {}
         self._told = False
         self._shared = project.shared if project is not None else Shared()
@@ -124,13 +122,13 @@ class FilePlacement:
         order = sorted(functions, key=lambda f: (f.index != 0, f.name not in ("__init__", "setup", "build"), f.index))
         for function in order:
             self.place(function.index)
-        if self._changed:
-            stale = [f for f in order if self._class_of(f) in self._changed and f.name != "__init__"]
+        if self.stores.changed:
+            stale = [f for f in order if self._class_of(f) in self.stores.changed and f.name != "__init__"]
             for function in stale:
                 self.placed.pop(function.index, None)
             for function in stale:
                 self.place(function.index)
-            self._changed.clear()
+            self.stores.changed.clear()
 
     def again(self) -> bool:
         """Place those functions again whose callers, placed by now, say what the arguments are that nothing here
@@ -138,7 +136,7 @@ class FilePlacement:
         self._told = True
         stale = sorted(self._stale(self.placed))
         self._outdated.clear()
-        self._changed.clear()
+        self.stores.changed.clear()
         before = {index: self.placed.pop(index).returns for index in stale}
         for index in stale:
             done = self.place(index)
@@ -152,15 +150,15 @@ class FilePlacement:
     def _stale(self, indices: Iterable[int]) -> set[int]:
         """Those of some functions that have to be placed again: their callers tell something new, what they call gives
         something else, or methods of their class store something else in its attributes."""
-        return {
-            index
-            for index in indices
-            if index in self._outdated or self._of_changed(index) or self._learns(index)
-        }
+        return {index for index in indices if index in self._outdated or self._of_changed(index) or self._learns(index)}
 
     def _of_changed(self, index: int) -> bool:
         function = self.program.functions[index]
-        return bool(self._changed) and function.name != "__init__" and self._class_of(function) in self._changed
+        return (
+            bool(self.stores.changed)
+            and function.name != "__init__"
+            and self._class_of(function) in self.stores.changed
+        )
 
     def settle(self) -> list[Placed]:
         """Every function placed, as far as what the callers in this file say goes."""
@@ -242,10 +240,10 @@ class FilePlacement:
         running = self._recursion.begin(self, index)
         try:
             turn = 1
-            done = self._placed(index)
+            done = self._done(index)
             while self._recursion.again(running, done, turn):
                 turn += 1
-                done = self._placed(index)
+                done = self._done(index)
             self.placed[index] = done
         finally:
             self._recursion.end(running)
@@ -253,11 +251,16 @@ class FilePlacement:
             self._frames.pop(index, None)
         return done
 
+    def _done(self, index: int) -> Placed:
+        before = self.stores.begin(index)
+        done = self._placed(index)
+        self.stores.end(index, before)
+        return done
+
     def _placed(self, index: int) -> Placed:
         """The function placed, whatever was known of it."""
         function, role = self.program.functions[index], self.roles[index]
         used = usage(self.names, function)
-        before = self._stores.pop(index, {})
         while True:
             frame = self._frames[index] = Frame(self, function, used, index in self._leaning)
             self._entered[index] = _enter(frame, role)
@@ -265,8 +268,6 @@ class FilePlacement:
             if frame.leaning or not frame.refuted:
                 break
             self._leaning.add(index)
-        for stored in before.keys() - self._stores.get(index, {}).keys():
-            self._join_attribute(*stored)
         self._bound[index] = self._kept_of(frame.stored) if self.is_read(index) else {}
         for reg, name in sorted(frame.lent):
             if (found := self.located(name)) is not None:
@@ -384,9 +385,9 @@ class FilePlacement:
         owner = self.located(ident(info.key, info.index))
         if owner is None:
             return None
-        if owner[0] is not self or name not in self.attributes[info.index]:
+        if owner[0] is not self or name not in self.stores.joined[info.index]:
             owner[0].construct(info)
-        value = owner[0].attributes[info.index].get(name)
+        value = owner[0].stores.joined[info.index].get(name)
         slot = owner[0].program.functions[info.index].slots.get(name)
         if slot is not None and name not in info.methods:
             owner[0].place(info.index)
@@ -405,34 +406,17 @@ class FilePlacement:
 
     def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """Note that `self.name` holds nothing but a value from now on."""
-        for stores in self._stores.values():
-            stores.pop((info.index, name), None)
-        self._stores.setdefault(self._running[-1] if self._running else 0, {})[info.index, name] = value
-        self.attributes[info.index][name] = value
+        self.stores.set(self._storing(), (info.index, name), value)
 
     def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """Note that a method stores a value in `self.name`."""
         clean = value.foreign()
         if info.module and clean.is_a(TENSOR) and clean.on_host:
             clean = clean.but(flags=clean.flags | PLAIN)
-        own = self._stores.setdefault(self._running[-1] if self._running else 0, {})
-        both = join(own.get((info.index, name)), clean)
-        if both is None or own.get((info.index, name)) == both:
-            return
-        own[info.index, name] = both
-        self._join_attribute(info.index, name)
+        self.stores.store(self._storing(), (info.index, name), clean)
 
-    def _join_attribute(self, index: int, name: str) -> None:
-        """Put together what the functions store in an attribute of a class."""
-        found: Value | None = None
-        for _, stores in sorted(self._stores.items()):
-            found = join(found, stores.get((index, name)))
-        if found != self.attributes[index].get(name):
-            self._changed.add(index)
-            if found is None:
-                self.attributes[index].pop(name, None)
-            else:
-                self.attributes[index][name] = found
+    def _storing(self) -> int:
+        return self._running[-1] if self._running else 0
 
 
 def _unfilled(value: Value) -> bool:

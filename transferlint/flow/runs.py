@@ -32,9 +32,9 @@ _INSIDE = ("forward", "__call__")
 @late.dataclass(frozen=True, slots=True)
 class Runs:
     """Of one file: the functions that are reached, those that run repeatedly, and of these what loops whose turns are
-    steps make do so (`stepping`); `guarded`: what stands behind its
-    main guard is reached too; `seeded`: somebody in its project seeds torch's generators; `placed`: the project speaks
-    of an accelerator, and the file, or one that imports it in the end, moves something."""
+    steps make do so (`stepping`); `guarded`: what stands behind its main guard is reached too; `seeded`: somebody in
+    its project seeds torch's generators; `placed`: the project speaks of an accelerator, and the file, or one that
+    imports it in the end, moves something."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
