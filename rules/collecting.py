@@ -103,6 +103,17 @@ def _held(function: FunctionFacts, slot: int) -> bool:
     return not function.function.lookup.about(p.Delete, slot)
 
 
+def _read(function: FunctionFacts, slot: int, own: set[Reg]) -> bool:
+    """True where a variable is read beside the registers `own`, for more than another variable that nobody reads: who
+    finds that nobody does leaves the sum out."""
+    for load in _loads(function, slot):
+        users = [function.code[r] for r in function.users(load)] if load not in own else []
+        kept = [one.slot for one in users if isinstance(one, p.Store)]
+        if len(kept) < len(users) or any(_loads(function, other) or captured(function, other) for other in kept):
+            return True
+    return False
+
+
 def _loop(function: FunctionFacts, reg: Reg, slot: int, own: set[Reg]) -> int | None:
     """The outermost loop around a register in which nobody but the registers `own` reads or binds the variable."""
     found = None
@@ -124,7 +135,7 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     slot, own = sums
     region = _loop(function, transfer.register, slot, own)
-    if region is None or not _held(function, slot):
+    if region is None or not _held(function, slot) or not _read(function, slot, own):
         return None
     others = [function.code[r] for r in function.stores(slot) if r not in own]
     starts = [function.code[s.value] for s in others if isinstance(s, p.Store)]
@@ -209,7 +220,8 @@ def _appended(function: FunctionFacts, reg: Reg) -> tuple[int, int] | None:
             return None
     start = function.file.spans.of(function.function.regions[region].node)[0]
     loads = [r for r in _loads(function, held.slot) if r != target]
-    return None if any(function.span(r)[0] < start for r in loads) else (held.slot, region)
+    read = bool(loads) and all(function.span(r)[0] >= start for r in loads)
+    return (held.slot, region) if read else None
 
 
 def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -233,8 +233,10 @@ def names_gpu(function: FunctionFacts, reg: Reg) -> bool:
     made = function.code[reg]
     if isinstance(made, p.Const):
         return type(made.value) in (int, str)
-    value = function.values[reg]  # one that is only called what devices are called may be None
+    value, first = function.values[reg], function.code[origin(function, reg)]
     told = value.kinds == DEVICE_NAME and not value.flags & BY_ARGUMENT
+    if isinstance(first, p.Attr):  # what is only called what devices are called may be None: `args.gpu`
+        told = told and function.values[first.object].is_a(TENSOR)
     return told or proven.device(function, reg) or _asked(function, reg)
 
 

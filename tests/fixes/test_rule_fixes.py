@@ -396,7 +396,16 @@ def test_pinned_memory_is_made_to_be_uploaded_from(pin: str) -> None:
 
 @pytest.mark.parametrize("made", ["torch.zeros(3)", "torch.tensor([1.0, 2.0, 3.0])"])
 @pytest.mark.parametrize(
-    ("place", "known"), [("device=gpu", False), ("gpu", False), ("0", True), ("x.get_device()", True)]
+    ("place", "known"),
+    [
+        ("device=gpu", False),
+        ("gpu", False),
+        ("gpu.gpu", False),
+        ("0", True),
+        ("x.get_device()", True),
+        ("x.device", True),
+        ("torch.device('cuda')", True),
+    ],
 )
 def test_the_number_of_a_gpu_that_may_be_none_is_left_to_cuda(made: str, place: str, known: bool) -> None:
     """`.cuda(None)` is the current GPU, and `device=None` the host."""

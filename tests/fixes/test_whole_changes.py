@@ -312,7 +312,7 @@ def test_half_a_change_is_only_shown(name: str) -> None:
     ],
 )
 def test_whole_numbers_and_what_has_no_gradient_are_not_detached(start: str, added: str, kept: str) -> None:
-    body = f"total = {start}\nfor i in range(n):\n    total += {added}\nout = total\n"
+    body = f"total = {start}\nfor i in range(n):\n    total += {added}\nprint(total)\n"
     ((safety, _, made),) = offered("TL101", module(body))
     assert safety is Safety.UNSAFE
     assert f"total += {kept}\n" in made
@@ -485,3 +485,11 @@ def test_blank_lines_around_what_goes_are_those_of_one_side(above: int, below: i
     body = "y = torch.randn(n)\n{}y = y.to(x.device)\n{}z = y\n"
     ((_, _, made),) = offered("TL401", module(body.format("\n" * above, "\n" * below)))
     assert made == module("y = torch.randn(n, device=x.device)\n{}z = y\n".format("\n" * left))
+
+
+@pytest.mark.parametrize("read", ["", "first = total\n", "for i in range(n):\n    total += 1\n"])
+def test_a_sum_that_nobody_reads_is_left_out_by_hand(read: str) -> None:
+    body = "total = 0.0\nfor i in range(n):\n    total += x[i].mean().item()\n"
+    ((safety, _, _),) = offered("TL101", module(f"{body}print(total)\n"))
+    assert safety is Safety.UNSAFE
+    assert {safety for safety, _, _ in offered("TL101", module(body + read))} <= {Safety.DISPLAY}
