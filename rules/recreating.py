@@ -119,7 +119,7 @@ def _random(function: FunctionFacts, made: Reg) -> bool:
 def _seeded(function: FunctionFacts) -> bool:
     """True where a seed of the host's generator is set in the function itself, by the file when it is run, or in
     another of the project: somebody wants these very numbers, and the device's generator gives others."""
-    if function.file.heat.seeded:
+    if function.file.heat.seen.seeded:
         return True
     return any(called(one, at) in SEEDS for one in (function, function.file.functions[0]) for at in one.of(p.Call))
 

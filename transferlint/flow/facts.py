@@ -224,7 +224,8 @@ class FunctionFacts:
         words = heat_words(self.file, self.index, warmth) if heated else ""
         source, framework = self.text(reg), self.framework(reg)
         # Frameworks beside torch put arrays on an accelerator without being told to.
-        shown = self.file.heat.shown(self.index, reg, not framework) and (bool(framework) or self.file.heat.placed)
+        runs = self.file.heat
+        shown = runs.shown(self.index, reg, not framework) and (bool(framework) or runs.seen.placed)
         heat = Heat(warmth.level, warmth.seen, words, shown=shown) if heated else None
         if framework and heat is not None and not (heat.shown and evident(self, reg)):
             confidence = Confidence.POSSIBLE
@@ -294,7 +295,7 @@ class FileFacts:
             self.placement = FilePlacement(program, options, project)
             placed = self.placement.settle()
             self.heat = HeatMap(self.placement, placed, overrides([self.placement]), methods_by_name([self.placement]))
-            self.heat.tell(runs_alone(self.placement, self.heat.uses()))
+            self.heat.seen.tell(runs_alone(self.placement, self.heat.uses()))
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)

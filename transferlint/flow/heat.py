@@ -18,9 +18,9 @@ from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
 from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
-from transferlint.flow.runs import Runs
+from transferlint.flow.seen import Seen
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
-from transferlint.flow.uses import BODY, LOOP, RARELY, STEP, Spelled, Uses, guarded, sometimes, spelled, uses_of
+from transferlint.flow.uses import Spelled, Uses, spelled
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
@@ -37,7 +37,6 @@ _RARELY = "all that calls it runs rarely"
 _Outside = tuple[Warmth, Any]
 _Around = tuple[Warmth, "_Outside | None"]
 
-_ARMS = frozenset({"then", "else", "case", "handler", "message"})
 _BODY = -1  # in place of a region
 
 
@@ -108,11 +107,9 @@ class HeatMap:
         self.outgoing, self.maybe = shape.edges.outgoing, shape.edges.maybe
         self._regions: dict[tuple[int, int], _Around] = {}
         self._blocks: dict[int, tuple[array.array[int], array.array[int]]] = {}  # starts, and the regions they are in
-        self._runs = Runs()
         kept = before if before is not None and not touched and shape is before._shape else None
         self._seldom: Seldom = Seldom(file, kept._seldom if kept is not None else None)
-        self._unused: dict[tuple[int, Reg, bool], bool] = kept._unused if kept is not None else {}
-        self._options: dict[tuple[int, Reg, bool], bool] = kept._options if kept is not None else {}
+        self.seen: Seen = Seen(file, shape.spelled, shape.edges, shape.loops, kept.seen if kept is not None else None)
         self.predicted: dict[int, Predictor] = kept.predicted if kept is not None else {}
         self.handed: list[tuple[str, Warmth]] = kept.handed if kept is not None else []
         self._bases: list[Warmth] = []
@@ -144,85 +141,13 @@ class HeatMap:
         """The calls of the file, as they are placed."""
         return self._shape.edges
 
-    def often(self, function: int, reg: Reg) -> str:
-        """How often a place runs by what is seen: in every turn of a loop of its function whose turns are steps (LOOP:
-        by its names alone), whenever that is called, or rarely, or never for all that is known, in an arm."""
-        if not self.at(function, reg).hot:
-            return RARELY
-        owner = self._file.program.functions[function]
-        holds = self._loops.runs_steps(owner)  # what is outside of its loops is set-up, or runs once an epoch
-        at = self.region_of(function, reg)
-        found = ""
-        while at > 0:
-            region = owner.regions[at]
-            if region.kind in ("for", "while") and self._loops.kind(owner, at) == "step":
-                if self._loops.steps(owner, at):
-                    return STEP
-                found = LOOP if region.kind == "for" else found
-            if not found and region.kind in _ARMS and not region.implied and self._optional(owner, at):
-                return RARELY
-            at = region.parent
-        return found or (RARELY if holds else BODY)
-
     def uses(self) -> Uses:
         """What the code of the file uses."""
-        return uses_of(self._file, self._shape.edges, self._shape.spelled, self.often)
-
-    def tell(self, found: Runs) -> None:
-        """Note what is seen to run of the file."""
-        self._runs = found
+        return self.seen.uses(self)
 
     def shown(self, function: int, reg: Reg, steps: bool) -> bool:
-        """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run; `steps`:
-        by a loop whose turns are steps, in each of them."""
-        if self._file.options.excerpts:
-            return True
-        often = self.often(function, reg)
-        if (guarded(self._file, function, reg) and not self._runs.guarded) or self._never(function, reg):
-            return False
-        if steps and sometimes(self._file.program.functions[function], reg):
-            return False
-        if function == 0 and reg > self._shape.spelled.fails:
-            return False
-        if often in ((STEP,) if steps else (STEP, LOOP)):
-            return function in self._runs.reached
-        return often != RARELY and function in (self._runs.stepping if steps else self._runs.repeated)
-
-    def _optional(self, owner: Function, index: int) -> bool:
-        """True for an arm of a branch that may be there for nobody."""
-        region = owner.regions[index]
-        if region.test is None or region.kind not in ("then", "else"):
-            return True
-        asked = owner.index, region.test, region.kind == "then"
-        if asked not in self._options:
-            self._options[asked] = unasked.optional(self._file, owner, *asked[1:])
-        return self._options[asked] or self._unasked_for(asked)
-
-    @property
-    def placed(self) -> bool:
-        """True where the project speaks of an accelerator, and this file, or one that imports it, moves something."""
-        return self._file.options.excerpts or self._runs.placed
-
-    @property
-    def seeded(self) -> bool:
-        """True where the project seeds torch's generators."""
-        return self._runs.seeded
-
-    def _never(self, function: int, reg: Reg) -> bool:
-        """True for a place that none of the known calls of its function comes by."""
-        owner = self._file.program.functions[function]
-        for region in owner.ancestors(self.region_of(function, reg)):
-            if region.test is None or region.kind not in ("then", "else"):
-                continue
-            if self._unasked_for((function, region.test, region.kind == "then")):
-                return True
-        return False
-
-    def _unasked_for(self, asked: tuple[int, Reg, bool]) -> bool:
-        """True for an arm of a function that none of its known calls comes by."""
-        if asked not in self._unused:
-            self._unused[asked] = unasked.never(self._file, self._file.program.functions[asked[0]], *asked[1:])
-        return self._unused[asked]
+        """True for a place that is seen to run repeatedly: see `Seen.shown`."""
+        return self.seen.shown(self, function, reg, steps)
 
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
@@ -308,7 +233,7 @@ class HeatMap:
         if base.caller is not None and base.caller not in self._file.calls_of(function.index):
             return ""
         asked = function.index, region.test, region.kind == "then"
-        return UNASKED if self._unasked_for(asked) else ""
+        return UNASKED if self.seen.unasked_for(asked) else ""
 
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
         kind = self._loops.kind(function, index)
@@ -522,11 +447,7 @@ class HeatMap:
             if found is not None and found.caller is not None and found.caller[0] != self._file.key:
                 self.receive(function.index, found, found.caller)
         self.spread()
-        reached, repeated, stepping = (
-            frozenset(f.index for f in self._file.program.functions if old_index.get(f.qualname) in among)
-            for among in (other._runs.reached, other._runs.repeated, other._runs.stepping)
-        )
-        self._runs = dataclasses.replace(other._runs, reached=reached, repeated=repeated, stepping=stepping)
+        self.seen.tell(other.seen.runs.renumbered(self._file.program.functions, old_index))
 
     def _computes(self, function: Function) -> bool:
         """True where the function takes tensors: a parameter that its annotation or its use shows to be one."""

@@ -11,7 +11,8 @@ step. Tests, and what stands beside a program as somebody else's, start nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from transferlint import late
@@ -42,6 +43,14 @@ class Runs:
     guarded: bool = True
     seeded: bool = False
     placed: bool = True
+
+    def renumbered(self, functions: Iterable[Function], old: Mapping[str, int]) -> Runs:
+        """The same of another text of the file, whose functions had these indices by their qualified names."""
+        reached, repeated, stepping = (
+            frozenset(f.index for f in functions if old.get(f.qualname) in among)
+            for among in (self.reached, self.repeated, self.stepping)
+        )
+        return dataclasses.replace(self, reached=reached, repeated=repeated, stepping=stepping)
 
 
 def runs(files: Mapping[str, tuple[FilePlacement, Uses]]) -> dict[str, Runs]:
