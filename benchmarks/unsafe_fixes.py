@@ -21,6 +21,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from transferlint.syntax import notebooks
+
 CHECK = (sys.executable, "-m", "transferlint", "check", ".", "-f", "json", "--isolated", "--no-respect-gitignore")
 
 
@@ -62,7 +64,8 @@ def drawn(
 
 def applied(finding: dict[str, Any], found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The edits of a fix, and of all others that `--fix --unsafe-fixes` applies to its file and that leave it alone."""
-    fixes = [one["fix"] for one in found if one["path"] == finding["path"] and one["fix"] is not None]
+    place = finding["path"], finding.get("cell")
+    fixes = [one["fix"] for one in found if (one["path"], one.get("cell")) == place and one["fix"] is not None]
     edits: list[dict[str, Any]] = []
     for fix in (finding["fix"], *(one for one in fixes if one["safety"] in ("safe", "unsafe"))):
         more = [edit for edit in fix["edits"] if edit not in edits]
@@ -76,6 +79,8 @@ def diff(tree: Path, finding: dict[str, Any], found: list[dict[str, Any]], aroun
     which half of a change would be judged."""
     path = tree / finding["path"]
     before = path.read_bytes().decode("utf-8-sig", "replace")
+    if "cell" in finding:  # of a notebook: edits are given in the text of the cell
+        before = dict(notebooks.split(notebooks.to_text(before)))[finding["cell"]]
     after = before
     for edit in applied(finding, found):
         after = after[: edit["start"]] + edit["text"] + after[edit["end"] :]

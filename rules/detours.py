@@ -24,6 +24,12 @@ _SAME = frozenset(
     "abs argsort ceil cos cosh cumsum diff exp expm1 fliplr flipud floor isfinite isinf isnan log log10 log1p log2"
     " logical_not ravel sign sin sinh sqrt square tan tanh tril triu trunc argmax argmin".split()
 )
+# The methods that cast a tensor where it is (docs.pytorch.org torch.Tensor).
+_CASTS = {
+    "FloatTensor": "float", "DoubleTensor": "double", "HalfTensor": "half", "BFloat16Tensor": "bfloat16",
+    "LongTensor": "long", "IntTensor": "int", "ShortTensor": "short", "CharTensor": "char", "ByteTensor": "byte",
+    "BoolTensor": "bool",
+}  # fmt: skip
 
 
 def detour(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -40,6 +46,8 @@ def detour(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         tensor = f"{base}.detach()"
     if not base:
         return None
+    if method(function, transfer.register) == "type":
+        return _cast(function, transfer)
     if method(function, transfer.register) in ("item", "tolist"):
         return _listed(function, transfer, base, tensor)
     chain = collecting.bare(function, transfer)
@@ -57,6 +65,18 @@ def detour(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if made.args != (chain[0],) or made.keywords or not torch:
         return None
     return _computed(function, above, f"{torch}.{last}({tensor})", base, imports)
+
+
+def _cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`x.float()` for `x.type(torch.FloatTensor)`, where what it gives is moved at once: `.to(device)`."""
+    read, subject, above = transfer.register, transfer.subject, user(function, transfer.register)
+    assert subject is not None
+    typed = _CASTS.get(transfer.api.rpartition(".")[2].rstrip(")"))
+    moved = above is not None and receiver(function, above) == read and method(function, above) in ("to", "cuda")
+    cut = rewriting.after(function, read, subject)
+    if typed is None or cut is None or not moved:
+        return None
+    return Fix("cast it where it is", Safety.UNSAFE, (Edit(cut.start, cut.end, f".{typed}()"),))
 
 
 def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str) -> Fix | None:

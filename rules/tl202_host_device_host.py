@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ
+from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
 from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
@@ -54,7 +54,7 @@ from .round_trips import agreed, bounces, returns, trips
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Downloads of what came from an upload alone."""
     read = ((f, t) for f, t in hot(facts, DOWNLOAD, SCALAR_READ) if likely(f, t) and not agreed(f, t))
-    found = ((f, t) for f, t in read if (ups := bounces(f, t)) and not _came_from_there(f, ups))
+    found = ((f, t) for f, t in read if (ups := bounces(f, t)) and not _told(f, t, ups))
     for function, group in clusters(found):
         first = group[0]
         uploads = bounces(function, first)
@@ -71,11 +71,12 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         )
 
 
-def _came_from_there(function: FunctionFacts, uploads: list[Reg]) -> bool:
-    """True where what was uploaded had come from the device: that is told of where it leaves it."""
+def _told(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -> bool:
+    """True where what was uploaded had come from the device: that is told of where it leaves it; and where what is
+    brought back goes there again."""
     back = returns(function)
-    told = {transfer.register for transfer in trips(function)}
-    return any(told.intersection(back.get(upload, ())) for upload in uploads)
+    told = {one.register for one in trips(function)}
+    return transfer.register in told or any(told.intersection(back.get(upload, ())) for upload in uploads)
 
 
 RULE = Rule(

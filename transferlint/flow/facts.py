@@ -295,7 +295,7 @@ class FileFacts:
             self.placement = FilePlacement(program, options, project)
             placed = self.placement.settle()
             self.heat = HeatMap(self.placement, placed, overrides([self.placement]), methods_by_name([self.placement]))
-            self.heat.seen.tell(runs_alone(self.placement, self.heat.uses()))
+            self.heat.tell(runs_alone(self.placement, self.heat.uses()))
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)

@@ -18,6 +18,7 @@ from transferlint.flow.names import Overriding, split
 from transferlint.flow.placement import FilePlacement, Placed, made_functions
 from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
+from transferlint.flow.runs import Runs
 from transferlint.flow.seen import Seen
 from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
 from transferlint.flow.uses import Spelled, Uses, spelled
@@ -144,6 +145,10 @@ class HeatMap:
     def uses(self) -> Uses:
         """What the code of the file uses."""
         return self.seen.uses(self)
+
+    def tell(self, found: Runs) -> None:
+        """Note what is seen to run of the file."""
+        self.seen.runs = found
 
     def shown(self, function: int, reg: Reg, steps: bool) -> bool:
         """True for a place that is seen to run repeatedly: see `Seen.shown`."""
@@ -447,7 +452,7 @@ class HeatMap:
             if found is not None and found.caller is not None and found.caller[0] != self._file.key:
                 self.receive(function.index, found, found.caller)
         self.spread()
-        self.seen.tell(other.seen.runs.renumbered(self._file.program.functions, old_index))
+        self.tell(other.seen.runs.renumbered(self._file.program.functions, old_index))
 
     def _computes(self, function: Function) -> bool:
         """True where the function takes tensors: a parameter that its annotation or its use shows to be one."""

@@ -18,6 +18,7 @@ from transferlint.flow.values import (
     EXTENDED,
     FRAMEWORKS,
     FRESH,
+    FROM_PARAMETER,
     GIVEN,
     HOST,
     HOST_ARRAY,
@@ -50,9 +51,9 @@ from transferlint.flow.values import (
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
-from transferlint.knowledge.torch import TENSOR_ONLY
+from transferlint.knowledge.torch import HOST_TYPES, TENSOR_ONLY
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Discard, Reg
+from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
 
 _MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mlu", "musa", "mps", "type"})
 _READS = frozenset({"item", "tolist"})
@@ -133,11 +134,7 @@ def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: s
     if name == "cpu":
         return _download(frame, reg, made, subject, base, ".cpu()")
     if name == "type":
-        if not made.args or not base.kinds & (TENSOR | UNKNOWN):
-            return PYTHON
-        text = frame.dotted(made.args[0])
-        places = DEVICE if text.startswith("torch.cuda.") else 0
-        return effects.move(frame, reg, made, subject, base, places, ".type()") if places else _typed(base)
+        return _type(frame, reg, made, subject, base)
     if name != "to":
         return effects.move(frame, reg, made, subject, base, DEVICE, f".{name}()")
     places, typed = _target(frame, made)
@@ -147,6 +144,23 @@ def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: s
             return _download(frame, reg, made, subject, base, f".to({spelled or '...'})")
         return effects.move(frame, reg, made, subject, base, places, f".to({spelled or '...'})")
     return _typed(base) if typed or base.kinds & TENSOR else base
+
+
+def _type(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Value:
+    """`x.type(...)`: a cast, and with a type of one place a move to it: torch.FloatTensor is the host's, of its own
+    (docs.pytorch.org torch.Tensor, "Data types"). Who casts so what an argument gave may well hold it on the host."""
+    if not made.args or not base.kinds & (TENSOR | UNKNOWN):
+        return PYTHON
+    said = frame.code[made.args[0]]
+    text = str(said.value) if isinstance(said, Const) else frame.dotted(made.args[0])
+    if text.startswith("torch.cuda."):
+        return effects.move(frame, reg, made, subject, base, DEVICE, ".type()")
+    typed = _typed(base)
+    if text not in HOST_TYPES:
+        return typed
+    if base.on_device and not base.flags & FROM_PARAMETER:
+        return effects.download(frame, reg, made, subject, typed, f".type({text})")
+    return typed.but(places=HOST, uploads=frozenset())
 
 
 def _download(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, api: str) -> Value:

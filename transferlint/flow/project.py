@@ -110,7 +110,7 @@ class Project:
         self._cool(linked)
         found = runs({key: (owner, heat.uses()) for key, (owner, _, heat) in linked.items()})
         for key in sorted(linked):
-            linked[key][2].seen.tell(found[key])
+            linked[key][2].tell(found[key])
         self._linked = linked
 
     def _forget(self, owner: FilePlacement) -> None:

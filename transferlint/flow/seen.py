@@ -31,7 +31,7 @@ class Heated(Protocol):
 
 class Seen:
     """What is seen to run of a file, by its heat (which is asked for, so that neither keeps the other) and by what
-    `runs` found (nothing until `tell`). `before`: that of the same file, of which nothing changed."""
+    `runs` found, which is put in. `before`: that of the same file, of which nothing changed."""
 
     def __init__(
         self,
@@ -69,10 +69,6 @@ class Seen:
     def uses(self, heat: Heated) -> Uses:
         """What the code of the file uses."""
         return uses_of(self._file, self._edges, self._spelled, functools.partial(self.often, heat))
-
-    def tell(self, found: Runs) -> None:
-        """Note what is seen to run of the file."""
-        self.runs = found
 
     def shown(self, heat: Heated, function: int, reg: Reg, steps: bool) -> bool:
         """True for a place that is seen to run repeatedly: by a loop or by calls, in code that is seen to run; `steps`:

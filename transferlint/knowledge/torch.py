@@ -18,6 +18,14 @@ def _torch(names: str, prefix: str = "torch.") -> tuple[str, ...]:
     return tuple(prefix + name for name in names.split())
 
 
+# The tensor types of the host; those of the same names in torch.cuda are the GPU's.
+HOST_TYPES: frozenset[str] = frozenset(
+    _torch(
+        "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor"
+        " BoolTensor"
+    )
+)
+
 TABLE: tuple[Api, ...] = (
     Api(
         _torch(
@@ -30,17 +38,12 @@ TABLE: tuple[Api, ...] = (
     ),
     Api(_torch("tensor as_tensor asarray"), Effect.DATA, _CREATION),
     Api(
-        _torch("Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor")
-        + _torch("ByteTensor BoolTensor"),
+        ("torch.Tensor", *sorted(HOST_TYPES)),
         Effect.DATA,
         _TENSOR + ": 'torch.Tensor is an alias for the default tensor type', host by default",
     ),
     Api(
-        _torch(
-            "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor"
-            " BoolTensor",
-            "torch.cuda.",
-        ),
+        tuple(name.replace("torch.", "torch.cuda.") for name in sorted(HOST_TYPES)),
         Effect.DATA,
         _TENSOR + ": torch.cuda.*Tensor are the CUDA types",
     ),
@@ -318,5 +321,6 @@ TENSOR_ONLY: frozenset[str] = frozenset(
 ARRAY_ONLY: frozenset[str] = frozenset(["astype", "tobytes", "ravel_", "itemset", "dumps", "tofile", "newbyteorder"])
 
 SOURCES = {
+    "HOST_TYPES": _TENSOR + " 'Data types': the legacy constructors, torch.FloatTensor and torch.cuda.FloatTensor",
     "TENSOR_ONLY": _TENSOR + " against numpy.org 'The N-dimensional array': methods of the one and not of the other",
 }
