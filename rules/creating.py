@@ -19,6 +19,7 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
+from transferlint.flow.unasked import left_out
 from transferlint.flow.values import BY_ARGUMENT, DEVICE_NAME, DTYPE, INTEGER, TENSOR
 from transferlint.knowledge.roles import DEVICE_WORDS
 from transferlint.knowledge.torch_names import INDICES
@@ -246,9 +247,12 @@ def _asked(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def names_place(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what is at least likely to name a place: a tensor or a dtype cannot be given as `device=`."""
+    """True for what is at least likely to name a place: a tensor or a dtype cannot be given as `device=`, and what no
+    call gives names none."""
     value, made = function.values[reg], function.code[reg]
     if value.kinds & TENSOR or value.kinds == DTYPE:
+        return False
+    if isinstance(made, p.Load) and left_out(function.file.placement, function.function, made.slot):
         return False
     if value.kinds & DEVICE_NAME or proven.device(function, reg, absent=True):
         return True

@@ -319,6 +319,8 @@ def test_what_is_taken_from_a_queue_is_still_taken() -> None:
             'torch.argsort(row.detach()).to(device="cuda")',
             Safety.UNSAFE,
         ),
+        ("(t > 2).type(torch.FloatTensor).to(t.device)", "(t > 2).float().to(t.device)", Safety.UNSAFE),
+        ("t.type('torch.LongTensor').cuda()", "t.long().cuda()", Safety.UNSAFE),
         (
             "torch.tensor(sorted(row.tolist()), dtype=row.dtype, device=row.device)",
             "torch.sort(row.detach()).values",

@@ -413,6 +413,15 @@ def test_the_number_of_a_gpu_that_may_be_none_is_left_to_cuda(made: str, place: 
     assert (fix(text, RULES["TL401"], unsafe=True).text != text) is known
 
 
+@pytest.mark.parametrize(("call", "known"), [("f(x)", False), ("f(x, x.device)", True), ("f(x, device='cuda')", True)])
+def test_no_place_is_named_by_what_no_call_gives(call: str, known: bool) -> None:
+    text = (
+        "import torch\ndef f(x: torch.Tensor, device=None):\n    return x + torch.ones(3).to(device)\n"
+        f"class M(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return {call}\n"
+    )
+    assert (fix(text, RULES["TL401"], unsafe=True).text != text) is known
+
+
 # TL402
 
 

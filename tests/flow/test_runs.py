@@ -161,6 +161,10 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         {"show.py": f"import seeds\n{OF_LOADER}{SHOWN}", "seeds.py": SEEDED},
         False,
     ),
+    "a program for a torch whose functions take no device": (
+        {"show.py": f"{OF_LOADER}{SHOWN}", "see.py": f"{HEAD}def see(x):\n    return nn.Variable(x, volatile=True)\n"},
+        False,
+    ),
     "a program without an accelerator": ({"step.py": STEP + BATCHES.replace("x.cuda()", "x")}, False),
     "a program without an accelerator beside one that has it": (
         {

@@ -34,8 +34,8 @@ _INSIDE = ("forward", "__call__")
 class Runs:
     """Of one file: the functions that are reached, those that run repeatedly, and of these what loops whose turns are
     steps make do so (`stepping`); `guarded`: what stands behind its main guard is reached too; `seeded`: somebody in
-    its project seeds torch's generators; `placed`: the project speaks of an accelerator, and the file, or one that
-    imports it in the end, moves something."""
+    its project seeds torch's generators; `placed`: the project speaks of an accelerator, of a torch whose functions
+    take `device=`, and the file, or one that imports it in the end, moves something."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
@@ -103,7 +103,8 @@ class _Search:
         self._repeated = self._repeating((STEP, LOOP), always=False)
         own = [uses for key, (file, uses) in self._files.items() if self._starts(key, file)]
         self._seeded = any(uses.seeds for uses in own)
-        self._placed = self._driven() if any(uses.speaks for uses in own) else set()
+        places = any(uses.speaks for uses in own) and not any(uses.dated for uses in own)
+        self._placed = self._driven() if places else set()
         return {key: self._of(key) for key in self._files}
 
     def _repeating(self, loops: tuple[str, ...], always: bool) -> set[str]:

@@ -115,6 +115,15 @@ def _option(file: FilePlacement, function: Function, reg: Reg) -> bool:
     return split(name) is None and not name.startswith(_LIBRARIES)
 
 
+def left_out(file: FilePlacement, function: Function, slot: Slot) -> bool:
+    """True for a parameter that is None unless it is given, of a function of which calls are known, none of which gives
+    it."""
+    if not any(one.slot == slot and one.default == "None" for one in function.parameters) or _offered(file, function):
+        return False
+    name, sites = function.slot_names[slot], file.calls_of(function.index)
+    return bool(sites) and all(given is not None and name not in given for given in sites.values())
+
+
 def counted(function: Function) -> bool:
     """True where the checked source makes all calls of a function, and they are looked for."""
     if not roles.sought(function.name):

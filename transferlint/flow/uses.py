@@ -45,6 +45,7 @@ class Uses:
     moves: bool = False
     broken: bool = False
     failing: frozenset[int] = frozenset()
+    dated: bool = False
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Spelled:
     moves: bool
     broken: bool
     failing: frozenset[int]
+    dated: bool
     fails: Reg  # where the module's own code raises, a register behind all where it does not
 
 
@@ -90,6 +92,7 @@ def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str,
         not names.isdisjoint(roles.MOVING),
         _broken(file),
         frozenset(failing),
+        not names.isdisjoint(roles.BEFORE_DEVICES),
         fails,
     )
 
@@ -105,7 +108,7 @@ def uses_of(file: FilePlacement, edges: CallEdges, also: Spelled, often: Callabl
     }
     return Uses(
         tuple(sorted(calls)), also.mentions, also.named, also.offered, also.imports, also.seeds, also.speaks,
-        also.moves, also.broken, also.failing,
+        also.moves, also.broken, also.failing, also.dated,
     )  # fmt: skip
 
 

@@ -287,6 +287,8 @@ PLACING = frozenset(
 MOVING = frozenset({"cuda", "device", "to", "xpu", *PLACING})
 # Texts that name an accelerator, or an option for one: "cuda:0", "--gpu".
 ACCELERATOR = late.pattern(r"(cuda|xpu|mps|npu|hpu)(:\d*)?$|-{1,2}[\w-]*(cuda|gpu|device)")
+# Keywords that torch took until 0.4, which brought `device=` (docs.pytorch.org 'PyTorch 0.4.0 Migration Guide').
+BEFORE_DEVICES = frozenset({"volatile"})
 # Decorators that give a function back as it was, or wrapped, and keep none.
 WRAPPERS = ("torch.", "functools.", "contextlib.", "jit", "staticmethod", "classmethod", "typing.", "no_grad")
 TEST_PATHS: tuple[str, ...] = (
