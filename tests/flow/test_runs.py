@@ -162,7 +162,10 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         False,
     ),
     "a program for a torch whose functions take no device": (
-        {"show.py": f"{OF_LOADER}{SHOWN}", "see.py": f"{HEAD}def see(x):\n    return nn.Variable(x, volatile=True)\n"},
+        {
+            "show.py": f"import see\n{OF_LOADER}{SHOWN}",
+            "see.py": f"{HEAD}def see(x):\n    return nn.Variable(x, volatile=True)\n",
+        },
         False,
     ),
     "a program without an accelerator": ({"step.py": STEP + BATCHES.replace("x.cuda()", "x")}, False),
