@@ -162,16 +162,21 @@ def _for_host(file: FilePlacement, function: Function) -> bool:
 
 
 def _on_device(function: Function) -> bool:
-    """True for a function that is told which device to work on, `preprocess(batch, device)`, or that asks an argument
-    where it is, `image.device`. One that loads is not."""
+    """True for a function that is told which device to work on, `preprocess(batch, device)`, that asks an argument or
+    its object for it, `image.device`, or that names the GPU: `.cuda()`, `torch.cuda`. One that loads is not."""
     if not knowledge.WORK_PATTERN.match(function.name):
         return False
-    slots = {given.slot for given in function.parameters if given.name not in ("self", "cls")}
+    slots = {given.slot for given in function.parameters}
     asks = any(
         isinstance(made, p.Attr)
-        and made.name == "device"
-        and isinstance(asked := function.code[made.object], p.Load)
-        and asked.slot in slots
+        and (
+            made.name == "cuda"
+            or (
+                made.name == "device"
+                and isinstance(asked := function.code[made.object], p.Load)
+                and asked.slot in slots
+            )
+        )
         for made in function.code
     )
     return asks or any(knowledge.DEVICE_WORDS.search(given.name) for given in function.parameters)
