@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import DATA, TENSOR, UNKNOWN
+from transferlint.flow.values import DATA, HOST_VALUE, TENSOR, UNKNOWN, Value
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import notebooks
@@ -74,7 +74,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if shown or function.role.cold.startswith("test"):
             continue
         tensor = transfer.before.is_a(TENSOR)
-        known = tensor or _of_a_batch(function, transfer.subject) or _used(function, transfer)
+        known = (
+            tensor or _or_none(transfer.before) or _of_a_batch(function, transfer.subject) or _used(function, transfer)
+        )
         if not known:
             continue
         text = brief(function.text(transfer.register))
@@ -96,6 +98,11 @@ def _dropped(function: FunctionFacts, reg: Reg) -> bool:
         return False
     made = function.code[users[0]]
     return isinstance(made, p.Discard) or (isinstance(made, p.Collect) and _dropped(function, users[0]))
+
+
+def _or_none(value: Value) -> bool:
+    """True for what is a tensor, or nothing that has a move at all."""
+    return bool(value.kinds & TENSOR) and not value.kinds & ~(TENSOR | HOST_VALUE)
 
 
 def _used(function: FunctionFacts, transfer: Transfer) -> bool:
