@@ -119,7 +119,7 @@ def _returned(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """As for every read; but who writes `.cpu()` believes that it may be elsewhere."""
     confidence = sure(function, transfer)
-    if any(meant(function, transfer) for meant in (_asked_for, _served, _ahead, _gone_over, _measured)):
+    if any(meant(function, transfer) for meant in (_asked_for, _served, _ahead, _gone_over, _measured, _given_back)):
         return Confidence.POSSIBLE
     if function.framework(transfer.register) and not (
         hooked(function) or read_purposes.put_aside(function, transfer.register)
@@ -136,6 +136,15 @@ def _asked_for(function: FunctionFacts, transfer: Transfer) -> bool:
     arms = (region for region in _tests(function, transfer.register) if region.kind == "then")
     tests = (function.code[region.test] for region in arms if region.test is not None)
     return any(isinstance(made, p.Load) and roles.ASKS_FOR_HOST.search(given.get(made.slot, "")) for made in tests)
+
+
+def _given_back(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the copy that a function gives back of which nothing but what it computes on says that it runs
+    repeatedly: whoever calls it wants it on the host."""
+    if function.index not in function.file.heat.predicted or function.warmth(transfer.register).caller is not None:
+        return False
+    copies = derived.derived(function.function, {transfer.register}, derived.WHOLE)
+    return any(isinstance(made, p.Return) and made.value in copies for made in function.code)
 
 
 def _measured(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -4,7 +4,8 @@
 
 Of the functions of the fitted packages that a predictor applies to, and that ran, those are hot that ran in half of
 the steps or more: of the kinds of steps in which they are called at all. What ran outside of steps alone is not.
-Writes benchmarks/results/predictors.json: by predictor the packages, the functions, how many were hot, and by package;
+Writes benchmarks/results/predictors.json: by predictor the packages, the functions, how many were hot, the mean of the
+packages' shares, the share of all functions, and the counts by package;
 nothing is run but the analysis. Packages that are kept out of fitting are left out.
 """
 
@@ -78,7 +79,9 @@ def _row(packages: dict[str, Counter[bool]]) -> dict[str, Any]:
         "packages": len(packages),
         "functions": functions,
         "hot": hot,
-        "rate": round(hot / functions, 2),
+        # The mean over packages: functions of one are alike, and one with many would speak for all.
+        "rate": round(sum(counts[True] / counts.total() for counts in packages.values()) / len(packages), 2),
+        "of_functions": round(hot / functions, 2),
         "by_package": {name: [counts.total(), counts[True]] for name, counts in sorted(packages.items())},
     }
 

@@ -360,7 +360,8 @@ class HeatMap:
             return False
         if self._file.roles[callee].hot or self._loops.runs_steps(self._file.program.functions[callee]):
             return False
-        if not found.hot or rank(found) <= rank(known):
+        told = callee in self.predicted and known.caller is None and not found.weak and found.level >= known.level
+        if not found.hot or (rank(found) <= rank(known) and not told):
             return False
         self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason="")
         return True
