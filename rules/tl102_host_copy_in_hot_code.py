@@ -141,9 +141,10 @@ def _asked_for(function: FunctionFacts, transfer: Transfer) -> bool:
 def _given_back(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for the copy that a function gives back of which nothing but what it computes on says that it runs
     repeatedly: whoever calls it wants it on the host."""
-    if function.index not in function.file.heat.predicted or function.warmth(transfer.register).caller is not None:
+    reg, predicted = transfer.register, function.file.heat.predicted
+    if function.index not in predicted or function.loops(reg) or function.warmth(reg).caller is not None:
         return False
-    copies = derived.derived(function.function, {transfer.register}, derived.WHOLE)
+    copies = derived.derived(function.function, {reg}, derived.WHOLE)
     return any(isinstance(made, p.Return) and made.value in copies for made in function.code)
 
 
