@@ -437,7 +437,9 @@ class HeatMap:
         if switched:
             cold = cold or found.amortised
         rarely = bool(found.amortised) and not switched
-        return bool(found.cold) or rarely or (found.seen and found.level <= Level.PER_EPOCH), cold
+        # How often a lambda is called is its taker's to know.
+        once = found.level <= Level.PER_EPOCH and self._file.program.functions[caller].kind != "lambda"
+        return bool(found.cold) or rarely or (found.seen and once), cold
 
     def spread(self) -> None:
         """Pass on within the file what calls from others have heated."""

@@ -139,11 +139,21 @@ def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: s
         return effects.move(frame, reg, made, subject, base, DEVICE, f".{name}()")
     places, typed = _target(frame, made)
     if places:
-        spelled = frame.last_name(made.args[0]) if made.args else "device"
+        api = f".to({_spelled(frame, made.args[0]) if made.args else 'device'})"
         if places == HOST:
-            return _download(frame, reg, made, subject, base, f".to({spelled or '...'})")
-        return effects.move(frame, reg, made, subject, base, places, f".to({spelled or '...'})")
+            return _download(frame, reg, made, subject, base, api)
+        return effects.move(frame, reg, made, subject, base, places, api)
     return _typed(base) if typed or base.kinds & TENSOR else base
+
+
+def _spelled(frame: Frame, place: Reg) -> str:
+    """How a place is named: "cpu" for `"cpu"` and `torch.device("cpu")`, "device" for `self.device`."""
+    made = frame.code[place]
+    if isinstance(made, Call) and made.args and frame.dotted(made.function) == "torch.device":
+        made = frame.code[made.args[0]]
+    if isinstance(made, Const) and isinstance(made.value, str):
+        return made.value
+    return frame.last_name(place) or "..."
 
 
 def _type(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Value:
