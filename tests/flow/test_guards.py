@@ -39,7 +39,14 @@ SWITCHES = [
 ]
 RANKS = ["rank == 0", "args.local_rank == 0", "dist.get_rank() == 0", "local_rank in (0, -1)", "local_rank in [-1, 0]"]
 MAINS = ["accelerator.is_main_process", "is_master", "is_rank_zero()", "self.trainer.is_global_zero"]
-FIRST_TIMES = ["self.cache is None", "key not in self.cache", "step == 0", "i == 0"]
+FIRST_TIMES = [
+    "self.cache is None",
+    "key not in self.cache",
+    "step == 0",
+    "i == 0",
+    "self.iter_num == 1",
+    "state['step'] == 0",
+]
 HOSTS = ["not cuda", "not use_cuda", "not args.use_gpu", "not torch.cuda.is_available()", "x.device.type != 'cuda'"]
 EMPTY = [
     "len(x) == 0",
@@ -58,6 +65,11 @@ LAST_TIMES = [
     "step % 100 == 0 or n and args.is_last_step",
 ]
 ORDINARY = [
+    "batch_size == 1",
+    "x.batch.shape[0] == 1",
+    "t.stride(0) == 1",
+    "self.num_frames == 1",
+    "tokens.size(1) == 1",
     "step > 100",
     "step",
     "n == 3",

@@ -19,6 +19,7 @@ _DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)
 # A plural; not a class, a bias, an axis or a position.
 _PLURAL = late.pattern(r"(^|_)(?!(args|kwargs|pos|has|is|this)(_|$))\w*[^\Waiosu_]s(_|$)")
 _EARLIER = late.pattern(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
+_COUNTERS = frozenset({"i", "it", "idx", "epoch", "t"})
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -111,7 +112,8 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
         and (operator == "==") == when
         and isinstance(constant, p.Const)
         and constant.value in (0, 1)
-    ) and any(roles.STEP_WORDS.search(w) or w in ("i", "it", "idx", "epoch", "t") for w in words):
+        and _counter(function, left)
+    ):
         return "only the first time"
     if (
         operator in ("==", "!=")
@@ -239,6 +241,19 @@ def _turn_of_a_loop(function: Function, operands: tuple[Reg, ...]) -> bool:
     counter = made[bound.index(True)]
     assert isinstance(counter, p.Load)
     return bool(roles.COUNTER_WORDS.search(function.slot_names[counter.slot]))
+
+
+def _counter(function: Function, reg: Reg) -> bool:
+    """True for what counts steps by its name, `step`, `self.iteration`, `state["step"]`: no size, and nothing that a
+    tensor tells of itself."""
+    made = function.code[reg]
+    if isinstance(made, p.Subscript) and isinstance(function.code[made.index], p.Const):
+        name = next(iter(_spelled(function, made.index)), "")
+    elif isinstance(made, p.Load | p.Outer | p.Attr):
+        name = next(identifiers(function, reg))
+    else:
+        return False
+    return name in _COUNTERS or (bool(roles.STEP_WORDS.search(name)) and not roles.SIZE_WORDS.search(name))
 
 
 def _sized(function: Function, reg: Reg) -> bool:

@@ -14,6 +14,7 @@ from transferlint import late
 HOT_METHODS: dict[str, str] = {
     "forward": "torch.nn.Module: called for every input",
     "backward": "torch.autograd.Function: called for every backward pass",
+    "__next__": "docs.python.org iterator types: called for every item",
     "training_step": "lightning.LightningModule: called for every batch",
     "validation_step": "lightning.LightningModule: called for every batch",
     "test_step": "lightning.LightningModule: called for every batch",
@@ -152,6 +153,8 @@ LOADER_WORDS = late.pattern(
     re.IGNORECASE,
 )
 STEP_WORDS = late.pattern(r"(step|iter|batch|timestep|tick|frame|rollout|episode|token|decode|update)", re.IGNORECASE)
+# Names of how much there is of something: they count nothing up.
+SIZE_WORDS = late.pattern(r"(^|_)(n|num|nb|max|min|per)_|(size|len|length|dim|ratio)s?$", re.IGNORECASE)
 FEW_WORDS = late.pattern(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re.IGNORECASE)
 
 _SWITCHES = (
