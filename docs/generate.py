@@ -50,6 +50,7 @@ TITLES = {
     "notes/cuda.html#device-agnostic-code": "CUDA semantics: device-agnostic code",
     "data.html#memory-pinning": "torch.utils.data: memory pinning",
     "data.html#multi-process-data-loading": "torch.utils.data: multi-process data loading",
+    "tensors.html#data-types": "torch.Tensor: data types",
     "tensors.html": "torch.Tensor",
     "tensor_attributes.html": "Tensor attributes: torch.device",
     "distributed.html": "torch.distributed",

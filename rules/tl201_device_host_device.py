@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports uploads of what was downloaded, or of what the host computed from it, in hot code: a numpy detour, a list
-detour, a scalar detour (`torch.tensor(x.item(), device=d)`).
+detour, a scalar detour (`torch.tensor(x.item(), device=d)`), a cast to a type of the host
+(`mask.type(torch.FloatTensor).to(d)`).
 
 Why
 ---
@@ -27,7 +28,8 @@ Fix safety
 Safe for `torch.tensor(x.item(), device=x.device)` where `x` is known to have no dimensions, and its type is kept
 (`dtype=x.dtype`, or a boolean): `x.detach().clone()`. Unsafe for other plain detours, because the type may differ (a
 Python number becomes torch's default type), as may the shape of an empty list and what memory is shared; and where
-numpy's function is replaced by torch's of the same name, whose order of equal elements, types and rounding may differ.
+numpy's function is replaced by torch's of the same name, whose order of equal elements, types and rounding may differ;
+`x.float()` for `x.type(torch.FloatTensor)` shares the memory of a tensor that is of that type already.
 A sum or list that is read once after the loop, and one copy before it, are as for TL101.
 
 Elsewhere the edit is only shown, where a tensor serves as well, and `torch.stack(values)` for `torch.tensor(values)` of
@@ -38,6 +40,7 @@ See also
 - TL202 for the way round from the host
 - TL203 for a decision on the way
 - TL102 for the copy alone
+- https://docs.pytorch.org/docs/stable/tensors.html#data-types
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
 - https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html

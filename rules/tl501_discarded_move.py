@@ -2,7 +2,8 @@
 
 What it does
 ------------
-Reports `x.to(d)`, `x.cuda()` and `x.cpu()` as statements of their own where `x` is a tensor.
+Reports `x.to(d)`, `x.cuda()` and `x.cpu()` as statements of their own where `x` is a tensor, or what it is bound to or
+used for shows that it is one.
 
 Why
 ---
