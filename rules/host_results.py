@@ -18,11 +18,17 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
 from . import derived
+from .chains import called
 
 # What makes files of results, pictures of arrays, models of the host.
 _MADE = late.pattern(
     r"(^|_)(to|2)_\w*file$|^fromarray$|(^|_)(to|2)_?pil(_|$)|^ToPILImage$|^(Video|Image|Audio|Histogram)$|^(partial_fit|fit|fit_predict)$"
 )
+# Libraries of the host that draw, and that write pictures and sound (matplotlib.org, pillow.readthedocs.io, ...).
+_MEDIA = (
+    "matplotlib.", "seaborn.", "plotly.", "PIL.", "imageio.", "soundfile.", "scipy.io.wavfile.", "librosa.display.",
+    "cv2.imwrite", "cv2.imshow",
+)  # fmt: skip
 _DECODERS = late.pattern(r"(^|_)(tokeni[sz]er|processor|vocab\w*|label_encoder|sp|bpe|detokeni[sz]er)$", re.IGNORECASE)
 # Functions and classes whose result is what was recognised, decoded or sampled.
 _DECIDING = late.pattern(r"(?i)infer|decod|search|generat|predict|transcri|recogni")
@@ -63,7 +69,8 @@ def _host_result(function: FunctionFacts, transfer: Transfer) -> bool:
     computed = derived.derived(function.function, {reg}, derived.ALL)
     if _goes_back(function, computed):
         return False
-    if _consumed(function.function, derived.derived(function.function, {reg}, derived.PARTS)):
+    parts = derived.derived(function.function, {reg}, derived.PARTS)
+    if _consumed(function.function, parts) or _drawn(function, parts):
         return True
     if (
         function.framework(reg)
@@ -228,6 +235,12 @@ def _consumed(function: Function, parts: set[Reg]) -> bool:
             if _DECODERS.search(spelled):
                 return True
     return False
+
+
+def _drawn(function: FunctionFacts, parts: set[Reg]) -> bool:
+    """True where a library that draws or writes media on the host is given what is computed of the copy."""
+    using = {user for part in parts for user in users(function.function)[part]}
+    return any(called(function, user).startswith(_MEDIA) for user in sorted(using))
 
 
 def _packed(function: FunctionFacts, whole: set[Reg], computed: set[Reg]) -> bool:

@@ -54,12 +54,25 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import HOST_INDEX, MOVE, Transfer
-from transferlint.flow.values import ARRAY, BOOLEAN, CONTAINER, DEVICE, HOST, ON_DEVICE, TENSOR, UNKNOWN, Value
+from transferlint.flow.values import (
+    ARRAY,
+    BOOLEAN,
+    CONTAINER,
+    DEVICE,
+    HOST,
+    HOST_VALUE,
+    ON_DEVICE,
+    TENSOR,
+    UNKNOWN,
+    Value,
+)
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
+from transferlint.syntax import program as p
+from transferlint.syntax.program import Reg
 
 from . import beside_torch, dimensions, host_indices, remaining
-from .chains import user
+from .chains import origin, user
 from .detection import brief, clusters, hot, only_shown, others, put_there, together
 
 
@@ -110,7 +123,17 @@ def _needs_upload(function: FunctionFacts, transfer: Transfer) -> bool:
     following = user(function, transfer.register)
     if any(t.register == following and t.kind == MOVE and t.places & ON_DEVICE for t in function.transfers):
         return False  # `x[index].to(device)`: whoever writes that holds `x` on the host
+    if _one_of(function, transfer.subject):
+        return False
     return transfer.before.is_a(CONTAINER | ARRAY) or dimensions.dimensional(function, transfer.subject)
+
+
+def _one_of(function: FunctionFacts, reg: Reg) -> bool:
+    """True for one element of an array, `rows[i]`: a number, where the array is a row, which torch takes as one."""
+    made = function.code[origin(function, reg)]
+    if not isinstance(made, p.Subscript) or not function.values[made.object].is_a(ARRAY):
+        return False
+    return function.values[made.index].is_a(HOST_VALUE) and not isinstance(function.code[made.index], p.Slice)
 
 
 RULE = Rule(

@@ -149,7 +149,7 @@ def _move(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: s
 def _spelled(frame: Frame, place: Reg) -> str:
     """How a place is named: "cpu" for `"cpu"` and `torch.device("cpu")`, "device" for `self.device`."""
     made = frame.code[place]
-    if isinstance(made, Call) and made.args and frame.dotted(made.function) == "torch.device":
+    if isinstance(made, Call) and made.args and frame.last_name(place) == "device":
         made = frame.code[made.args[0]]
     if isinstance(made, Const) and isinstance(made.value, str):
         return made.value

@@ -159,6 +159,8 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
         places, why, flags = HOST, left.why, left.flags & MAY  # it stays where it is: a device operand would raise
     if made.operator == "%" and left.is_a(HOST_VALUE) and isinstance(frame.code[made.left], p.Const):
         return _formatted(frame, reg, made.right)
+    if kinds == CONTAINER and made.operator != "*" and not left.kinds & right.kinds & CONTAINER:
+        return NOTHING  # Python refuses a list and a number: this attribute holds something else by now
     if kinds == CONTAINER:
         return _joined(left, right)
     must = _shared([one for one, reg in zip(values, (made.left, made.right), strict=True) if not _size(frame, reg)])
