@@ -11,6 +11,7 @@ from __future__ import annotations
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import TENSOR
+from transferlint.knowledge.torch import CASTS
 from transferlint.knowledge.torch_names import COPYING, OF_DATA
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
@@ -24,12 +25,6 @@ _SAME = frozenset(
     "abs argsort ceil cos cosh cumsum diff exp expm1 fliplr flipud floor isfinite isinf isnan log log10 log1p log2"
     " logical_not ravel sign sin sinh sqrt square tan tanh tril triu trunc argmax argmin".split()
 )
-# The methods that cast a tensor where it is (docs.pytorch.org torch.Tensor).
-_CASTS = {
-    "FloatTensor": "float", "DoubleTensor": "double", "HalfTensor": "half", "BFloat16Tensor": "bfloat16",
-    "LongTensor": "long", "IntTensor": "int", "ShortTensor": "short", "CharTensor": "char", "ByteTensor": "byte",
-    "BoolTensor": "bool",
-}  # fmt: skip
 
 
 def detour(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -71,7 +66,7 @@ def _cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """`x.float()` for `x.type(torch.FloatTensor)`, where what it gives is moved at once: `.to(device)`."""
     read, subject, above = transfer.register, transfer.subject, user(function, transfer.register)
     assert subject is not None
-    typed = _CASTS.get(transfer.api.rpartition(".")[2].rstrip(")"))
+    typed = CASTS.get(transfer.api.removeprefix(".type(").removesuffix(")"))
     moved = above is not None and receiver(function, above) == read and method(function, above) in ("to", "cuda")
     cut = rewriting.after(function, read, subject)
     if typed is None or cut is None or not moved:

@@ -7,14 +7,14 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
 from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR
+from transferlint.knowledge.torch import CASTS
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 
 from . import importing, rewriting
 from .chains import called, method
 
-_TYPES = {"LongTensor": "long", "IntTensor": "int", "FloatTensor": "float", "DoubleTensor": "double"}
-_MAKERS = frozenset({"torch.tensor", "torch.as_tensor"}) | {f"torch.{name}" for name in _TYPES}
+_MAKERS = frozenset({"torch.tensor", "torch.as_tensor", *CASTS})
 
 
 def restacked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -42,8 +42,8 @@ def restacked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         text += f".to({wanted})"
     elif wanted:
         return None
-    if (last := name.rpartition(".")[2]) in _TYPES:
-        text += f".{_TYPES[last]}()"
+    if name in CASTS:
+        text += f".{CASTS[name]}()"
     return Fix("stack them on the device", Safety.DISPLAY, (*imports, Edit(start, end, text)))
 
 

@@ -97,7 +97,7 @@ def _fix(function: FunctionFacts, group: list[Transfer], back: Reg) -> Fix | Non
 def _instead(function: FunctionFacts, down: Transfer, up: Reg) -> str:
     other = _other(function, down, up)
     if other is None and down.api.startswith(".type("):
-        return "cast it by a method, such as `.float()`, which leaves it where it is: this type is one of the host"
+        return "cast it with a method that keeps the device, such as `.float()`: this tensor type is a CPU type"
     if other is None:
         return "compute it on the device"
     return f"share the memory, which copies nothing: {other.title} takes a tensor by DLPack (`{other.from_dlpack}`)"

@@ -85,7 +85,8 @@ def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str
             try:
                 known = updates.check(run, group)
             except Exception as error:  # a defect of ours costs time, not the run
-                remarks.append(f"{internal('what changed', 'the project', error)}: all was checked")
+                trouble = internal("the check of what changed", "this project", error)
+                remarks.append(f"{trouble}; all files were checked instead")
             if known is not None:
                 run.keeper.write(key, group, known)
         if known is None:

@@ -277,20 +277,3 @@ def test_a_device_parameter(look: LookUp, parameter: str, places: int) -> None:
             x
     """)
     assert found.places("x") == places
-
-
-@pytest.mark.parametrize(
-    ("setting", "places"),
-    [
-        ("use_cuda = False", HOST),
-        ("use_cuda = True", DEVICE),
-        ("use_cuda = torch.cuda.is_available()", GIVEN),
-        ("use_cuda = False\nif n:\n    use_cuda = True", GIVEN),
-    ],
-)
-def test_a_setting_that_is_a_constant_chooses_the_device(look: LookUp, setting: str, places: int) -> None:
-    found = look(
-        f"import torch\nn = len(open(0).read())\n{setting}\n"
-        'device = torch.device("cuda" if use_cuda else "cpu")\nx = torch.zeros(3).to(device)\nx\n'
-    )
-    assert found.places("x") == places

@@ -51,7 +51,7 @@ from transferlint.flow.values import (
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
-from transferlint.knowledge.torch import HOST_TYPES, TENSOR_ONLY
+from transferlint.knowledge.torch import CASTS, TENSOR_ONLY
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
 
@@ -166,7 +166,7 @@ def _type(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Valu
     if text.startswith("torch.cuda."):
         return effects.move(frame, reg, made, subject, base, DEVICE, ".type()")
     typed = _typed(base)
-    if text not in HOST_TYPES:
+    if text not in CASTS:
         return typed
     if base.on_device and not base.flags & FROM_PARAMETER:
         return effects.download(frame, reg, made, subject, typed, f".type({text})")

@@ -11,7 +11,6 @@ from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
 from transferlint.flow.narrowing import brought, narrow
-from transferlint.flow.once import once
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
     ANYWHERE,
@@ -304,26 +303,7 @@ def boolean(frame: Frame, reg: Reg, made: p.Boolean) -> Value:
 
 
 def choice(frame: Frame, reg: Reg, made: p.Choice) -> Value:
-    held = _constant(frame.function, made.test)
-    if held is not None:
-        return frame.values[made.body if held else made.orelse]
     return join(frame.values[made.body], frame.values[made.orelse]) or NOTHING
-
-
-@once
-def _constant(function: p.Function, test: Reg) -> bool | None:
-    """Whether a test holds that asks a variable which is True or False throughout: `use_cuda = False`; None for
-    others."""
-    made = function.code[test]
-    if isinstance(made, p.Unary) and made.operator == "not":
-        inner = _constant(function, made.operand)
-        return None if inner is None else not inner
-    if not isinstance(made, p.Load) or any(one.slot == made.slot for one in function.parameters):
-        return None
-    stores = [function.code[at] for at in function.lookup.about(p.Store, made.slot)]
-    value = function.code[stores[0].value] if len(stores) == 1 and isinstance(stores[0], p.Store) else None
-    held = value.value if isinstance(value, p.Const) else None
-    return held if isinstance(held, bool) else None
 
 
 def sequence(frame: Frame, reg: Reg, made: p.Sequence) -> Value:

@@ -18,13 +18,13 @@ def _torch(names: str, prefix: str = "torch.") -> tuple[str, ...]:
     return tuple(prefix + name for name in names.split())
 
 
-# The tensor types of the host; those of the same names in torch.cuda are the GPU's.
-HOST_TYPES: frozenset[str] = frozenset(
-    _torch(
-        "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor"
-        " BoolTensor"
-    )
-)
+# The tensor types of the host, and the method that casts to each where a tensor is; torch.cuda has the GPU's under the
+# same names.
+CASTS: dict[str, str] = {
+    "torch.FloatTensor": "float", "torch.DoubleTensor": "double", "torch.HalfTensor": "half",
+    "torch.BFloat16Tensor": "bfloat16", "torch.LongTensor": "long", "torch.IntTensor": "int",
+    "torch.ShortTensor": "short", "torch.CharTensor": "char", "torch.ByteTensor": "byte", "torch.BoolTensor": "bool",
+}  # fmt: skip
 
 TABLE: tuple[Api, ...] = (
     Api(
@@ -38,12 +38,12 @@ TABLE: tuple[Api, ...] = (
     ),
     Api(_torch("tensor as_tensor asarray"), Effect.DATA, _CREATION),
     Api(
-        ("torch.Tensor", *sorted(HOST_TYPES)),
+        ("torch.Tensor", *CASTS),
         Effect.DATA,
         _TENSOR + ": 'torch.Tensor is an alias for the default tensor type', host by default",
     ),
     Api(
-        tuple(name.replace("torch.", "torch.cuda.") for name in sorted(HOST_TYPES)),
+        tuple(name.replace("torch.", "torch.cuda.") for name in CASTS),
         Effect.DATA,
         _TENSOR + ": torch.cuda.*Tensor are the CUDA types",
     ),
@@ -321,6 +321,6 @@ TENSOR_ONLY: frozenset[str] = frozenset(
 ARRAY_ONLY: frozenset[str] = frozenset(["astype", "tobytes", "ravel_", "itemset", "dumps", "tofile", "newbyteorder"])
 
 SOURCES = {
-    "HOST_TYPES": _TENSOR + " 'Data types': the legacy constructors, torch.FloatTensor and torch.cuda.FloatTensor",
+    "CASTS": _TENSOR + " 'Data types': the legacy constructors, torch.FloatTensor and torch.cuda.FloatTensor",
     "TENSOR_ONLY": _TENSOR + " against numpy.org 'The N-dimensional array': methods of the one and not of the other",
 }
