@@ -7,6 +7,7 @@ import functools
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.training_steps import takes_a_step
+from transferlint.flow.values import CONTAINER
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import rows
 from transferlint.syntax import program as p
@@ -75,8 +76,11 @@ def collected(function: FunctionFacts, reg: Reg) -> bool:
 
 @once
 def added_up(function: FunctionFacts, reg: Reg) -> bool:
-    """True where a copy is added to what the turns before it left."""
-    return any(isinstance(made := function.code[at], p.Binary) and made.inplace for at in _uses(function, reg))
+    """True where a copy is added to what the turns before it left, and that is no list."""
+    return any(
+        isinstance(made := function.code[at], p.Binary) and made.inplace and not function.values[at].is_a(CONTAINER)
+        for at in _uses(function, reg)
+    )
 
 
 @once

@@ -20,12 +20,12 @@ _IMPORT = late.pattern(r"(?:import|from)\b")
 def laid_out_fix(statements: Statements, fix: Fix, limit: int, formatter: str) -> Fix:
     """A fix of a text whose lines keep to `limit` characters, as far as that can be done. An unsafe one that does not
     read well then is only shown: it takes more lines than it is worth, or has lines that the `formatter` of the project
-    may lay out otherwise ("" for none: then there is only what the author wrapped)."""
+    may lay out otherwise ("" for none: then no statement is put on more lines than its author did)."""
     edits = laid_out(statements, fix.edits, limit)
     shown = fix.safety is Safety.UNSAFE and (
         _lengthens(statements, fix, edits)
         or (formatter == YAPF and not all(_on_one_line(statements, edit) for edit in edits))
-        or (not formatter and _unwraps(statements, edits))
+        or (not formatter and (_splits(statements, edits) or _unwraps(statements, edits)))
     )
     return dataclasses.replace(fix, edits=edits, safety=Safety.DISPLAY if shown else fix.safety)
 
@@ -54,6 +54,11 @@ def _on_one_line(statements: Statements, edit: Edit) -> bool:
     around = statements.around(first, last)
     one = around is not None and around[0] == around[1]
     return one and "\n" not in edit.text.removesuffix("\n")
+
+
+def _splits(statements: Statements, edits: Sequence[Edit]) -> bool:
+    """True where a statement takes more lines than its author gave it."""
+    return any(_more(statements, edit) > 0 for edit in edits if not _is_line(edit))
 
 
 def _unwraps(statements: Statements, edits: Sequence[Edit]) -> bool:

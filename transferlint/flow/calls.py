@@ -41,6 +41,7 @@ from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
 from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.knowledge.numpy import FILLS
+from transferlint.knowledge.torch_kinds import REDUCTIONS
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 
@@ -278,7 +279,8 @@ def _numpy(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         elif value.is_a(TENSOR) and value.on_device:
             frame.record(reg, "array", r, value, HOST, "np.f(t)", explicit=False)
             reads |= {reg}
-    return Value(ARRAY, HOST, may & DATA | (FRESH if name in FILLS else 0), reads=frozenset(sorted(reads)[:4]))
+    found = Value(ARRAY, HOST, may & DATA | (FRESH if name in FILLS else 0), reads=frozenset(sorted(reads)[:4]))
+    return methods.numpy_number(made, found, 1) if name.rpartition(".")[2] in REDUCTIONS else found
 
 
 def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 from transferlint import late
 from transferlint.flow import guards, operators
@@ -142,9 +143,11 @@ def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
 
 
 def _positions(frame: Frame, at: Reg) -> tuple[Reg, ...]:
-    """The indices by dimension."""
+    """The indices by dimension, but for those that are unpacked: `x[(*rest, i)]`."""
     parts = frame.code[at]
-    return parts.items if isinstance(parts, Sequence) and parts.kind == "tuple" else (at,)
+    if not isinstance(parts, Sequence) or parts.kind != "tuple":
+        return (at,)
+    return tuple(reg for reg, starred in zip_longest(parts.items, parts.stars, fillvalue=False) if not starred)
 
 
 def _read_there(frame: Frame, reg: Reg, indices: tuple[Reg, ...], api: str = SELECTED) -> None:

@@ -52,6 +52,7 @@ from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.torch import CASTS, TENSOR_ONLY
+from transferlint.knowledge.torch_kinds import REDUCTIONS
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
 
@@ -62,6 +63,7 @@ _LEGACY = frozenset(
 )
 _INTEGERS = frozenset({"long", "int", "short", "byte", "char"})
 _FLOATS = frozenset({"float", "half", "double", "bfloat16"})
+_ALONG = frozenset({"axis", "keepdims", "out", ""})  # keywords of numpy's reductions, "" is `**options`
 _SAME_MEMORY = VIEWS - _INTEGERS - {"bool", "type", "type_as"}
 _COUNTS = frozenset({"cumsum", "sum", "cumprod", "prod", "count_nonzero"})  # of booleans: whole numbers
 _DICT_VIEWS = frozenset({"items", "values", "keys", "copy", "get", "pop", "setdefault", "popitem", "popleft"})
@@ -111,12 +113,22 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
         if found is not None:
             return found
     if base.is_a(ARRAY):
-        return PYTHON if name in ("item", "tolist") else base.but(flags=base.flags & ~LITERAL)
+        if name in ("item", "tolist"):
+            return PYTHON
+        return numpy_number(made, base, 0) if name in REDUCTIONS else base.but(flags=base.flags & ~LITERAL)
     if base.kinds & CONTAINER:
         found = _container(frame, made, subject, base, name)
         if found is not None:
             return found
     return _object(frame, reg, made, subject, base, name)
+
+
+def numpy_number(made: Call, array: Value, given: int) -> Value:
+    """What a reduction of numpy gives that would be this array along an axis: a number where none is named, and only
+    what is reduced is `given` by position (numpy.org numpy.argmax, numpy.mean: "axis: By default, ... of the flattened
+    array")."""
+    along = len(made.args) != given or any(made.stars) or any(key in _ALONG for key, _ in made.keywords)
+    return array if along else Value(HOST_VALUE, HOST, array.flags & DATA, array.why, reads=array.reads)
 
 
 def _formatted(frame: Frame, made: Call) -> Value:

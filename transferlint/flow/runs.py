@@ -35,7 +35,8 @@ class Runs:
     """Of one file: the functions that are reached, those that run repeatedly, and of these what loops whose turns are
     steps make do so (`stepping`); `guarded`: what stands behind its main guard is reached too; `seeded`: somebody in
     its project seeds torch's generators; `placed`: the project speaks of an accelerator, of a torch whose functions
-    take `device=`, and the file, or one that imports it in the end, moves something."""
+    take `device=`, and the file, or one that imports it, moves something; `driven`: something may come to one here:
+    the file, one that it imports or one that imports any of these moves something, or others may use it."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
@@ -43,6 +44,7 @@ class Runs:
     guarded: bool = True
     seeded: bool = False
     placed: bool = True
+    driven: bool = True
 
     def renumbered(self, functions: Iterable[Function], old: Mapping[str, int]) -> Runs:
         """The same of another text of the file, whose functions had these indices by their qualified names."""
@@ -53,14 +55,15 @@ class Runs:
         return dataclasses.replace(self, reached=reached, repeated=repeated, stepping=stepping)
 
 
-def runs(files: Mapping[str, tuple[FilePlacement, Uses]]) -> dict[str, Runs]:
-    """What runs of some files, by their keys."""
-    return _Search(files).found()
+def runs(files: Mapping[str, tuple[FilePlacement, Uses]], offers: bool = True) -> dict[str, Runs]:
+    """What runs of some files, by their keys; `offers`: others may use them."""
+    return _Search(files, offers).found()
 
 
 class _Search:
-    def __init__(self, files: Mapping[str, tuple[FilePlacement, Uses]]) -> None:
+    def __init__(self, files: Mapping[str, tuple[FilePlacement, Uses]], offers: bool) -> None:
         self._files = files
+        self._offers = offers
         self._classes: dict[str, ClassInfo] = {
             ident(key, index): info for key, (file, _) in files.items() for index, info in file.classes.items()
         }
@@ -103,8 +106,10 @@ class _Search:
         self._repeated = self._repeating((STEP, LOOP), always=False)
         own = [uses for key, (file, uses) in self._files.items() if self._starts(key, file)]
         self._seeded = any(uses.seeds for uses in own)
-        places = any(uses.speaks for uses in own) and not any(uses.dated for uses in own)
-        self._placed = self._driven() if places else set()
+        speaks = any(uses.speaks for uses in own)
+        moving = {key for key, (_, uses) in self._files.items() if uses.moves and speaks}
+        self._placed = self._imported(moving) if not any(uses.dated for uses in own) else set()
+        self._driven = self._imported(self._importing(moving))
         return {key: self._of(key) for key in self._files}
 
     def _repeating(self, loops: tuple[str, ...], always: bool) -> set[str]:
@@ -119,15 +124,17 @@ class _Search:
         """True for a file that is no test, and the project's own."""
         return file.roles[0].cold != TESTING and not lies_in(key, roles.VENDORED_PATHS)
 
-    def _driven(self) -> set[str]:
-        """The files that move something, and those that they import from, and so on."""
-        found = {key for key, (_, uses) in self._files.items() if uses.moves}
-        pending = list(found)
-        while pending:
-            more = {one for one in self._files[pending.pop()][1].imports if one in self._files} - found
-            found |= more
-            pending.extend(more)
-        return found
+    def _imported(self, found: set[str]) -> set[str]:
+        """Some files, and those that they import from, and so on."""
+        return _reachable(found, {key: uses.imports & self._files.keys() for key, (_, uses) in self._files.items()})
+
+    def _importing(self, found: set[str]) -> set[str]:
+        """Some files, and those that import from them, and so on."""
+        users: dict[str, set[str]] = {}
+        for key, (_, uses) in self._files.items():
+            for one in uses.imports:
+                users.setdefault(one, set()).add(key)
+        return _reachable(found, users)
 
     def _of(self, key: str) -> Runs:
         places = range(len(self._files[key][0].program.functions))
@@ -136,7 +143,8 @@ class _Search:
             frozenset(at for at in places if ident(key, at) in among) - self._files[key][1].failing
             for among in (self._repeated, self._stepping)
         )
-        return Runs(reached, repeated, stepping, key not in self._outside, self._seeded, key in self._placed)
+        driven = key in self._driven or (self._offers and not key.endswith(".ipynb"))
+        return Runs(reached, repeated, stepping, key not in self._outside, self._seeded, key in self._placed, driven)
 
     def _mentioned_outside(self) -> dict[str, set[str]]:
         """What other files use of each file, and it itself without its main guard: whoever is used is no program."""
@@ -295,6 +303,16 @@ class _Search:
         public = {name for name in calls if not name.startswith("_")}
         named = {name for name in public & self._named.keys() if self._named[name] - own}
         return bool(named) or any(calls[name] for name in public)
+
+
+def _reachable(found: set[str], following: Mapping[str, Iterable[str]]) -> set[str]:
+    """What is found, and what follows on it, and so on."""
+    pending, seen = list(found), set(found)
+    while pending:
+        more = set(following.get(pending.pop(), ())) - seen
+        seen |= more
+        pending.extend(more)
+    return seen
 
 
 def _handed(function: Function) -> bool:

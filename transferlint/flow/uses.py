@@ -10,7 +10,7 @@ from transferlint import late
 from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.callees import by_name
 from transferlint.flow.names import find, ident, split
-from transferlint.flow.values import MODULE, OBJECT, UNKNOWN
+from transferlint.flow.values import DEVICE_NAME, DTYPE, MODULE, NAME, OBJECT, TENSOR, UNKNOWN, Value
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
@@ -25,6 +25,7 @@ STEP, LOOP, BODY, RARELY = "step", "loop", "body", "rarely"
 _GIVEN = frozenset("__file__ __path__ __class__ __module__ __qualname__ __annotations__ __builtins__".split())
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else", "case", "handler"})
+_NAMED_MOVES = roles.MOVING - roles.PLACING - {"to", "device"}
 _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.super"})
 
 
@@ -89,7 +90,7 @@ def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str,
         frozenset(_imported(file)),
         not names.isdisjoint(roles.SEEDING),
         speaks or any(map(roles.ACCELERATOR.match, _texts(file))),
-        not names.isdisjoint(roles.MOVING),
+        not names.isdisjoint(roles.MOVING) and _moves(placed),
         _broken(file),
         frozenset(failing),
         not names.isdisjoint(roles.BEFORE_DEVICES),
@@ -201,6 +202,36 @@ def _names(file: FilePlacement) -> Iterator[str]:
             elif isinstance(made, p.Import):
                 yield made.name
                 yield made.module.partition(".")[0]
+
+
+def _moves(placed: Sequence[Placed]) -> bool:
+    """True where a file may bring something to an accelerator: it names such a place, or moves something to one that is
+    not known to be the host, or hands things to a library that does."""
+    for one in placed:
+        code, values = one.function.code, one.values
+        for reg in one.function.lookup.of(p.Attr, p.Import, p.Call):
+            made = code[reg]
+            if isinstance(made, p.Import):
+                if not roles.PLACING.isdisjoint((made.name, made.module.partition(".")[0])):
+                    return True
+            elif isinstance(made, p.Attr):
+                known = values[reg]
+                if made.name in _NAMED_MOVES or (made.name == "device" and not known.on_host and known.kinds != NAME):
+                    return True
+            elif _to_device(code, values, made):
+                return True
+    return False
+
+
+def _to_device(code: Sequence[p.Instruction], values: Sequence[Value], made: p.Instruction) -> bool:
+    """True for `x.to(place)`, `f(device=place)` and `torch.device(place)`, but for dtypes and the host."""
+    if not isinstance(made, p.Call):
+        return False
+    given = [value for key, value in made.keywords if key == "device"]
+    callee = code[made.function]
+    if values[made.function].name == "torch.device" or (isinstance(callee, p.Attr) and callee.name == "to"):
+        given += made.args
+    return any(not (values[reg].on_host and values[reg].is_a(DEVICE_NAME | DTYPE | TENSOR)) for reg in given)
 
 
 def _texts(file: FilePlacement) -> Iterator[str]:
