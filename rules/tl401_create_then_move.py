@@ -23,32 +23,32 @@ When it is fine
 ---------------
 In setup code that runs once (not reported; neither is a function of which nothing in the file says that it runs
 repeatedly), or where random numbers must be the host generator's. A list that is worked out for each sample has to
-cross: moved once a batch, it is not reported; neither is what the host reads as well before it is moved, or what takes
-the place of an argument that is no tensor. What several statements work out on the host and `non_blocking=True` moves
-is for TL403.
+cross: moved once a batch, it is not reported; neither is what a caller hands over and torch wraps
+(`torch.tensor(observation).to(device)`), what the host reads as well before it is moved, or what takes the place of an
+argument that is no tensor. What several statements work out on the host and `non_blocking=True` moves is for TL403.
 
 Fix safety
 ----------
 Safe for constants and ranges of integers that are moved to what is proven to name a place: a constant, what is
 annotated as a device, `x.device` of a tensor, what was given as `device=` before. Views of the whole and casts behind
-them then happen on the device. Unsafe where the place may be something else (`.to` takes a tensor or a dtype,
-`device=` does not), for parts of what is made (a move packs them), for random tensors (the device has another
-generator), for ranges of fractions and arithmetic (it may round otherwise), for what requires a gradient (it becomes
-the leaf itself), for a tensor that is kept in a variable before it is moved (who reads the variable in between reads
-the device; where the move is a statement of its own, the edit is only shown), and for the old constructors:
-`torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert
-and, for `torch.Tensor`, does not follow the default dtype. `torch.empty(n).fill_(0)` and `torch.tensor([0.0] * n)`
-become `torch.zeros(n)`, `torch.zeros(x.shape)` with the place and the type of `x` becomes `torch.zeros_like(x)`, and a
-second move of the result to the same place goes too. Only shown where the argument of such a constructor may be a size
-as well as data, beside the like of which nothing can be made, where the same stays in another function of the file,
-where the host takes back what is moved, or nobody but the host reads it, for a number or a list that takes more text
-or another line and is uploaded all the same, for a list of the numbers of a range (`torch.arange` makes them there),
-for a list of one number whose type has to be written out, for what is made like a tensor that may be on the device
-already, where the function goes on to upload what it makes itself (what a helper makes and it moves, an index on the
-host), where nothing says that it runs once a step, in a constructor, and where a statement would take another number
-of lines, or go, or a line grow by more than the place costs. Only shown where more than views of it stand between what
-is made and its move (of a cast one would make the `dtype=`), and for random numbers where the project sets a seed. No
-fix where the result could not be the same: pinned memory, `out=`, a generator; for what numpy fills; and for `.cuda(n)`
+them then happen on the device. Unsafe where the place may be something else (`.to` takes a tensor or a dtype, `device=`
+does not), for parts of what is made (a move packs them), for random tensors (the device has another generator), for
+ranges of fractions and arithmetic (it may round otherwise), for what requires a gradient (it becomes the leaf itself),
+for a tensor that is kept in a variable before it is moved (who reads the variable in between reads the device; where
+the move is a statement of its own, the edit is only shown), and for the old constructors: `torch.LongTensor([1])`
+becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert and, for `torch.Tensor`,
+does not follow the default dtype. `torch.empty(n).fill_(0)` and `torch.tensor([0.0] * n)` become `torch.zeros(n)`,
+`torch.zeros(x.shape)` with the place and the type of `x` becomes `torch.zeros_like(x)`, and a second move of the result
+to the same place goes too. Only shown where the argument of such a constructor may be a size as well as data, beside
+the like of which nothing can be made, where the same stays in another function of the file, where the host takes back
+what is moved, or nobody but the host reads it, for a number or a list that takes more text or another line and is
+uploaded all the same, for a list of the numbers of a range (`torch.arange` makes them there), for a list of one number
+whose type has to be written out, for what is made like a tensor that may be on the device already, where the function
+goes on to upload what it makes itself (what a helper makes and it moves, an index on the host) or what its caller hands
+over, where nothing says that it runs once a step, in a constructor, and where a statement would take another number of
+lines, or go, or a line grow by more than the place costs. Only shown where more than views of it stand between what is
+made and its move (of a cast one would make the `dtype=`), and for random numbers where the project sets a seed. No fix
+where the result could not be the same: pinned memory, `out=`, a generator; for what numpy fills; and for `.cuda(n)`
 with an `n` that may be None, which `device=` takes for the host.
 
 See also
@@ -94,6 +94,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         for f, group in groups
     ]
     staying = {_form(*pair) for pair in _unchanged(groups, fixes)} - {""}
+    handed = {f.index for f, t in found if _handed_over(f, t)}
     for (function, group), fix in zip(groups, fixes, strict=True):
         first = group[0]
         made = making.made_and_moved(function, first)
@@ -107,7 +108,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first, made),
             (*evidence, *others(function, group)),
             _sure(function, first),
-            only_shown(fix) if any(_form(function, t) in staying for t in group) else fix,
+            only_shown(fix)
+            if function.index in handed or any(_form(function, t) in staying for t in group)
+            else fix,
         )
 
 
@@ -168,7 +171,7 @@ def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
     made = making.made_and_moved(function, transfer)
     if made is None:
         return False
-    if _handed_over(function, transfer, made):
+    if _handed_over(function, transfer):
         return True
     if batch_lists.crosses_once(function, made, transfer.register) or making.instead_of_a_tensor(
         function, transfer.register
@@ -180,13 +183,18 @@ def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
     return bool(data) and all(making.read_on_host(function, transfer, one) for one in data)
 
 
-def _handed_over(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
+def _handed_over(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for what a caller hands over and torch wraps, which is no list that is written here, and may be other data
     each time: it has to cross, and `device=` saves a tensor on the host alone. Of 8 such findings in 207 projects one
     was worth telling, of the others of the rule 20 of 24 that were told of code that runs
     (benchmarks/results/precision.md)."""
+    made = list(making.sources(function, transfer.subject)) if transfer.subject is not None else []
+    return bool(made) and all(_wraps_given(function, one) for one in made)
+
+
+def _wraps_given(function: FunctionFacts, made: Reg) -> bool:
     create = function.code[made]
-    if not making.of_host_data(function, made) or not isinstance(create, p.Call):
+    if not isinstance(create, p.Call) or not making.of_host_data(function, made):
         return False
     given = origin(function, create.args[0])
     load, value = function.code[given], function.values[given]

@@ -215,8 +215,8 @@ CASES = [
     (
         "TL401",
         Safety.DISPLAY,
-        "y = torch.LongTensor(words).to(x.device)\n",
-        "y = torch.tensor(words, dtype=torch.long, device=x.device)\n",
+        "y = torch.LongTensor(sorted(words)).to(x.device)\n",
+        "y = torch.tensor(sorted(words), dtype=torch.long, device=x.device)\n",
         "",
     ),
     (

@@ -167,14 +167,24 @@ def test_what_was_computed_from_an_upload_remembers_it(look: LookUp) -> None:
 
 @pytest.mark.parametrize(
     "array",
-    ["np.zeros(3)", "np.asarray([1, 2])", "h.numpy()", "x.cpu().numpy()", "np.mean(h.numpy())", "np.random.rand(3)"],
-)
+    [
+        "np.zeros(3)", "np.asarray([1, 2])", "h.numpy()", "x.cpu().numpy()", "np.mean(h.numpy(), axis=0)",
+        "np.argmax(h.numpy(), 1)", "h.numpy().max(0)", "np.random.rand(3)",
+    ],
+)  # fmt: skip
 def test_numpy_is_on_the_host(look: LookUp, array: str) -> None:
     found = look(f"{START}a = {array}\nb = a[0] * 2\nc = a.mean()\nd = a.item()\n(a, b, c, d)\n")
     for name in "abcd":
         assert found.places(name) == HOST
         assert not found.value(name).may_be(TENSOR)
     assert not [t for t in found.transfers() if t.kind != "download"]
+
+
+@pytest.mark.parametrize("number", ["np.argmin(h.numpy())", "h.numpy().argmax()", "np.mean(h.numpy(), dtype=float)"])
+def test_what_numpy_reduces_to_one_is_a_number(look: LookUp, number: str) -> None:
+    found = look(f"{START}n = {number}\nd = x[n]\n(n, d)\n")
+    assert found.value("n").is_a(HOST_VALUE)
+    assert not [t for t in found.transfers() if t.kind not in ("download", "array")]
 
 
 def test_arrays_have_no_transfers_of_their_own(look: LookUp) -> None:

@@ -22,6 +22,7 @@ from transferlint.flow.roles import TESTING, lies_in
 from transferlint.flow.unasked import PLAIN
 from transferlint.flow.uses import LOOP, RARELY, STEP, Uses
 from transferlint.knowledge import roles
+from transferlint.syntax.notebooks import SUFFIX
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Runs:
     """Of one file: the functions that are reached, those that run repeatedly, and of these what loops whose turns are
     steps make do so (`stepping`); `guarded`: what stands behind its main guard is reached too; `seeded`: somebody in
     its project seeds torch's generators; `placed`: the project speaks of an accelerator, of a torch whose functions
-    take `device=`, and the file, or one that imports it, moves something; `driven`: something may come to one here:
-    the file, one that it imports or one that imports any of these moves something, or others may use it."""
+    take `device=`, and the file, or one that imports it, moves something; `driven`: something may come to one here: the
+    file, one that it imports or one that imports any of these moves something, or others may that are not seen."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
@@ -106,10 +107,10 @@ class _Search:
         self._repeated = self._repeating((STEP, LOOP), always=False)
         own = [uses for key, (file, uses) in self._files.items() if self._starts(key, file)]
         self._seeded = any(uses.seeds for uses in own)
-        speaks = any(uses.speaks for uses in own)
-        moving = {key for key, (_, uses) in self._files.items() if uses.moves and speaks}
-        self._placed = self._imported(moving) if not any(uses.dated for uses in own) else set()
-        self._driven = self._imported(self._importing(moving))
+        places = any(uses.speaks for uses in own) and not any(uses.dated for uses in own)
+        moving = {key for key, (_, uses) in self._files.items() if uses.moves}
+        self._placed = self._imported(moving) if places else set()
+        self._driven = self._imported(self._importing(moving) | set(self._open()))
         return {key: self._of(key) for key in self._files}
 
     def _repeating(self, loops: tuple[str, ...], always: bool) -> set[str]:
@@ -136,6 +137,17 @@ class _Search:
                 users.setdefault(one, set()).add(key)
         return _reachable(found, users)
 
+    def _open(self) -> Iterator[str]:
+        """The files that others may use who are not seen: those of a project that is installed, but for notebooks, and
+        those that nobody imports and that start nothing themselves."""
+        imported = {one for key, (_, uses) in self._files.items() for one in uses.imports - {key}}
+        for key, (file, uses) in self._files.items():
+            loops = any(region.kind in ("for", "while") for region in file.program.functions[0].regions)
+            starts = key.endswith(SUFFIX) or loops or any(not caller for caller, *_ in uses.calls)
+            if key.endswith(SUFFIX) if self._offers else (starts or key in imported):
+                continue
+            yield key
+
     def _of(self, key: str) -> Runs:
         places = range(len(self._files[key][0].program.functions))
         reached = frozenset(at for at in places if ident(key, at) in self._reached)
@@ -143,8 +155,8 @@ class _Search:
             frozenset(at for at in places if ident(key, at) in among) - self._files[key][1].failing
             for among in (self._repeated, self._stepping)
         )
-        driven = key in self._driven or (self._offers and not key.endswith(".ipynb"))
-        return Runs(reached, repeated, stepping, key not in self._outside, self._seeded, key in self._placed, driven)
+        guarded, driven = key not in self._outside, key in self._driven
+        return Runs(reached, repeated, stepping, guarded, self._seeded, key in self._placed, driven)
 
     def _mentioned_outside(self) -> dict[str, set[str]]:
         """What other files use of each file, and it itself without its main guard: whoever is used is no program."""

@@ -218,18 +218,23 @@ def _moves(placed: Sequence[Placed]) -> bool:
                 known = values[reg]
                 if made.name in _NAMED_MOVES or (made.name == "device" and not known.on_host and known.kinds != NAME):
                     return True
-            elif _to_device(code, values, made):
+            elif _names_device(values[reg]) or _to_device(code, values, made):
                 return True
     return False
 
 
+def _names_device(value: Value) -> bool:
+    """True for the name of a place that is not known to be the host."""
+    return value.is_a(DEVICE_NAME) and not value.on_host
+
+
 def _to_device(code: Sequence[p.Instruction], values: Sequence[Value], made: p.Instruction) -> bool:
-    """True for `x.to(place)`, `f(device=place)` and `torch.device(place)`, but for dtypes and the host."""
+    """True for `x.to(place)` and `f(device=place)`, but for dtypes and the host."""
     if not isinstance(made, p.Call):
         return False
     given = [value for key, value in made.keywords if key == "device"]
     callee = code[made.function]
-    if values[made.function].name == "torch.device" or (isinstance(callee, p.Attr) and callee.name == "to"):
+    if isinstance(callee, p.Attr) and callee.name == "to":
         given += made.args
     return any(not (values[reg].on_host and values[reg].is_a(DEVICE_NAME | DTYPE | TENSOR)) for reg in given)
 
