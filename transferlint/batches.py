@@ -83,12 +83,13 @@ def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str
             from transferlint import updates  # for what is kept of large groups
 
             try:
-                known = updates.check(run, group)
+                updated = updates.check(run, group)
+                known = updated.outcomes if updated is not None else None
+                if updated is not None and run.keeper.write(key, group, updated.outcomes):
+                    updated.renew()
             except Exception as error:  # a defect of ours costs time, not the run
                 trouble = internal("the check of what changed", "this project", error)
                 remarks.append(f"{trouble}; all files were checked instead")
-            if known is not None:
-                run.keeper.write(key, group, known)
         if known is None:
             left.append((key, group))
         else:

@@ -3,9 +3,11 @@ for is analysed again, and all else stands (`flow/update.py`)."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transferlint import steps, workers
 from transferlint.cache import bases, programs
@@ -22,10 +24,27 @@ if TYPE_CHECKING:
     from transferlint.syntax.program import Program
 
 FEWEST = 8  # files; smaller groups are checked anew as fast
+FEW = 3  # files that changed; of more, a run that goes on from the last one is no faster than to write all down anew
 _MOST = 40  # files that changed
 _DISPATCH = "\0dispatch"
 
 Group = Sequence[Job]
+
+
+class Updated(NamedTuple):
+    """What comes of the wanted files of a group, by their index, and what writes down anew what it rests on, once that
+    is kept, where it is worth it."""
+
+    outcomes: dict[int, Outcome]
+    renew: Callable[[], None]
+
+
+class _Found(NamedTuple):
+    """The same of the files of which something else may be found; what writes takes the cache's folder, and the
+    contents of the group's files."""
+
+    outcomes: dict[int, Outcome]
+    renew: Callable[[str, Sequence[bytes]], None] | None = None
 
 
 def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outcome]) -> None:
@@ -47,15 +66,19 @@ def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outco
     bases.write(keeper.where, keeper.name(group), head, parts)
 
 
-def check(run: Run, group: Group) -> dict[int, Outcome] | None:
-    """What comes of the wanted files of a group, by their index; None where all of it has to be checked."""
+def check(run: Run, group: Group) -> Updated | None:
+    """What comes of the wanted files of a group; None where all of it has to be checked."""
     keeper = run.keeper
     base = base_of(keeper, group) if keeper is not None else None
     if keeper is None or base is None:
         return None
     known = keeper.read_contents(group, base.head[0])
-    found = since(run, group, base, keeper.contents(group)) if known is not None else None
-    return None if known is None or found is None else known | found
+    now = keeper.contents(group)
+    found = _since(run, group, base, now, _MOST, FEW) if known is not None else None
+    if known is None or found is None:
+        return None
+    renew = functools.partial(found.renew, keeper.where, now) if found.renew is not None else _nothing
+    return Updated(known | found.outcomes, renew)
 
 
 def base_of(keeper: Keeper, group: Group) -> bases.Base | None:
@@ -65,30 +88,39 @@ def base_of(keeper: Keeper, group: Group) -> bases.Base | None:
 
 def since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes]) -> dict[int, Outcome] | None:
     """What comes of the files of a group of which something else may be found than when it was written down, where
-    these are the contents of its files; None where that takes all of it."""
-    before, tables = base.head
+    these are the contents of its files; None where that takes all of it, or too many files changed by now."""
+    found = _since(run, group, base, now, FEW, FEW)
+    return found.outcomes if found is not None else None
+
+
+def _nothing() -> None:
+    """Writes nothing down anew."""
+
+
+def _since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes], most: int, few: int) -> _Found | None:
+    """What comes of it, if no more than `most` files changed, and what writes it down anew, if more than `few` did."""
+    before, _ = base.head
     changed = [number for number, content in enumerate(now) if content != before[number]]
     if not changed:
-        return {}
-    if len(changed) > _MOST:
+        return _Found({})
+    if len(changed) > most:
         return None
     from transferlint.flow.traces import Unforeseen
 
     try:
-        found: dict[int, Outcome] = workers.deep(lambda: _updated(run, group, base, tables, changed, before))
+        return workers.deep(lambda: _updated(run, group, base, changed, len(changed) > few))
     except (Unforeseen, steps.Beyond):
         return None
-    return found
 
 
-def _updated(
-    run: Run, group: Group, base: bases.Base, tables: Any, changed: Sequence[int], before: Sequence[bytes]
-) -> dict[int, Outcome]:
-    """What comes of the files whose findings may be others. Raises Unforeseen and Beyond."""
+def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], writes: bool) -> _Found:
+    """What comes of the files whose findings may be others; `writes`: also what writes it down anew. Raises Unforeseen
+    and Beyond."""
     from transferlint.flow.restored import RestoredProject
     from transferlint.flow.traces import Unforeseen
     from transferlint.flow.update import Update
 
+    before, tables = base.head
     jobs = {job.target.path: job for job in group}
     fresh = {group[number].target.path: _prepared(run, group[number]) for number in changed}
     old = {group[number].target.path: _before(run, group[number], before[number]) for number in changed}
@@ -108,9 +140,9 @@ def _updated(
     if dispatch is None:
         raise Unforeseen
     project = RestoredProject(known, run.index, plan.options, known.lines, own, record)
-    paths = Update(project, _others(tables), dispatch, old).run()
+    update = Update(project, _others(tables), dispatch, old)
     found = {}
-    for path in sorted(paths):
+    for path in sorted(update.run()):
         job = jobs[path]
         if job.wanted and job.index in run.told:
             prepared = fresh.get(path) or _prepared(run, job)
@@ -119,8 +151,20 @@ def _updated(
             found[job.index] = steps.check_prepared(prepared, run.plans[job.scope], job.ignored, project)
     if any(one.troubles for one in found.values()):
         raise Unforeseen
-    project.let_go()
-    return found
+
+    def renew(where: str, now: Sequence[bytes]) -> None:
+        from transferlint.flow import renewal
+
+        looked = [(path, other) for path, others in project.looked.items() for other in others]
+        looked += [(one.path, other) for one in found.values() for other in one.looked]
+        with contextlib.suppress(Unforeseen):
+            parts = dict(renewal.records(project, update))
+            base.renew(where, (list(now), renewal.tables(project, update, looked)), parts)
+        project.let_go()
+
+    if not writes:
+        project.let_go()
+    return _Found(found, renew if writes else None)
 
 
 def _prepared(run: Run, job: Job) -> Prepared:

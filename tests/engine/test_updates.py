@@ -71,7 +71,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         except BaseException as error:
             updated.append(type(error))
             raise
-        updated.append(len(found))
+        updated.append(len(found.outcomes))
         return found
 
     def counted(self: FilePlacement, index: int) -> Any:
@@ -83,11 +83,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(places.folder({places.VARIABLE: str(tmp_path / "kept")}), updated, placed)
 
 
+@pytest.mark.parametrize("few", [0, 3])  # changes after which all is written down anew
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_found_while_files_are_edited_is_what_a_check_finds_that_keeps_nothing(
-    project: Project, seed: int
+    project: Project, monkeypatch: pytest.MonkeyPatch, seed: int, few: int
 ) -> None:
     """Two files are edited in turn; between, something small is changed in any of them."""
+    monkeypatch.setattr(updates, "FEW", few)
     drawn = random.Random(seed)
     names = drawn.sample(EDITED, 2)
     first, second = (typed(drawn, name, 6) for name in names)
@@ -113,6 +115,42 @@ def test_small_changes_cost_few_files(project: Project) -> None:
         Path(name).write_text(FILES[name])
         project.checked()
     assert sum(isinstance(one, int) for one in updates) >= 3
+
+
+def test_small_changes_one_after_the_other_are_found_as_by_a_check_that_keeps_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each goes on from what was written down after the one before."""
+    monkeypatch.setattr(updates, "FEW", 0)
+    made = []
+    for seed in range(8):
+        drawn = random.Random(seed)
+        for name in EDITED:
+            Path(name).write_text(FILES[name])
+        project.checked()
+        for _ in range(6):
+            name = drawn.choice(EDITED)
+            Path(name).write_text(small(drawn, Path(name).read_text()))
+            project.checked()
+            made += project.updated
+    assert sum(isinstance(one, int) for one in made) > 20
+
+
+def test_what_was_written_down_anew_is_changed_no_more(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(updates, "FEW", 0)
+    project.checked()
+    first, second = Path("lib/training.py"), Path("lib/reading.py")
+    first.write_text(FILES["lib/training.py"].replace("total = 0.0", "count = 2\n        total = 1.0 * count"))
+    project.checked()
+    assert isinstance(project.updated[0], int)
+    assert ("lib/training.py", "Trainer.run") in project.placed
+    counted: list[int] = []
+    real = updates._updated
+    monkeypatch.setattr(updates, "_updated", lambda *given: counted.append(len(given[3])) or real(*given))
+    second.write_text("# why\n" + FILES["lib/reading.py"])
+    project.checked()
+    assert counted == [1]
+    assert isinstance(project.updated[0], int)
 
 
 def small(drawn: random.Random, text: str) -> str:

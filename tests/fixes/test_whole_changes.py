@@ -174,7 +174,11 @@ SHOWN = {
         X,
         "t = torch.tensor([n], dtype=torch.long, device=x.device)\ny = (x > 1).nonzero()\n",
     ),
-    "a list that stays uploaded, behind a view": ("TL401", X, "y = torch.Tensor(sorted(words)).view(-1, 4).to(x.device)\n"),
+    "a list that stays uploaded, behind a view": (
+        "TL401",
+        X,
+        "y = torch.Tensor(sorted(words)).view(-1, 4).to(x.device)\n",
+    ),
     "a list of the numbers of a range": (
         "TL401",
         X,

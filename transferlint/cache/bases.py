@@ -1,5 +1,5 @@
-"""What was written down of a group of files when it was last checked from nothing: one file with a part for each file
-of the group, which is read when it is asked for, and a head.
+"""What was written down of a group of files when it was last checked, from nothing or by an update: one file with a
+part for each file of the group, which is read when it is asked for, and a head.
 
 A group has one, under a key of all that it rests on but for the contents of its files, so that there are never more of
 these than groups.
@@ -12,7 +12,7 @@ import io
 import marshal
 import os
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from transferlint.cache import entries
@@ -64,6 +64,13 @@ class Base:
 
     def part(self, name: str) -> Any:
         """The records of that name; None where there are none, or they are not what was written."""
+        content = self._content(name)
+        try:
+            return _Reader(io.BytesIO(content)).load() if content is not None else None
+        except Exception:  # of a version whose records were others, there is no telling what
+            return None
+
+    def _content(self, name: str) -> bytes | None:
         place = self._places.get(name)
         if place is None:
             return None
@@ -72,11 +79,14 @@ class Base:
             with open(self._path, "rb") as file:
                 file.seek(at)
                 content = file.read(size)
-            if _digest(content) != digest:
-                return None
-            return _Reader(io.BytesIO(content)).load()
-        except Exception:  # of a version whose records were others, there is no telling what
+        except OSError:
             return None
+        return content if _digest(content) == digest else None
+
+    def renew(self, where: str, head: Any, fresh: Mapping[str, object]) -> None:
+        """Write it anew with this head, and these records in place of those that it has."""
+        parts = ((name, _packed(fresh[name]) if name in fresh else self._content(name)) for name in self._places)
+        _write(where, self._path, head, ((name, content) for name, content in parts if content is not None))
 
 
 def read(where: str, key: str) -> Base | None:
@@ -98,19 +108,26 @@ def read(where: str, key: str) -> Base | None:
 
 def write(where: str, key: str, head: Any, parts: Iterable[tuple[str, object]]) -> None:
     """Keep records by name, one after the other, and a head of plain values, which comes last."""
-    entries.write_parts(where, os.path.join(where, _SHELF, key), _contents(head, parts))
+    _write(where, os.path.join(where, _SHELF, key), head, ((name, _packed(records)) for name, records in parts))
 
 
-def _contents(head: Any, parts: Iterable[tuple[str, object]]) -> Iterator[bytes]:
+def _write(where: str, path: str, head: Any, parts: Iterable[tuple[str, bytes]]) -> None:
+    entries.write_parts(where, path, _contents(head, parts))
+
+
+def _contents(head: Any, parts: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     places: dict[str, tuple[int, int, bytes]] = {}
     at = 0
-    for name, records in parts:
-        content = pickle.dumps(records, protocol=5)
+    for name, content in parts:
         places[name] = at, len(content), _digest(content)
         at += len(content)
         yield content
     packed = marshal.dumps((head, places))
     yield packed + len(packed).to_bytes(_SIZE, "big") + _digest(packed)
+
+
+def _packed(records: object) -> bytes:
+    return pickle.dumps(records, protocol=5)
 
 
 def _digest(content: bytes) -> bytes:

@@ -197,6 +197,17 @@ class Project:
         site = FrozenSpans("", self.lines(key)).site(key, *node)
         return (Evidence(site, f"made here, in `{owner.qualname}`"),)
 
+    def looked_up(self) -> Iterator[tuple[str, str]]:
+        """The files in which others looked up names, each with the first part of one, "*" for all names."""
+        for (_, asking), place in self._found.items():
+            if place is not None and place[0] != asking:
+                yield place[0], place[1].partition(".")[0]
+        for one in self._placements.values():
+            for star in one.names.stars:
+                found = self._module(star, one.key)
+                if found is not None:
+                    yield found[0], "*"
+
     def look(self, key: str) -> None:
         """Note that what stands in a file matters for the heat or the findings of the reader."""
         if self.reader:

@@ -125,6 +125,30 @@ class NotedHeat:
         return self.heat.edges()
 
 
+class Briefs:
+    """What callers see of placed functions, once for each, and traces in which that stands for these."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, tuple[Seen, Placed]] = {}
+
+    def of(self, placed: Placed | None) -> Seen | None:
+        """What callers see of a placed function."""
+        if placed is None:
+            return None
+        known = self._seen.get(id(placed))
+        if known is None:
+            known = self._seen[id(placed)] = Seen(placed.returns, placed.passed, placed.role.traced), placed
+        return known[0]
+
+    def trace(self, owner: FilePlacement, index: int, trace: Trace) -> Trace:
+        """What is kept of a trace of a function of a file."""
+        events: list[Event] = [
+            (*event[:3], self.of(event[3]), event[4]) if event[0] == PLACE else event for event in trace.events
+        ]
+        stored = trace.stored if owner.is_read(index) else {}
+        return dataclasses.replace(trace, events=events, placed=None, stored=stored, entered=[], heads=frozenset())
+
+
 class RecordedProject(TracedProject):
     """`TracedProject` that is written down: `records` has what to keep once it is put together."""
 
@@ -152,18 +176,7 @@ class RecordedProject(TracedProject):
 
     def records(self) -> Iterator[tuple[str, FileRecord]]:
         """What is written down of each file of which anything was asked. The traces are changed for that."""
-        seen: dict[int, Seen] = {}
-        alive: list[Placed] = []
-
-        def brief(placed: Placed | None) -> Seen | None:
-            if placed is None:
-                return None
-            known = seen.get(id(placed))
-            if known is None:
-                known = seen[id(placed)] = Seen(placed.returns, placed.passed, placed.role.traced)
-                alive.append(placed)
-            return known
-
+        briefs = Briefs()
         by: dict[str, dict[int, list[Trace]]] = {}
         for (key, index), traces in self.traces.made.items():
             by.setdefault(key, {})[index] = traces
@@ -173,19 +186,11 @@ class RecordedProject(TracedProject):
             kept: dict[int, list[Trace]] = {}
             flagged = False
             for index, traces in made.items():
-                ends[index] = [brief(one.placed) for one in traces]
-                kept[index] = [self._kept(owner, index, one, brief) for one in traces]
+                ends[index] = [briefs.of(one.placed) for one in traces]
+                kept[index] = [briefs.trace(owner, index, one) for one in traces]
                 flagged = flagged or any(event[0] == SET_FLAG for one in traces for event in one.events)
             values, given = owner.callers.known()
             yield key, FileRecord(kept, ends, values, given, self._warmth(key), flagged)
-
-    @staticmethod
-    def _kept(owner: FilePlacement, index: int, trace: Trace, brief: Any) -> Trace:
-        events: list[Event] = [
-            (*event[:3], brief(event[3]), event[4]) if event[0] == PLACE else event for event in trace.events
-        ]
-        stored = trace.stored if owner.is_read(index) else {}
-        return dataclasses.replace(trace, events=events, placed=None, stored=stored, entered=[], heads=frozenset())
 
     def _warmth(self, key: str) -> HeatRecord | None:
         noted = self._noted.get(key)
@@ -197,14 +202,8 @@ class RecordedProject(TracedProject):
         """By file: the names that others looked up in it ("*": all), the functions whose heads they saw, each with who
         did, and the files that asked how a function of it is placed."""
         names: dict[str, set[str]] = {}
-        for (_, asking), place in self._found.items():
-            if place is not None and place[0] != asking:
-                names.setdefault(place[0], set()).add(place[1].partition(".")[0])
-        for one in self._placements.values():
-            for star in one.names.stars:
-                found = self._module(star, one.key)
-                if found is not None:
-                    names.setdefault(found[0], set()).add("*")
+        for path, name in self.looked_up():
+            names.setdefault(path, set()).add(name)
         heads: dict[str, set[Head]] = {}
         askers: dict[str, set[str]] = {}
         for (key, function), traces in self.traces.made.items():

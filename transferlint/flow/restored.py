@@ -14,7 +14,7 @@ from transferlint.flow.names import ClassInfo, Names, Overriding, classes, find
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.project import Project
-from transferlint.flow.recorded import FileRecord, Seen
+from transferlint.flow.recorded import FileRecord, Head, Seen
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.script import Script
 from transferlint.flow.targets import Targets
@@ -49,7 +49,8 @@ class RestoredProject(Project):
     `instead` has, by file and index, what functions were placed as now (each time), where others see that they changed;
     `traces` those of all functions that were placed again; `moved`, of those whose code `changed`, the registers of
     calls that are other ones now; `retold` are the functions that give others something else; `unheard` the parameters
-    (file, function) that are something else by themselves now, with what, of which callers had told nothing yet."""
+    (file, function) that are something else by themselves now, with what, of which callers had told nothing yet;
+    `heads` the files of the functions whose heads were looked up, with these and who did."""
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class RestoredProject(Project):
         self.moved: dict[tuple[str, int], dict[Reg, Reg]] = {}
         self.retold: set[tuple[str, int]] = set()
         self.unheard: list[tuple[str, int, Parameter, Value]] = []
+        self.heads: set[tuple[str, Head]] = set()
+        self.placing: tuple[str, int] | None = None
 
     def link(self) -> None:
         """Everything is linked that is asked for: whatever else raises Unforeseen."""
@@ -168,19 +171,39 @@ class RestoredPlacement(FilePlacement):
 
     def follow(self, index: int, trace: Trace) -> Script:
         """Place a function with the answers of a trace. What comes of it is in the new trace, the last of `traces`."""
-        above = self._whole.script
+        above = self._whole.script, self._whole.placing
         script = self._whole.script = Script(trace, self._settled, self._instead)
+        self._whole.placing = self.key, index
         (self._leaning.add if trace.leant else self._leaning.discard)(index)
         try:
             placed = super()._placed(index)
         finally:
-            self._whole.script = above
+            self._whole.script, self._whole.placing = above
         made = dataclasses.replace(
             trace, role=self.roles[index], events=script.events, placed=placed, stored=self._bound[index],
             leans=index in self._leaning,
         )  # fmt: skip
         self._whole.traces.setdefault((self.key, index), []).append(made)
         return script
+
+    def located(self, name: str) -> tuple[FilePlacement, int] | None:
+        """See `FilePlacement`."""
+        found = super().located(name)
+        if found is not None:
+            self._note_head(found[0].key, found[1])
+            self._whole.look(found[0].key)
+        return found
+
+    def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:
+        found = super()._overridden(index)
+        for owner, above in found:
+            self._note_head(owner.key, above)
+        return found
+
+    def _note_head(self, key: str, index: int) -> None:
+        placing = self._whole.placing
+        if placing is not None and key != placing[0]:
+            self._whole.heads.add((key, (index, *placing)))
 
     def derived(self, index: int) -> Placed:
         """A function as it was placed in the end; while that is worked out (functions that ask for each other), as its
@@ -377,6 +400,13 @@ class RestoredCallers(Callers):
     def called(self, index: int, site: Site, given: dict[str, Reg] | None) -> None:
         """See `Callers`."""
         self._project.tell((CALLED, self._key, index, site, given))
+
+    def known(
+        self,
+    ) -> tuple[dict[int, dict[Slot, dict[Site, Value]]], dict[int, dict[Site, dict[str, Reg] | None]]]:
+        """See `Callers`."""
+        self._take_up()
+        return super().known()
 
     def value(self, index: int, slot: Slot, site: Site) -> Value | None:
         """See `Callers`."""

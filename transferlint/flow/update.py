@@ -17,7 +17,7 @@ from transferlint.flow.changes import differing, rebound, redeclared, rewritten,
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, split
 from transferlint.flow.placement import FilePlacement, moved
-from transferlint.flow.recorded import Head, HeatRecord, edges_of
+from transferlint.flow.recorded import Asked, Head, HeatRecord, edges_of
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
 from transferlint.flow.traces import LEARNT, OUTER, PLACE, Trace, Unforeseen, as_seen
@@ -42,13 +42,16 @@ class Others:
 
 
 class Update:
-    """One update of a project. `before` are the programs of the changed files as they were."""
+    """One update of a project. `before` are the programs of the changed files as they were; `again` are the functions
+    that were placed again, `asked` has what was asked of the heat of each file that was worked out again."""
 
     def __init__(
         self, project: RestoredProject, others: Others, dispatch: Dispatch, before: Mapping[str, Program]
     ) -> None:
         self._project = project
-        self._others = others
+        self.others = others
+        self.again: set[tuple[str, int]] = set()
+        self.asked: dict[str, list[Asked]] = {}
         self._dispatch = dispatch
         self._before = before
         self._pending: dict[tuple[str, int], None] = {}
@@ -70,7 +73,7 @@ class Update:
             self._place(*at)
         found = set(self._touched)
         for key in self._touched:
-            found |= self._others.lookers.get(key, frozenset())
+            found |= self.others.lookers.get(key, frozenset())
         for key in sorted(found):
             self._shape(key)
         for key, index, given, value in self._project.unheard:
@@ -87,7 +90,7 @@ class Update:
         old = self._old[key] = RestoredPlacement(self._before[key], now.options, self._project)
         if list(visible(old)) != list(visible(now)) or old.tracing != now.tracing:
             raise Unforeseen
-        asked, names = self._others.names.get(key, frozenset()), rebound(old, now)
+        asked, names = self.others.names.get(key, frozenset()), rebound(old, now)
         if names and ("*" in asked or not names.isdisjoint(asked)):
             raise Unforeseen
         heads = redeclared(old, now)
@@ -97,13 +100,14 @@ class Update:
         self._project.changed.update((key, index) for index in changed | {0})
         for index in sorted(changed | {0}):
             self._pending[key, index] = None
-        for index, other, function in sorted(self._others.heads.get(key, frozenset())):
+        for index, other, function in sorted(self.others.heads.get(key, frozenset())):
             if index in heads:
                 self._pending[other, function] = None
 
     def _place(self, key: str, index: int) -> None:
         """Place a function again; where others see a difference, those that call it are to be placed again."""
         self._touched.add(key)
+        self.again.add((key, index))
         owner = self._project.restored(key)
         before = owner.old(index)
         if not before:
@@ -172,7 +176,7 @@ class Update:
             if moved(first.returns, second.returns) != moved(placed[turn - 1].returns, placed[turn].returns):
                 raise Unforeseen
         self._project.instead[key, index] = placed
-        for other in sorted({key, *self._others.askers.get(key, ())}):
+        for other in sorted({key, *self.others.askers.get(key, ())}):
             record = self._project.record(other)
             for caller, traces in (record.traces if record is not None else {}).items():
                 if any(e[0] == PLACE and e[1] == key and e[2] == index for one in traces for e in one.events):
@@ -204,9 +208,9 @@ class Update:
         differing = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
         if not differing:
             return
-        if now.kind != "module":
+        if now.kind == "class":
             raise Unforeseen
-        asked = self._others.names.get(owner.key, frozenset())
+        asked = self.others.names.get(owner.key, frozenset()) if now.kind == "module" else frozenset()
         read = {e[3] for traces in owner.record.traces.values() for t in traces for e in t.events if e[0] == OUTER}
         if "*" in asked or not differing.isdisjoint(asked) or not differing.isdisjoint(read):
             raise Unforeseen
@@ -218,7 +222,9 @@ class Update:
         if record.heat is None:
             return
         placed = [owner.derived(function.index) for function in owner.program.functions]
+        self._project.reader = key
         heat = HeatMap(owner, placed, *self._dispatch)
+        self._project.reader = ""
         self._project.take_up(key, placed, heat)
         kinds: Iterable[tuple[Sequence[Any], Sequence[Any]]] = zip(record.heat.edges, edges_of(heat), strict=True)
         for before, now in kinds:
@@ -244,7 +250,9 @@ class Update:
         if record.heat is None:
             return
         _, _, heat = self._project.linked(key)
-        _go_through(record.heat, heat, key, self._project)
+        self._project.reader = key
+        self.asked[key] = _go_through(record.heat, heat, key, self._project)
+        self._project.reader = ""
 
 
 def _is_unknown(alone: Value) -> bool:
@@ -259,8 +267,23 @@ def _listens(alone: Value) -> bool:
     return bool(alone.places == GIVEN and alone.flags & FROM_PARAMETER)
 
 
-def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredProject) -> None:
-    """Ask and tell what was asked and told before, at the sites where they are now."""
+def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredProject) -> list[Asked]:
+    """Ask and tell what was asked and told before, at the sites where they are now: that, and what comes of it."""
+    made: list[Asked] = []
+    for one in record.asked:
+        name, about, answer = at_sites(one, key, project)
+        found = getattr(heat, name)(*about)
+        if name == "at":
+            if _without_loop(answer) != _without_loop(found):
+                raise Unforeseen
+        elif found != answer:
+            raise Unforeseen
+        made.append((name, about, found))
+    return made
+
+
+def at_sites(asked: Asked, key: str, project: RestoredProject) -> Asked:
+    """What was asked of the heat of a file, and the answer, with sites where they are now. Raises Unforeseen."""
 
     def now(one: Any) -> Any:
         if isinstance(one, Warmth):
@@ -269,16 +292,10 @@ def _go_through(record: HeatRecord, heat: HeatMap, key: str, project: RestoredPr
             return project.site(one)
         return one
 
-    for name, about, answer in record.asked:
-        if name in ("at", "rare"):
-            about = about[0], project.site((key, *about))[2]
-        found = getattr(heat, name)(*map(now, about))
-        if name == "at":
-            expected, found = _without_loop(now(answer)), _without_loop(found)
-            if expected != found:
-                raise Unforeseen
-        elif found != answer:
-            raise Unforeseen
+    name, about, answer = asked
+    if name in ("at", "rare"):
+        return name, (about[0], project.site((key, *about))[2]), now(answer)
+    return name, tuple(map(now, about)), now(answer)
 
 
 def _without_loop(warmth: Warmth) -> Warmth:
