@@ -227,6 +227,39 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         {"show.py": f"{HEAD}@net\ndef made(size):\n    return size\n\n\nmade(3, bias=True)\n{LOADING}{SHOWN}"},
         True,
     ),
+    "a program that gives a function less than it takes": (
+        {"show.py": f"{HEAD}def made(size, bias):\n    return size\n\n\nmade(3)\n{LOADING}{SHOWN}"},
+        False,
+    ),
+    "a program that gives a class less than it takes": (
+        {
+            "show.py": f"{HEAD}class Made:\n    def __init__(self, size, *, bias):\n        self.size = size\n\n\n"
+            f"parts = [Made(n) for n in range(3)]\n{LOADING}{SHOWN}"
+        },
+        False,
+    ),
+    "a program that gives a class what it takes": (
+        {
+            "show.py": f"{HEAD}class Made:\n    def __init__(self, size, *, bias):\n        self.size = size\n\n\n"
+            f"Made(3, bias=1), Made(*noise), Made(size=3, **flags)\n{LOADING}{SHOWN}"
+        },
+        True,
+    ),
+    "a module that is made with less than it takes": (
+        {"net.py": PARTS.replace("__init__(self)", "__init__(self, size)") + "\n\nnet = Whole().cuda()\n"},
+        False,
+    ),
+    "what is called with a name that nothing binds": (
+        {"step.py": STEP + BATCHES.replace("nn.Linear(2, 2)", "lost")},
+        False,
+    ),
+    "what is called behind a name that nothing binds, in what is tried": (
+        {
+            "step.py": STEP
+            + BATCHES.replace("    step", "    try:\n        lost\n    except NameError:\n        pass\n    step")
+        },
+        True,
+    ),
     "an arm that only a call which nobody makes could ask for": (
         {
             "step.py": HEAD

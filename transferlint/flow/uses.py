@@ -13,7 +13,7 @@ from transferlint.flow.names import find, ident, split
 from transferlint.flow.values import DEVICE_NAME, DTYPE, MODULE, NAME, OBJECT, TENSOR, UNKNOWN, Value
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Function, Reg
+from transferlint.syntax.program import Function, Parameter, Reg
 
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement, Placed
@@ -26,6 +26,8 @@ _GIVEN = frozenset("__file__ __path__ __class__ __module__ __qualname__ __annota
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else", "case", "handler"})
 _NAMED_MOVES = roles.MOVING - roles.PLACING - {"to", "device"}
+_DISPLAY = "comprehension"
+_ENTERED = frozenset({"for", "while", "then", "else", "case", "with", _DISPLAY})  # regions that catch nothing
 _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.super"})
 
 
@@ -66,19 +68,24 @@ class Spelled:
     failing: frozenset[int]
     dated: bool
     fails: Reg  # where the module's own code raises, a register behind all where it does not
+    stops: Mapping[int, Sequence[tuple[int, Reg]]]  # by function, the regions in which code raises, and where
 
 
 def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str, tuple[str, ...]]) -> Spelled:
     """What a file spells; `methods` are the idents of all methods of a name."""
     kinds = UNKNOWN | OBJECT | MODULE
-    failing = dict(_failing(file, placed))
-    fails = failing.pop(0, len(file.program.functions[0].code))
+    stops: dict[int, list[tuple[int, Reg]]] = {}
+    for at, region, reg in _stops(file, placed):
+        stops.setdefault(at, []).append((region, reg))
+    failing = {at for at, found in stops.items() if at and any(not region for region, _ in found)}
+    outside = (reg for region, reg in stops.get(0, ()) if not region)
+    fails = min(outside, default=len(file.program.functions[0].code))
     perhaps = tuple((one.function.index, reg, name) for one in placed for reg, name in by_name(one, methods, kinds))
     mentions = {
         (function.index, guarded(file, function.index, reg), target, sometimes(function, reg))
         for function in file.program.functions
         for reg, target in _mentioned(file, function)
-        if function.index or reg < fails
+        if not _behind(function, reg, stops.get(function.index, ()))
     }
     names = frozenset(_names(file))
     speaks = not names.isdisjoint(roles.PLACING) or any("cuda" in name or "gpu" in name for name in names)
@@ -95,6 +102,7 @@ def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str,
         frozenset(failing),
         not names.isdisjoint(roles.BEFORE_DEVICES),
         fails,
+        stops,
     )
 
 
@@ -105,7 +113,7 @@ def uses_of(file: FilePlacement, edges: CallEdges, also: Spelled, often: Callabl
     calls = {
         (caller, name, guarded(file, caller, reg), often(caller, reg))
         for caller, reg, name in (*sites, *also.perhaps)
-        if caller or reg < also.fails
+        if not _behind(file.program.functions[caller], reg, also.stops.get(caller, ()))
     }
     return Uses(
         tuple(sorted(calls)), also.mentions, also.named, also.offered, also.imports, also.seeds, also.speaks,
@@ -267,25 +275,38 @@ def _broken(file: FilePlacement) -> bool:
     )
 
 
-def _failing(file: FilePlacement, placed: Sequence[Placed]) -> Iterator[tuple[int, Reg]]:
-    """The functions of which each call raises, and where: they read, in any case, a name that nothing binds, or call a
-    function of the project with what it does not take (NameError, TypeError). The cells of a notebook may have run in
-    another order, and with what there was at that time."""
+def _behind(function: Function, reg: Reg, stops: Sequence[tuple[int, Reg]]) -> bool:
+    """True for a place that nothing comes to, as what stands before it, or in it, raises."""
+    if not stops:
+        return False
+    around = {0, *_around(function, function.lookup.regions[reg])}
+    return any(region in around and stop <= reg for region, stop in stops)
+
+
+def _around(function: Function, region: int) -> Iterator[int]:
+    while region > 0:
+        yield region
+        region = function.regions[region].parent
+
+
+def _stops(file: FilePlacement, placed: Sequence[Placed]) -> Iterator[tuple[int, int, Reg]]:
+    """Where functions raise whenever they come there, each with the region: they read a name that nothing binds, or
+    call a function or class of the project with what it does not take (NameError, TypeError). What is tried may be
+    meant to. The cells of a notebook may have run in another order, and with what there was at that time."""
     if file.key.endswith(".ipynb"):
         return
     program = file.program
     bound = {made.name for one in program.functions for made in one.code if isinstance(made, p.StoreOuter)} | _GIVEN
     for one in placed:
         function = one.function
-        unbound = (
-            reg
-            for reg in function.lookup.of(p.Outer)
-            if function.lookup.regions[reg] == 0 and _unbound(file, function, function.code[reg], bound)
-        )
-        misfits = (reg for reg in one.calls if _misfits(file, one, reg))
-        first = min((*(unbound if not file.names.stars else ()), *misfits), default=None)
-        if first is not None:
-            yield function.index, first
+        reads = function.lookup.of(p.Outer) if not file.names.stars else ()
+        unbound = (reg for reg in reads if _unbound(file, function, function.code[reg], bound))
+        misfits = (code.function for reg in one.calls if (code := _misfit(file, one, reg)) is not None)
+        for reg in (*unbound, *misfits):
+            around = list(_around(function, function.lookup.regions[reg]))
+            if all(function.regions[at].kind in _ENTERED for at in around):
+                # What a comprehension goes over is taken to have elements.
+                yield function.index, next((at for at in around if function.regions[at].kind != _DISPLAY), 0), reg
 
 
 def _unbound(file: FilePlacement, function: Function, made: object, bound: set[str]) -> bool:
@@ -294,27 +315,36 @@ def _unbound(file: FilePlacement, function: Function, made: object, bound: set[s
     return find(file.program, function, made.name) is None and not file.names.free(made.name)
 
 
-def _misfits(file: FilePlacement, placed: Placed, reg: Reg) -> bool:
-    """True for a call, in any case, of a function of the project with arguments that it does not take."""
+def _misfit(file: FilePlacement, placed: Placed, reg: Reg) -> p.Call | None:
+    """A call of a function or class of the project with arguments that it does not take; None for other calls."""
     made = placed.function.code[reg]
-    if placed.function.lookup.regions[reg] != 0 or not isinstance(made, p.Call):
-        return False
-    found = file.located(placed.calls[reg])
-    callee = found[0].program.functions[found[1]] if found is not None else None
-    return callee is not None and _refuses(callee, made)
+    found = file.located(placed.calls[reg]) if isinstance(made, p.Call) else None
+    if not isinstance(made, p.Call) or found is None:
+        return None
+    functions = found[0].program.functions
+    callee, parameters = functions[found[1]], functions[found[1]].parameters
+    if callee.name == "__init__" and functions[callee.parent].kind == "class":
+        # Which class `super()` means is not known, nor what a decorator or a base makes of a class.
+        own = placed.values[made.function].name == ident(found[0].key, callee.parent)
+        refused = own and not functions[callee.parent].decorators and _refuses(callee, parameters[1:], made)
+    else:
+        refused = not callee.parent and _refuses(callee, parameters, made)
+    return made if refused else None
 
 
-def _refuses(callee: Function, call: p.Call) -> bool:
-    """True where Python raises a TypeError for the arguments of a call: a keyword that is none of a function's, or more
-    arguments than it has parameters. What decorators make of it is not known, nor which method of a name is called."""
-    kinds = {one.kind for one in callee.parameters}
-    if callee.kind != "function" or callee.parent or callee.decorators:
+def _refuses(callee: Function, parameters: Sequence[Parameter], call: p.Call) -> bool:
+    """True where Python raises a TypeError for the arguments of a call: a keyword that is none of a function's, more
+    arguments than it has parameters, or too few. What decorators make of it is not known, nor which method of a name is
+    called."""
+    if callee.kind != "function" or callee.decorators or any(call.stars):
         return False
-    names = {one.name for one in callee.parameters}
-    unknown = any(key and key not in names for key, _ in call.keywords)
-    most = sum(one.kind == "positional" for one in callee.parameters)
-    many = len(call.args) > most and "star" not in kinds and not any(call.stars)
-    return (unknown and "double_star" not in kinds) or many
+    kinds, names, given = {one.kind for one in parameters}, [one.name for one in parameters], dict(call.keywords)
+    places = [one.name for one in parameters if one.kind == "positional"]
+    unknown = any(key and key not in names for key in given) and "double_star" not in kinds
+    many = len(call.args) > len(places) and "star" not in kinds
+    filled = {*places[: len(call.args)], *given}
+    left = (one.name for one in parameters if one.kind in ("positional", "keyword") and not one.default)
+    return unknown or many or ("" not in given and any(name not in filled for name in left))
 
 
 def _offered(file: FilePlacement) -> Iterator[str]:
