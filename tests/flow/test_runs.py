@@ -249,6 +249,14 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         {"net.py": PARTS.replace("__init__(self)", "__init__(self, size)") + "\n\nnet = Whole().cuda()\n"},
         False,
     ),
+    "a module whose constructor makes another with less than it takes": (
+        {
+            "net.py": PARTS.replace("self.net = Net()", "self.net = Net()\n        self.more = Other()")
+            + "\n\nclass Other(nn.Module):\n    def __init__(self, size):\n        super().__init__()\n"
+            + "\n\nnet = Whole().cuda()\n"
+        },
+        False,
+    ),
     "what is called with a name that nothing binds": (
         {"step.py": STEP + BATCHES.replace("nn.Linear(2, 2)", "lost")},
         False,

@@ -182,9 +182,12 @@ class _Search:
         return starts and target not in self._outside[key]
 
     def _reach(self, target: str) -> None:
-        """Reach a function or class, but for those of a file that cannot be imported."""
+        """Reach a function or class, but for those of a file that cannot be imported, and a class that cannot be
+        made, as its constructor raises."""
         place = split(target)
         broken = place is not None and place[0] in self._files and self._files[place[0]][1].broken
+        made = split(self._classes[target].methods.get("__init__", "")) if target in self._classes else None
+        broken |= made is not None and made[0] in self._files and made[1] in self._files[made[0]][1].failing
         if target not in self._reached and not broken:
             self._reached.add(target)
             self._pending.append(target)

@@ -300,13 +300,21 @@ def _stops(file: FilePlacement, placed: Sequence[Placed]) -> Iterator[tuple[int,
     for one in placed:
         function = one.function
         reads = function.lookup.of(p.Outer) if not file.names.stars else ()
-        unbound = (reg for reg in reads if _unbound(file, function, function.code[reg], bound))
+        unbound = {reg for reg in reads if _unbound(file, function, function.code[reg], bound)}
         misfits = (code.function for reg in one.calls if (code := _misfit(file, one, reg)) is not None)
-        for reg in (*unbound, *misfits):
+        for reg in (*unbound, *_given(function, unbound), *misfits):
             around = list(_around(function, function.lookup.regions[reg]))
             if all(function.regions[at].kind in _ENTERED for at in around):
                 # What a comprehension goes over is taken to have elements.
                 yield function.index, next((at for at in around if function.regions[at].kind != _DISPLAY), 0), reg
+
+
+def _given(function: Function, unbound: set[Reg]) -> Iterator[Reg]:
+    """What is called with something that raises when it is read: it is never called."""
+    for reg in function.lookup.of(p.Call) if unbound else ():
+        made = function.code[reg]
+        if isinstance(made, p.Call) and not unbound.isdisjoint((*made.args, *(one for _, one in made.keywords))):
+            yield made.function
 
 
 def _unbound(file: FilePlacement, function: Function, made: object, bound: set[str]) -> bool:
