@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from transferlint import connected, late
 from transferlint.cache import graphs
@@ -25,7 +24,6 @@ MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git
 # The largest repositories of the field have 5,000 Python files.
 MAX_FILES = 20_000
 MAX_FILES_UNMARKED = 2_000
-_PACKAGE = late.pattern(rb"^\[(project|build-system|metadata|options|tool\.(poetry|flit|pdm|hatch|setuptools))\b", re.M)
 MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
 
 
@@ -36,8 +34,7 @@ class Context:
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
     them that are not analysed. `contents` and `modules` are what is known of the files by then, `reach` where
-    they lead, where that is kept. `offers`: others may use its files, as it is installed, or not known to be a whole
-    project.
+    they lead, where that is kept.
     """
 
     root: str
@@ -49,14 +46,13 @@ class Context:
     states: dict[str, Signature] = dataclasses.field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
     idle: frozenset[str] = frozenset()
-    offers: bool = True
     contents: Contents | None = dataclasses.field(default=None, compare=False)
     modules: ModuleIndex | None = dataclasses.field(default=None, compare=False)
     reach: Reach | None = dataclasses.field(default=None, compare=False)
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
-        return self.modules or ModuleIndex(self.files, self.root, self.links, self.offers)
+        return self.modules or ModuleIndex(self.files, self.root, self.links)
 
 
 def around(
@@ -108,32 +104,7 @@ def walked(
             if leads_to != path:
                 links[path] = leads_to
     states = {path: signature(path) for path in first.values()}
-    offers = not marked or _is_installed(root, first)
-    return Context(root, tuple(first.values()), links, (), states=states, offers=offers)
-
-
-def _is_installed(root: str, files: Iterable[str]) -> bool:
-    """Whether something of a project is made to be installed, and used from outside: a folder of it has a `setup.py`,
-    or the settings of a package (packaging.python.org 'Writing your pyproject.toml'). `files` are absolute."""
-    folders = {root}
-    for path in files:
-        folder, name = os.path.split(path)
-        if name == "setup.py":
-            return True
-        if name == "__init__.py":  # settings lie beside the folder of a package, or above its `src`
-            folders |= {os.path.dirname(folder), os.path.dirname(os.path.dirname(folder))}
-    return any(_makes_package(folder) for folder in folders)
-
-
-def _makes_package(folder: str) -> bool:
-    for name in ("pyproject.toml", "setup.cfg"):
-        try:
-            with open(os.path.join(folder, name), "rb") as file:
-                if _PACKAGE.search(file.read()):
-                    return True
-        except OSError:
-            continue
-    return False
+    return Context(root, tuple(first.values()), links, (), states=states)
 
 
 def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:

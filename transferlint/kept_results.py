@@ -120,7 +120,6 @@ def _base(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> str:
         [_asked(plan) for plan in plans],
         os.getcwd(),
         around.root,
-        around.offers,
         around.files,
         sorted(around.links.items()),
         _formatting(folders),

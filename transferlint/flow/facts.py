@@ -227,8 +227,7 @@ class FunctionFacts:
         runs = self.file.heat
         shown = runs.shown(self.index, reg, not framework) and (bool(framework) or runs.seen.placed)
         heat = Heat(warmth.level, warmth.seen, words, shown=shown) if heated else None
-        unseen = heat is not None and not (heat.shown and evident(self, reg)) if framework else not runs.seen.driven
-        if unseen:
+        if framework and heat is not None and not (heat.shown and evident(self, reg)):
             confidence = Confidence.POSSIBLE
         elif framework and heat is not None:
             evidence = (*evidence, *other_waits(self, reg, evidence))

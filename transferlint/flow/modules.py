@@ -34,14 +34,10 @@ class ModuleIndex:
 
     `files` are the paths of its Python files as everybody names them, `root` its folder; relative paths count from
     the current folder. Paths that are given back, or asked about, are spelt as in `files`. `links` maps those of
-    `files` that are links to the ones they lead to, which are given back instead. `offers`: others may use them, of
-    whom nothing is in sight.
+    `files` that are links to the ones they lead to, which are given back instead.
     """
 
-    def __init__(
-        self, files: Iterable[str], root: str, links: Mapping[str, str] | None = None, offers: bool = True
-    ) -> None:
-        self.offers = offers
+    def __init__(self, files: Iterable[str], root: str, links: Mapping[str, str] | None = None) -> None:
         self.root = os.path.abspath(root)
         self._below = os.path.join(self.root, "")
         self._absolutes = absolutes(sorted(files))

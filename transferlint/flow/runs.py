@@ -22,7 +22,6 @@ from transferlint.flow.roles import TESTING, lies_in
 from transferlint.flow.unasked import PLAIN
 from transferlint.flow.uses import LOOP, RARELY, STEP, Uses
 from transferlint.knowledge import roles
-from transferlint.syntax.notebooks import SUFFIX
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ class Runs:
     """Of one file: the functions that are reached, those that run repeatedly, and of these what loops whose turns are
     steps make do so (`stepping`); `guarded`: what stands behind its main guard is reached too; `seeded`: somebody in
     its project seeds torch's generators; `placed`: the project speaks of an accelerator, of a torch whose functions
-    take `device=`, and the file, or one that imports it, moves something; `driven`: something may come to one here: the
-    file, one that it imports or one that imports any of these moves something, or others may that are not seen."""
+    take `device=`, and the file, or one that imports it in the end, moves something."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
@@ -45,7 +43,6 @@ class Runs:
     guarded: bool = True
     seeded: bool = False
     placed: bool = True
-    driven: bool = True
 
     def renumbered(self, functions: Iterable[Function], old: Mapping[str, int]) -> Runs:
         """The same of another text of the file, whose functions had these indices by their qualified names."""
@@ -56,15 +53,14 @@ class Runs:
         return dataclasses.replace(self, reached=reached, repeated=repeated, stepping=stepping)
 
 
-def runs(files: Mapping[str, tuple[FilePlacement, Uses]], offers: bool = True) -> dict[str, Runs]:
-    """What runs of some files, by their keys; `offers`: others may use them."""
-    return _Search(files, offers).found()
+def runs(files: Mapping[str, tuple[FilePlacement, Uses]]) -> dict[str, Runs]:
+    """What runs of some files, by their keys."""
+    return _Search(files).found()
 
 
 class _Search:
-    def __init__(self, files: Mapping[str, tuple[FilePlacement, Uses]], offers: bool) -> None:
+    def __init__(self, files: Mapping[str, tuple[FilePlacement, Uses]]) -> None:
         self._files = files
-        self._offers = offers
         self._classes: dict[str, ClassInfo] = {
             ident(key, index): info for key, (file, _) in files.items() for index, info in file.classes.items()
         }
@@ -108,9 +104,7 @@ class _Search:
         own = [uses for key, (file, uses) in self._files.items() if self._starts(key, file)]
         self._seeded = any(uses.seeds for uses in own)
         places = any(uses.speaks for uses in own) and not any(uses.dated for uses in own)
-        moving = {key for key, (_, uses) in self._files.items() if uses.moves}
-        self._placed = self._imported(moving) if places else set()
-        self._driven = self._imported(self._importing(moving) | set(self._open()))
+        self._placed = self._driven() if places else set()
         return {key: self._of(key) for key in self._files}
 
     def _repeating(self, loops: tuple[str, ...], always: bool) -> set[str]:
@@ -125,28 +119,15 @@ class _Search:
         """True for a file that is no test, and the project's own."""
         return file.roles[0].cold != TESTING and not lies_in(key, roles.VENDORED_PATHS)
 
-    def _imported(self, found: set[str]) -> set[str]:
-        """Some files, and those that they import from, and so on."""
-        return _reachable(found, {key: uses.imports & self._files.keys() for key, (_, uses) in self._files.items()})
-
-    def _importing(self, found: set[str]) -> set[str]:
-        """Some files, and those that import from them, and so on."""
-        users: dict[str, set[str]] = {}
-        for key, (_, uses) in self._files.items():
-            for one in uses.imports:
-                users.setdefault(one, set()).add(key)
-        return _reachable(found, users)
-
-    def _open(self) -> Iterator[str]:
-        """The files that others may use who are not seen: those of a project that is installed, but for notebooks, and
-        those that nobody imports and that start nothing themselves."""
-        imported = {one for key, (_, uses) in self._files.items() for one in uses.imports - {key}}
-        for key, (file, uses) in self._files.items():
-            loops = any(region.kind in ("for", "while") for region in file.program.functions[0].regions)
-            starts = key.endswith(SUFFIX) or loops or any(not caller for caller, *_ in uses.calls)
-            if key.endswith(SUFFIX) if self._offers else (starts or key in imported):
-                continue
-            yield key
+    def _driven(self) -> set[str]:
+        """The files that move something, and those that they import from, and so on."""
+        found = {key for key, (_, uses) in self._files.items() if uses.moves}
+        pending = list(found)
+        while pending:
+            more = {one for one in self._files[pending.pop()][1].imports if one in self._files} - found
+            found |= more
+            pending.extend(more)
+        return found
 
     def _of(self, key: str) -> Runs:
         places = range(len(self._files[key][0].program.functions))
@@ -155,8 +136,7 @@ class _Search:
             frozenset(at for at in places if ident(key, at) in among) - self._files[key][1].failing
             for among in (self._repeated, self._stepping)
         )
-        guarded, driven = key not in self._outside, key in self._driven
-        return Runs(reached, repeated, stepping, guarded, self._seeded, key in self._placed, driven)
+        return Runs(reached, repeated, stepping, key not in self._outside, self._seeded, key in self._placed)
 
     def _mentioned_outside(self) -> dict[str, set[str]]:
         """What other files use of each file, and it itself without its main guard: whoever is used is no program."""
@@ -318,16 +298,6 @@ class _Search:
         public = {name for name in calls if not name.startswith("_")}
         named = {name for name in public & self._named.keys() if self._named[name] - own}
         return bool(named) or any(calls[name] for name in public)
-
-
-def _reachable(found: set[str], following: Mapping[str, Iterable[str]]) -> set[str]:
-    """What is found, and what follows on it, and so on."""
-    pending, seen = list(found), set(found)
-    while pending:
-        more = set(following.get(pending.pop(), ())) - seen
-        seen |= more
-        pending.extend(more)
-    return seen
 
 
 def _handed(function: Function) -> bool:

@@ -104,12 +104,6 @@ class Seen:
         return self._file.options.excerpts or self.runs.placed
 
     @property
-    def driven(self) -> bool:
-        """False where nothing can bring what this file computes on to an accelerator, by all that is in sight: of six
-        findings there, in 207 projects, none was worth telling (benchmarks/results/precision.md)."""
-        return self._file.options.excerpts or self.runs.driven
-
-    @property
     def seeded(self) -> bool:
         """True where the project seeds torch's generators."""
         return self.runs.seeded
