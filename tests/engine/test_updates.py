@@ -12,7 +12,7 @@ import pytest
 from keystrokes import EDITED, FILES, typed
 
 from transferlint import registry, steps, updates
-from transferlint.cache import places
+from transferlint.cache import bases, places
 from transferlint.engine import Result, check_paths, plan_for
 from transferlint.flow.placement import FilePlacement
 from transferlint.flow.traces import Unforeseen
@@ -151,6 +151,17 @@ def test_what_was_written_down_anew_is_changed_no_more(project: Project, monkeyp
     project.checked()
     assert counted == [1]
     assert isinstance(project.updated[0], int)
+
+
+def test_what_another_run_wrote_meanwhile_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.checked()
+    (base,) = Path(project.where, "bases").iterdir()
+    known = bases.read(project.where, base.name)
+    assert known is not None
+    base.write_bytes(b"of another run")
+    known.renew(project.where, known.head, {})
+    assert base.read_bytes() == b"of another run"
+    assert [one.name for one in base.parent.iterdir()] == [base.name]
 
 
 def small(drawn: random.Random, text: str) -> str:

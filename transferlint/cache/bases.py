@@ -84,9 +84,16 @@ class Base:
         return content if _digest(content) == digest else None
 
     def renew(self, where: str, head: Any, fresh: Mapping[str, object]) -> None:
-        """Write it anew with this head, and these records in place of those that it has."""
-        parts = ((name, _packed(fresh[name]) if name in fresh else self._content(name)) for name in self._places)
-        _write(where, self._path, head, ((name, content) for name, content in parts if content is not None))
+        """Write it anew with this head, and these records in place of those that it has; it stays as it is where
+        another run has written it meanwhile."""
+        parts = ((name, _packed(fresh[name]) if name in fresh else self._whole(name)) for name in self._places)
+        _write(where, self._path, head, parts)
+
+    def _whole(self, name: str) -> bytes:
+        content = self._content(name)
+        if content is None:
+            raise OSError(f"{self._path}: another one by now")
+        return content
 
 
 def read(where: str, key: str) -> Base | None:
