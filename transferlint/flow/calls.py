@@ -40,8 +40,7 @@ from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
 from transferlint.knowledge.lookup import callbacks, spellings
-from transferlint.knowledge.numpy import FILLS
-from transferlint.knowledge.torch_kinds import REDUCTIONS
+from transferlint.knowledge.numpy import FILLS, REDUCTIONS
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 

@@ -51,8 +51,8 @@ from transferlint.flow.values import (
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
+from transferlint.knowledge.numpy import REDUCTIONS
 from transferlint.knowledge.torch import CASTS, TENSOR_ONLY
-from transferlint.knowledge.torch_kinds import REDUCTIONS
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
 

@@ -34,6 +34,13 @@ TABLE: tuple[Api, ...] = (
     ),
 )
 
+# What gives one number where no axis is named (numpy.org 'Mathematical functions', 'Statistics', 'Sorting, searching,
+# and counting').
+REDUCTIONS = frozenset(
+    "sum prod mean std var median max min amax amin ptp argmax argmin count_nonzero average nansum nanmean nanstd"
+    " nanvar nanmedian nanmax nanmin nanargmax nanargmin".split()
+)
+
 # What makes an array of its own values, of a size: the device could make them itself (numpy.org 'Array creation
 # routines', 'Random sampling', 'Window functions').
 FILLS = frozenset(
