@@ -29,6 +29,8 @@ def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple
     text = statements.text
     made = _applied(text, placed)
     lines = lines_of(made)
+    if not lines:  # all that was there is gone
+        return given
     starts = starts_of(lines)
     long = [line for line in _touched(placed, starts) if _too_long(lines[line], limit)]
     long = [line for line in long if not _was_as_long(statements, placed, starts[line], lines[line], limit)]

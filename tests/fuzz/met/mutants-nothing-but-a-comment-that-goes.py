@@ -1,0 +1,1 @@
+  # transferlint: ignore[TL101] -- why
