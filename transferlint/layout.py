@@ -27,6 +27,8 @@ def laid_out(statements: Statements, edits: Sequence[Edit], limit: int) -> tuple
     if placed is None:
         return given
     text = statements.text
+    if "\r" in text.replace("\r\n", ""):  # lines that end in a carriage return alone, beside which no line is put
+        return given
     made = _applied(text, placed)
     lines = lines_of(made)
     if not lines:  # all that was there is gone
