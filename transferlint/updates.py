@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transferlint.syntax.program import Program
 
 FEWEST = 8  # files; smaller groups are checked anew as fast
-FEW = 3  # files that changed; of more, a run that goes on from the last one is no faster than to write all down anew
+FEW = 3  # files that changed, which each run looks at again; after more, what was written down is renewed
 _MOST = 40  # files that changed
 _DISPATCH = "\0dispatch"
 
