@@ -38,10 +38,11 @@ def findings(tree: Path, kept: Path | None) -> list[dict[str, Any]]:
 
 
 def unsafe(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those with an unsafe fix, in order; one where several findings have the same edits."""
+    """Those with an unsafe fix, in order; one where several findings have the same edits. Without those that reach
+    beyond a cell of a notebook, whose edits the JSON does not have."""
     seen: dict[str, dict[str, Any]] = {}
     for one in found:
-        if one["fix"] is not None and one["fix"]["safety"] == "unsafe":
+        if one["fix"] is not None and one["fix"]["safety"] == "unsafe" and one["fix"]["edits"]:
             seen.setdefault(json.dumps([one["path"], one["fix"]["edits"]]), one)
     return sorted(seen.values(), key=lambda one: (one["path"], one["line"], one["column"], one["code"]))
 

@@ -20,6 +20,7 @@ from .detection import likely
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _COPIES = late.pattern(r"\.clone\(\)")
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
+_BARE = ("list", "List", "typing.List")
 # How a list of tensors becomes one, in numpy and in torch (docs.pytorch.org torch "Joining").
 _JOINS = {
     "torch.cat": "cat", "torch.concat": "cat", "torch.stack": "stack", "torch.vstack": "vstack",
@@ -39,9 +40,20 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return _joined(function, transfer)
     fix = _kept_up(function, transfer)
     copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
-    if fix is not None and (copied or _waits_anyway(function, transfer)):
+    if fix is not None and (copied or _declared(function, transfer) or _waits_anyway(function, transfer)):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     return fix
+
+
+def _declared(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where an annotation says of the sum, or of what the list holds, that it is no tensor."""
+    sums, found = _sum(function, transfer.register), _appended(function, transfer.register)
+    return _says_otherwise(function, sums[0] if sums is not None else found[0] if found is not None else -1)
+
+
+def _says_otherwise(function: FunctionFacts, slot: int) -> bool:
+    said = function.function.annotations.get(slot, "")
+    return bool(said) and "Tensor" not in said and said not in _BARE
 
 
 def _kept_up(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -144,7 +156,8 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = function.function.slot_names[slot]
     imports: tuple[Edit, ...] = ()
-    safety = Safety.UNSAFE
+    # A sum of many stands still in the 8 or 11 bits of half precision.
+    safety = Safety.DISPLAY if number_kinds.halved(function.file.functions[0]) else Safety.UNSAFE
     if all(type(number) is float for number in numbers) or number_kinds.fraction(function, transfer):
         line = f"{name} = float({name})"
     elif number_kinds.counts(function, transfer):
@@ -299,6 +312,8 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     edits.append(Edit(whole, whole, ".cpu().numpy()" if array else ".cpu()"))
     copied = any(_COPIES.search(edit.text) for edit in edits)
     safety = Safety.UNSAFE if number_kinds.reduced(function, transfer.subject) and not copied else Safety.DISPLAY
+    if _says_otherwise(function, found[0]):
+        safety = Safety.DISPLAY
     return Fix("collect on the device, copy once after the loop", safety, tuple(edits))
 
 

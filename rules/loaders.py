@@ -184,13 +184,16 @@ def _changes(function: FunctionFacts, reg: Reg, slot: int) -> bool:
 
 
 def pinning(loader: Loader) -> Fix | None:
-    """`pin_memory=True` in the loader's call: added, or for the False that is there."""
+    """`pin_memory=True` in the loader's call: added, or for the False that is there. Without workers it is only shown:
+    then the thread that takes the batches pins them (torch/utils/data/dataloader.py, `_SingleProcessDataLoaderIter`),
+    a copy on the host and an allocation for the copy to the device that it speeds up."""
     function = loader.function
+    safety = Safety.DISPLAY if loader.workers is False else Safety.UNSAFE
     given = loader.argument("pin_memory", _PIN)
     if given is not None:
         made = function.code[given]
         if not isinstance(made, p.Const) or made.value is True:
             return None
-        return Fix("pin the batches", Safety.UNSAFE, (Edit(*function.span(given), "True"),))
+        return Fix("pin the batches", safety, (Edit(*function.span(given), "True"),))
     edit = arguments.added(function, loader.register, "pin_memory=True")
-    return Fix("pin the batches", Safety.UNSAFE, (edit,)) if edit is not None else None
+    return Fix("pin the batches", safety, (edit,)) if edit is not None else None

@@ -4,6 +4,7 @@ from."""
 from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.once import once
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import HOST_VALUE, INTEGER, SCALAR, TENSOR
 from transferlint.syntax import program as p
@@ -13,6 +14,7 @@ from .chains import called, method, origin, receiver
 
 _REDUCES = frozenset("argmax argmin max min amax amin sum mean any all norm var std topk count_nonzero".split())
 _COMPARES = frozenset("eq ne lt le gt ge isnan isinf isfinite logical_and logical_or logical_not".split())
+_HALVES = frozenset({"half", "bfloat16", "to"})
 _DEEP = 8
 
 
@@ -32,6 +34,31 @@ def reduced(function: FunctionFacts, subject: Reg) -> bool:
             return False
         subject = inner
     return False
+
+
+@once
+def halved(module: FunctionFacts) -> bool:
+    """True for a file (given by its module's function) that makes a model compute in half precision, or anything else
+    that may be one: `model.half()`, `model.to(torch.bfloat16)`, `from_pretrained(..., torch_dtype=...)`."""
+    for function in module.file.functions:
+        for reg in function.of(p.Call):
+            made = function.code[reg]
+            assert isinstance(made, p.Call)
+            last = method(function, reg)
+            inner = receiver(function, reg) if last in _HALVES else None
+            given = [*made.args, *(value for key, value in made.keywords if key in ("dtype", "torch_dtype"))]
+            wanted = last in ("half", "bfloat16") or any(_half(function, one) for one in given)
+            if wanted and inner is not None and not function.values[inner].is_a(TENSOR):
+                return True
+            if "torch_dtype" in dict(made.keywords) and any(_half(function, one) for one in given):
+                return True
+    return False
+
+
+def _half(function: FunctionFacts, reg: Reg) -> bool:
+    made = function.code[reg]
+    name = function.file.placement.names.dotted(function.function, reg) if not isinstance(made, p.Const) else made.value
+    return name in ("torch.float16", "torch.half", "torch.bfloat16", "float16", "bfloat16")
 
 
 def counts(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -15,13 +15,13 @@ and pin_memory()"). A pinned tensor with gaps is first made dense in pageable me
 
 Example
 -------
-    loader = DataLoader(data, batch_size=32)
+    loader = DataLoader(data, batch_size=32, num_workers=4)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
 
 Use instead
 -----------
-    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    loader = DataLoader(data, batch_size=32, num_workers=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
 
@@ -199,7 +199,7 @@ from torch.utils.data import DataLoader
 
 
 def train(model, data, device):
-    loader = DataLoader(data, batch_size=32)
+    loader = DataLoader(data, batch_size=32, num_workers=4)
     for x, y in loader:
         x = x.to(device, non_blocking=True)  # expect: TL403
         y = y.to(device, non_blocking=True)
@@ -211,7 +211,7 @@ from torch.utils.data import DataLoader
 
 
 def train(model, data, device):
-    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    loader = DataLoader(data, batch_size=32, num_workers=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
         y = y.to(device, non_blocking=True)
@@ -223,7 +223,7 @@ from torch.utils.data import DataLoader
 
 
 def train(model, data, device):
-    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    loader = DataLoader(data, batch_size=32, num_workers=4, pin_memory=True)
     for x, y in loader:
         x = x.to(device, non_blocking=True)
         y = y.to(device, non_blocking=True)

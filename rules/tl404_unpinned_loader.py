@@ -14,13 +14,13 @@ device fetches it by itself, and with `non_blocking=True` while the host goes on
 
 Example
 -------
-    loader = DataLoader(data, batch_size=32)
+    loader = DataLoader(data, batch_size=32, num_workers=4)
     for x, y in loader:
         x, y = x.to(device), y.to(device)
 
 Use instead
 -----------
-    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    loader = DataLoader(data, batch_size=32, num_workers=4, pin_memory=True)
     for x, y in loader:
         x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
 
@@ -119,7 +119,7 @@ from torch.utils.data import DataLoader
 
 
 def train(model, data, device):
-    loader = DataLoader(data, batch_size=32)  # expect: TL404
+    loader = DataLoader(data, batch_size=32, num_workers=4)  # expect: TL404
     for x, y in loader:
         loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
         loss.backward()
@@ -130,7 +130,7 @@ from torch.utils.data import DataLoader
 
 
 def train(model, data, device):
-    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    loader = DataLoader(data, batch_size=32, num_workers=4, pin_memory=True)
     for x, y in loader:
         x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
         loss = torch.nn.functional.mse_loss(model(x), y)
@@ -142,7 +142,7 @@ from torch.utils.data import DataLoader
 
 
 def train(model, data, device):
-    loader = DataLoader(data, batch_size=32, pin_memory=True)
+    loader = DataLoader(data, batch_size=32, num_workers=4, pin_memory=True)
     for x, y in loader:
         loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
         loss.backward()

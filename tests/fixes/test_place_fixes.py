@@ -166,19 +166,19 @@ def train(model, data):
     for x in loader:
         model(x.cuda({hint})).sum().backward()
 """
-MANY = "DataLoader(\n        data,\n        batch_size=8,{}\n    )"
+MANY = "DataLoader(\n        data,\n        num_workers=2,{}\n    )"
 
 
 @pytest.mark.parametrize(("code", "hint"), [("TL403", "non_blocking=True"), ("TL404", "")])
 @pytest.mark.parametrize(
     ("loader", "wanted"),
     [
-        ("DataLoader(data)", "DataLoader(data, pin_memory=True)"),
-        ("DataLoader(data, 8,)", "DataLoader(data, 8, pin_memory=True,)"),
-        ("DataLoader(data, pin_memory=False)", "DataLoader(data, pin_memory=True)"),
+        ("DataLoader(data, num_workers=n)", "DataLoader(data, num_workers=n, pin_memory=True)"),
+        ("DataLoader(data, num_workers=2,)", "DataLoader(data, num_workers=2, pin_memory=True,)"),
+        ("DataLoader(data, num_workers=2, pin_memory=False)", "DataLoader(data, num_workers=2, pin_memory=True)"),
         (
-            "DataLoader(data, 8, False, None, None, 0, None, False)",
-            "DataLoader(data, 8, False, None, None, 0, None, True)",
+            "DataLoader(data, 8, False, None, None, 2, None, False)",
+            "DataLoader(data, 8, False, None, None, 2, None, True)",
         ),
         (MANY.format(""), MANY.format("\n        pin_memory=True,")),
     ],
@@ -187,6 +187,11 @@ def test_a_loader_is_told_to_pin(code: str, hint: str, loader: str, wanted: str)
     text = LOADER.format(loader=loader, hint=hint)
     assert safeties(code, text) == [Safety.UNSAFE]
     assert fixed(code, text, unsafe=True) == LOADER.format(loader=wanted, hint=hint)
+
+
+@pytest.mark.parametrize("loader", ["DataLoader(data)", "DataLoader(data, num_workers=0)"])
+def test_a_loader_without_workers_would_pin_where_it_is_waited_for(loader: str) -> None:
+    assert safeties("TL404", LOADER.format(loader=loader, hint="")) == [Safety.DISPLAY]
 
 
 @pytest.mark.parametrize(

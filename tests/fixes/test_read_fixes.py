@@ -368,3 +368,37 @@ def test_a_sum_waits_once_on_the_simulated_accelerator() -> None:
     kept = losses[2].detach().clone()
     assert kept.device == losses.device
     assert kept.dtype == torch.tensor(losses[2].item(), dtype=losses.dtype, device=device).dtype
+
+
+@pytest.mark.parametrize(
+    ("said", "safety"),
+    [("", Safety.UNSAFE), (": float", Safety.DISPLAY), (": torch.Tensor | float", Safety.UNSAFE)],
+)
+def test_a_sum_stays_of_the_type_that_is_written_down(said: str, safety: Safety) -> None:
+    text = looped("total += data[i].mean().item()", f"total{said} = 0.0", "total")
+    assert safeties("TL101", text) == [safety]
+
+
+@pytest.mark.parametrize(
+    ("said", "safety"),
+    [("", Safety.UNSAFE), (": list", Safety.UNSAFE), (": list[float]", Safety.DISPLAY)],
+)
+def test_a_list_stays_of_the_type_that_is_written_down(said: str, safety: Safety) -> None:
+    text = looped("means.append(data[i].mean().item())", f"means{said} = []", "means")
+    assert safeties("TL101", text) == [safety]
+
+
+@pytest.mark.parametrize(
+    ("made", "safety"),
+    [
+        ("model.half()", Safety.DISPLAY),
+        ("model.to(torch.bfloat16)", Safety.DISPLAY),
+        ("model.from_pretrained('a', torch_dtype=torch.float16)", Safety.DISPLAY),
+        ("model.from_pretrained('a', torch_dtype=torch.float32)", Safety.UNSAFE),
+        ("torch.ones(3, dtype=torch.float16).to(torch.float32)", Safety.UNSAFE),
+        ("torch.ones(3).half()", Safety.UNSAFE),
+    ],
+)
+def test_a_sum_in_half_precision_is_only_shown(made: str, safety: Safety) -> None:
+    text = looped("total += data[i].mean().item()", "total = 0.0", "total")
+    assert safeties("TL101", f"{text}\n\ndef made(model):\n    return {made}\n") == [safety]

@@ -185,6 +185,110 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         {"show.py": f"from net import Net\n{OF_LOADER}{SHOWN}", "net.py": PLAIN},
         True,
     ),
+    "what imports what imports a name that is not there": (
+        {
+            "show.py": f"import see\n{OF_LOADER}{SHOWN}",
+            "see.py": "import torch\nfrom net import lost\n",
+            "net.py": PLAIN,
+        },
+        False,
+    ),
+    "what imports what may import a name that is not there": (
+        {
+            "show.py": f"import see\n{OF_LOADER}{SHOWN}",
+            "see.py": "import torch\n\n\ndef lost():\n    from net import lost\n\n    return lost\n",
+            "net.py": PLAIN,
+        },
+        True,
+    ),
+    "what imports from a package that has no such module": (
+        {"show.py": f"from nets.lost import Net\n{OF_LOADER}{SHOWN}", "nets/__init__.py": "import torch\n"},
+        False,
+    ),
+    "what imports from a folder of a package that has no such module": (
+        {
+            "show.py": f"from nets.small.lost import Net\n{OF_LOADER}{SHOWN}",
+            "nets/__init__.py": "import torch\n",
+            "nets/small/net.py": PLAIN,
+        },
+        False,
+    ),
+    "what imports from a package that imports a module that it has not": (
+        {
+            "show.py": f"from nets.net import Net\n{OF_LOADER}{SHOWN}",
+            "nets/__init__.py": "import torch\nfrom .lost import Lost\n",
+            "nets/net.py": PLAIN,
+        },
+        False,
+    ),
+    "what imports a name that a package has not": (
+        {"show.py": f"from nets import lost\n{OF_LOADER}{SHOWN}", "nets/__init__.py": "import torch\n"},
+        False,
+    ),
+    "what imports a module of a package": (
+        {
+            "show.py": f"from nets import net\n{OF_LOADER}{SHOWN}",
+            "nets/__init__.py": "import torch\n",
+            "nets/net.py": PLAIN,
+        },
+        True,
+    ),
+    "what imports what a package looks up": (
+        {
+            "show.py": f"from nets import lost\n{OF_LOADER}{SHOWN}",
+            "nets/__init__.py": "import torch\n\n\ndef __getattr__(name):\n    return torch\n",
+        },
+        True,
+    ),
+    "what imports what a package puts into a table": (
+        {
+            "show.py": f"from nets import lost\n{OF_LOADER}{SHOWN}",
+            "nets/__init__.py": "import sys\nimport torch\n\nsys.modules[__name__] = torch\n",
+        },
+        True,
+    ),
+    "what imports modules that building makes": (
+        {
+            "show.py": f"from nets import _C\nfrom nets.version import number\nfrom nets.net_pb2 import Net\n{OF_LOADER}{SHOWN}",
+            "nets/__init__.py": "import torch\n",
+        },
+        True,
+    ),
+    "what a package offers that only a program which imports what is not there uses": (
+        {
+            "nets/__init__.py": f"{STEP}\n\n\ndef fit(loader):\n    for x in loader:\n        step(net, x.cuda())\n",
+            "main.py": "import torch\nfrom nets import fit, lost\n\nfit(lost)\n",
+        },
+        False,
+    ),
+    "a method of a class that nobody makes, where one of another is called": (
+        {
+            "net.py": f"{PLAIN}\n\nclass Other(Net):\n    def look(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "show.py": f"from net import Net\n{OF_LOADER}    Net().look(x.cuda())\n",
+        },
+        False,
+    ),
+    "a method of a class that takes the place of another of its name": (
+        {
+            "net.py": f"{PLAIN}\n\nclass Net(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "show.py": f"from net import Net\n{OF_LOADER}    Net()(x.cuda())\n",
+        },
+        True,
+    ),
+    "a module that is made with what its constructor does not take, in another file": (
+        {
+            "net.py": f"{HEAD}class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "show.py": f"from net import Net\n{OF_LOADER}    Net()(x.cuda())\n",
+        },
+        False,
+    ),
+    "a module that is made with what its constructor takes, in another file": (
+        {
+            "net.py": f"{HEAD}class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "show.py": f"from net import Net\n{OF_LOADER}    Net(3)(x.cuda())\n",
+        },
+        True,
+    ),
     "what tries to import a name that is not there": (
         {
             "show.py": f"try:\n    from net import lost\nexcept ImportError:\n    lost = 1\n{OF_LOADER}{SHOWN}",

@@ -76,6 +76,16 @@ class ModuleIndex:
         """Whether a file is the `__init__.py` of a package."""
         return path.endswith(_INIT + ".py") and os.path.basename(path) == _INIT + ".py"
 
+    def below(self, package: str, rest: str) -> tuple[bool, str]:
+        """What of a dotted name below a package, given by its `__init__.py`, is no folder or module of it: whether the
+        package itself was left for one of its folders, and the rest; "" where all is there."""
+        stem, parts = _stem(self._whole(package)), rest.split(".")
+        for at, part in enumerate(parts):
+            stem = os.path.join(stem, part)
+            if stem not in self._folders:
+                return at > 0, ".".join(parts[at:])
+        return True, ""
+
     def find(self, dotted: str, asking: str = "") -> tuple[str, str] | None:
         """The file of the longest beginning of `dotted` that is a module, and the rest: "a.b.f" is ("a/b.py", "f").
 

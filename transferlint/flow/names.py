@@ -60,6 +60,12 @@ def find(program: Program, function: Function, name: str) -> tuple[int, int] | N
     return None
 
 
+def _again(program: Program, function: Function, reg: Reg, made: Make) -> bool:
+    """True for a `def` or `class` that takes the place of what stood before it under its name, wherever that is read:
+    no branch holds it, and it is no part of what the other was, as the setter of a property is."""
+    return not function.lookup.regions[reg] and not program.functions[made.function].decorators
+
+
 class Names:
     """The names of a program: what imports, defs and classes bind, looked up once.
 
@@ -82,13 +88,13 @@ class Names:
         for function in program.functions:
             bound: dict[int, str] = {}
             code = function.code
-            for instruction in code:
-                if type(instruction) is Store and instruction.slot not in bound:
+            for reg, instruction in enumerate(code):
+                if type(instruction) is Store:
                     made = code[instruction.value]
-                    if type(made) is Import:
-                        bound[instruction.slot] = self.qualified(made)
-                    elif type(made) is Make:
+                    if type(made) is Make and (instruction.slot not in bound or _again(program, function, reg, made)):
                         bound[instruction.slot] = ident(program.path, made.function)
+                    elif type(made) is Import and instruction.slot not in bound:
+                        bound[instruction.slot] = self.qualified(made)
             self._bindings.append(bound)
         imported = {name.partition(".")[0] for bound in self._bindings for name in bound.values()}
         self.torch = "torch" in imported

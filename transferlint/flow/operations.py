@@ -105,10 +105,19 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
     frame.forget(name)
     frame.state.paths.update((name + path, HOST_TENSOR) for path in shown if path)
     known = frame.stored.get(slot)
-    both = join(known, value)
+    both = join(None if known is not None and _last(frame, reg, slot) else known, value)
     if both is not None:
         frame.stored[slot] = both
     return value
+
+
+def _last(frame: Frame, reg: Reg, slot: p.Slot) -> bool:
+    """True where a module's own code, in no branch or loop, binds a variable behind all else that does: functions,
+    which run later, see nothing of what it held before. The cells of a notebook may run in any order."""
+    function = frame.function
+    if function.index or frame.region or frame.file.key.endswith(".ipynb"):
+        return False
+    return max(function.lookup.about(p.Store, slot), default=reg) <= reg
 
 
 def _taken_for_tensor(frame: Frame, reg: Reg, slot: p.Slot, value: Value) -> bool:

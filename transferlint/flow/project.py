@@ -6,7 +6,6 @@ read. Names that cannot be resolved stay unknown; none is guessed.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -21,9 +20,10 @@ from transferlint.flow.roles import TESTING
 from transferlint.flow.runs import runs
 from transferlint.flow.seldom import UNASKED
 from transferlint.flow.values import ANYWHERE, NAME, Shared, Value
+from transferlint.knowledge import roles
 from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
-from transferlint.syntax.program import Import, Program, StoreOuter
+from transferlint.syntax.program import Import, Program, SetItem, StoreOuter
 
 _PASSED_ON = 6  # modules through which a name is followed to where it was imported from
 
@@ -282,19 +282,40 @@ class Project:
         if found is not None:
             yield found[0]
 
+    def run_by(self, made: Import, names: Names) -> Iterator[str]:
+        """The files of the project that an import runs, but for the packages that the importing file stands in: the
+        module's, and those of the packages above it (docs.python.org, reference/import, 'Regular packages')."""
+        parts = names.qualified(Import(made.module, "" if made.name == "*" else made.name)).split(".")
+        for count in range(1, len(parts) + 1):
+            found = self.index.find(".".join(parts[:count]), names.program.path)
+            if found is not None and not found[1]:
+                yield found[0]
+
     def lacks(self, made: Import, names: Names) -> bool:
-        """True where an import asks a module of the project for a name that it never binds. Of a package that is not
-        said: it may have modules that are built."""
-        if not made.name or made.name == "*":
+        """True where an import asks a module of the project for a name that it never binds, or a package for a module
+        that is not there; but for what is made when a package is built."""
+        wanted = "" if made.name == "*" else made.name
+        found = self.index.find(names.qualified(Import(made.module, wanted)), names.program.path)
+        if found is None or not found[1]:
             return False
-        found = self._module(names.qualified(made), names.program.path)
-        owner = self.placement(found[0]) if found is not None and found[1] == made.name else None
-        if owner is None or os.path.basename(owner.key) == "__init__.py" or owner.names.stars:
+        package, rest = self.index.is_package(found[0]), found[1]
+        if package:
+            inside, rest = self.index.below(found[0], rest)
+            if not rest or roles.BUILT.match(rest.partition(".")[0]):
+                return False
+            if inside:
+                return True
+        if "." in rest or not wanted:
+            return package
+        self.look(found[0])
+        owner = self.placement(found[0])
+        if owner is None or owner.names.stars:
             return False
         functions = owner.program.functions
-        known = {"__getattr__", made.name} & functions[0].slots.keys()
-        outer = any(one.lookup.of(StoreOuter) for one in functions)  # `global`, or a table of names
-        return not known and not outer
+        known = {"__getattr__", rest} & functions[0].slots.keys()
+        # `global`, or a table of names or modules
+        others = functions[0].lookup.of(SetItem) or any(one.lookup.of(StoreOuter) for one in functions)
+        return not known and not others
 
     def exported(self, module: str, name: str, asking: str) -> str | None:
         """What `from module import *` binds to a name: a qualified name or ident, "" where the module does not bind it.

@@ -78,9 +78,12 @@ class _Search:
                 self._named.setdefault(name, set()).add(ident(key, index))
         self._told = methods_by_name(file for file, _ in files.values())
         self._outside = self._mentioned_outside()
+        self._broken = self._not_imported()
         # Classes, and the functions that make one: whether each does so only sometimes.
         self._makers: dict[str, dict[str, bool]] = {}
         self._reached: set[str] = set()
+        self._live: set[str] = set()  # classes of which something makes objects, and their bases
+        self._waiting: dict[str, set[str]] = {}  # methods that are called, by classes of which nothing does yet
         self._repeated: set[str] = set()  # of the loops that are asked about
         self._loops: tuple[str, ...] = ()
         self._always = False
@@ -93,7 +96,7 @@ class _Search:
     def found(self) -> dict[str, Runs]:
         """What runs, by file."""
         for key, (file, _) in self._files.items():
-            if self._starts(key, file) and not self._files[key][1].broken:
+            if self._starts(key, file) and key not in self._broken:
                 self._reach(ident(key, 0))
         for target in self._offered():
             self._reach(target)
@@ -129,11 +132,25 @@ class _Search:
             pending.extend(more)
         return found
 
+    def _not_imported(self) -> set[str]:
+        """The files that cannot be imported: those that import what is not there, and those that need one of these."""
+        users: dict[str, list[str]] = {}
+        for key, (_, uses) in self._files.items():
+            for one in uses.needs:
+                users.setdefault(one, []).append(key)
+        found = {key for key, (_, uses) in self._files.items() if uses.broken}
+        pending = list(found)
+        while pending:
+            more = set(users.get(pending.pop(), ())) - found
+            found |= more
+            pending.extend(more)
+        return found
+
     def _of(self, key: str) -> Runs:
         places = range(len(self._files[key][0].program.functions))
         reached = frozenset(at for at in places if ident(key, at) in self._reached)
         repeated, stepping = (
-            frozenset(at for at in places if ident(key, at) in among) - self._files[key][1].failing
+            frozenset(at for at in reached if ident(key, at) in among) - self._files[key][1].failing
             for among in (self._repeated, self._stepping)
         )
         return Runs(reached, repeated, stepping, key not in self._outside, self._seeded, key in self._placed)
@@ -165,12 +182,34 @@ class _Search:
         """Reach a function or class, but for those of a file that cannot be imported, and a class that cannot be
         made, as its constructor raises."""
         place = split(target)
-        broken = place is not None and place[0] in self._files and self._files[place[0]][1].broken
+        broken = place is not None and place[0] in self._broken
         made = split(self._classes[target].methods.get("__init__", "")) if target in self._classes else None
         broken |= made is not None and made[0] in self._files and made[1] in self._files[made[0]][1].failing
         if target not in self._reached and not broken:
             self._reached.add(target)
             self._pending.append(target)
+
+    def _dispatch(self, target: str) -> None:
+        """Reach what is called: a method when something makes an object that has it (rapid type analysis)."""
+        key, index = split(target) or ("", 0)
+        functions = self._files[key][0].program.functions if key in self._files else []
+        owner = functions[index].parent if functions else 0
+        known = ident(key, owner) in self._classes and not functions[owner].decorators
+        if known and ident(key, owner) not in self._live:
+            self._waiting.setdefault(ident(key, owner), set()).add(target)
+        else:
+            self._reach(target)
+
+    def _make(self, target: str) -> None:
+        """Note that something makes objects of a class, and of its bases with it."""
+        pending = [target]
+        while pending:
+            one = pending.pop()
+            if one in self._classes and one not in self._live:
+                self._live.add(one)
+                pending.extend(self._classes[one].bases)
+                for method in sorted(self._waiting.pop(one, ())):
+                    self._reach(method)
 
     def _enter(self, target: str) -> None:
         """Reach what a function or class that was reached uses."""
@@ -178,6 +217,7 @@ class _Search:
         if key not in self._files:
             return
         if target in self._classes:
+            self._make(target)
             for method in self._methods_of(self._classes[target]):
                 self._reach(method)
         file = self._files[key][0]
@@ -194,7 +234,7 @@ class _Search:
                 self._reach(used)
         for guarded, used in self._calls.get(target, ()):
             if self._counts(key, guarded, used):
-                self._reach(used)
+                self._dispatch(used)
 
     def _methods_of(self, info: ClassInfo) -> Iterator[str]:
         """The methods of a class that is made that run: those that Python and torch call, those of which somebody calls
@@ -223,9 +263,16 @@ class _Search:
         return False
 
     def _offered(self) -> Iterator[str]:
-        """The functions and classes that packages offer, and the public methods of these."""
+        """The functions and classes that packages offer, and the public methods of these; but for packages that the
+        project's own files use, of which none can be imported."""
+        users: dict[str, set[str]] = {}
+        for key, (_, uses) in self._files.items():
+            for _, _, target, _ in uses.mentions:
+                users.setdefault(target, set()).add(key)
         for _, uses in self._files.values():
-            for target in uses.offered:
+            own = {(split(target) or ("",))[0] for target in uses.offered}
+            known = set[str]().union(*(users.get(target, ()) for target in uses.offered)) - own
+            for target in uses.offered if not known or known - self._broken else ():
                 yield target
                 info = self._classes.get(target)
                 for name, method in info.methods.items() if info is not None else ():

@@ -36,13 +36,14 @@ class Uses:
     """Of one file: its `calls` (caller, ident, whether behind the main guard, how often), its `mentions` of functions
     and classes of the project (function, whether behind the guard, ident, whether only sometimes), the methods
     that are `named`, of whatever but `self` (function, name), and what it, as the `__init__.py` of a package, has been
-    `offered` by its modules."""
+    `offered` by its modules; the files that it `imports` from, and those that it `needs` to be imported itself."""
 
     calls: tuple[tuple[int, str, bool, str], ...]
     mentions: tuple[tuple[int, bool, str, bool], ...]
     named: frozenset[tuple[int, str]]
     offered: frozenset[str]
     imports: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
     seeds: bool = False
     speaks: bool = False
     moves: bool = False
@@ -61,6 +62,7 @@ class Spelled:
     named: frozenset[tuple[int, str]]
     offered: frozenset[str]
     imports: frozenset[str]
+    needs: frozenset[str]
     seeds: bool
     speaks: bool
     moves: bool
@@ -95,6 +97,7 @@ def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str,
         frozenset(_named(file, methods)),
         frozenset(_offered(file)),
         frozenset(_imported(file)),
+        frozenset(_needed(file)),
         not names.isdisjoint(roles.SEEDING),
         speaks or any(map(roles.ACCELERATOR.match, _texts(file))),
         not names.isdisjoint(roles.MOVING) and _moves(placed),
@@ -116,8 +119,8 @@ def uses_of(file: FilePlacement, edges: CallEdges, also: Spelled, often: Callabl
         if not _behind(file.program.functions[caller], reg, also.stops.get(caller, ()))
     }
     return Uses(
-        tuple(sorted(calls)), also.mentions, also.named, also.offered, also.imports, also.seeds, also.speaks,
-        also.moves, also.broken, also.failing, also.dated,
+        tuple(sorted(calls)), also.mentions, also.named, also.offered, also.imports, also.needs, also.seeds,
+        also.speaks, also.moves, also.broken, also.failing, also.dated,
     )  # fmt: skip
 
 
@@ -265,14 +268,25 @@ def _imported(file: FilePlacement) -> Iterator[str]:
                     yield from file.project.imported(made, file.names)
 
 
+def _needed(file: FilePlacement) -> Iterator[str]:
+    """The files of the project that a file runs in any case when it is imported, but for those of its packages."""
+    if file.project is not None:
+        for made in _at_once(file):
+            yield from file.project.run_by(made, file.names)
+
+
 def _broken(file: FilePlacement) -> bool:
-    """True for a file whose own code imports, in any case, a name that a module of the project does not have."""
+    """True for a file whose own code imports, in any case, what the project does not have."""
+    return file.project is not None and any(file.project.lacks(made, file.names) for made in _at_once(file))
+
+
+def _at_once(file: FilePlacement) -> Iterator[p.Import]:
+    """The imports of a file that no branch, loop or `try` holds."""
     module = file.program.functions[0]
-    imports = (reg for reg in module.lookup.of(p.Import) if module.lookup.regions[reg] == 0)
-    project = file.project
-    return project is not None and any(
-        isinstance(made := module.code[reg], p.Import) and project.lacks(made, file.names) for reg in imports
-    )
+    for reg in module.lookup.of(p.Import):
+        made = module.code[reg]
+        if isinstance(made, p.Import) and module.lookup.regions[reg] == 0:
+            yield made
 
 
 def _behind(function: Function, reg: Reg, stops: Sequence[tuple[int, Reg]]) -> bool:
@@ -333,7 +347,7 @@ def _misfit(file: FilePlacement, placed: Placed, reg: Reg) -> p.Call | None:
     callee, parameters = functions[found[1]], functions[found[1]].parameters
     if callee.name == "__init__" and functions[callee.parent].kind == "class":
         # Which class `super()` means is not known, nor what a decorator or a base makes of a class.
-        own = placed.values[made.function].name == ident(found[0].key, callee.parent)
+        own = file.names.resolved(placed.values[made.function].name) == ident(found[0].key, callee.parent)
         refused = own and not functions[callee.parent].decorators and _refuses(callee, parameters[1:], made)
     else:
         refused = not callee.parent and _refuses(callee, parameters, made)

@@ -293,6 +293,9 @@ MOVING = frozenset({"cuda", "device", "to", "xpu", *PLACING})
 ACCELERATOR = late.pattern(r"(cuda|xpu|mps|npu|hpu)(:\d*)?$|-{1,2}[\w-]*(cuda|gpu|device)")
 # Keywords that torch took until 0.4, which brought `device=` (docs.pytorch.org 'PyTorch 0.4.0 Migration Guide').
 BEFORE_DEVICES = frozenset({"volatile"})
+# Modules that building a package makes, so that its source has none: extensions, as `torch._C`, what setuptools-scm
+# writes (setuptools-scm.readthedocs.io 'version_file'), and what protoc does (protobuf.dev 'Python Generated Code').
+BUILT = late.pattern(r"_|version$|\w+_pb2(_grpc)?$")
 # Decorators that give a function back as it was, or wrapped, and keep none.
 WRAPPERS = ("torch.", "functools.", "contextlib.", "jit", "staticmethod", "classmethod", "typing.", "no_grad")
 TEST_PATHS: tuple[str, ...] = (
