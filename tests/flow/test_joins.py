@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -285,3 +286,29 @@ def test_what_a_call_of_this_file_returns_is_explained_here(look: LookUp) -> Non
     """)
     assert found.places("y") == GIVEN
     assert found.why("y") == ["made(device)"]
+
+
+@pytest.mark.parametrize(
+    ("module", "places"),
+    [
+        ("y = h\ny = x\n", DEVICE),
+        ("y = x\ny = h\n", HOST),
+        ("y = h\nif h:\n    y = x\n", HOST | DEVICE),
+        ("y = h\nfor _ in range(3):\n    y = x\n", HOST | DEVICE),
+        ("if h:\n    y = x\ny = h\n", HOST),
+    ],
+)
+def test_functions_see_what_a_module_binds_last(look: LookUp, module: str, places: int) -> None:
+    assert look(f"{START}{module}\ndef job():\n    (y,)\n").places("y") == places
+
+
+def test_a_function_that_is_called_before_sees_what_was_bound_by_then(look: LookUp) -> None:
+    found = look(f"{START}y = h\n\ndef job():\n    return y\n\nz = job()\ny = x\nz\n")
+    assert found.places("z") & HOST
+
+
+def test_any_cell_of_a_notebook_may_run_last(look: LookUp) -> None:
+    cells = [f"{START}y = h\n", "y = x\n", "def job():\n    (y,)\n"]
+    text = json.dumps({"cells": [{"cell_type": "code", "source": one} for one in cells], "nbformat": 4, "metadata": {}})
+    found = look(text, path="train.ipynb")
+    assert found.places("y") == HOST | DEVICE

@@ -64,7 +64,9 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
         known = not may & FRAMEWORKS  # functions of arrays that nobody names often give host data
         return Value(UNKNOWN, (places & ON_DEVICE) and GIVEN if known else ANYWHERE, may | RESIDENT, why)
     if tensors and all(v.is_a(TENSOR | CONTAINER) and v.on_host for v in tensors):
-        return Value(UNKNOWN, ANYWHERE, may & DATA, reads=reads)
+        # Batches of a data set may be moved on the way; what this function made itself is computed with where it is.
+        made_here = not may & DATA and all(v.is_a(TENSOR) for v in tensors)
+        return Value(UNKNOWN, HOST | ANYWHERE if made_here else ANYWHERE, may & DATA, reads=reads)
     return Value(UNKNOWN, ANYWHERE, 0, reads=reads)
 
 
