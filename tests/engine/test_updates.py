@@ -16,6 +16,7 @@ from transferlint.cache import bases, places
 from transferlint.engine import Result, check_paths, plan_for
 from transferlint.flow.placement import FilePlacement
 from transferlint.flow.traces import Unforeseen
+from transferlint.model import Safety
 from transferlint.settings import Settings
 
 PACKS = registry.load()
@@ -322,3 +323,26 @@ def run(loader, net: Net, device):
         y = made(x, device)
         net(handed(y), device)
 """
+
+
+def test_what_is_no_longer_there_is_told_to_those_that_need_what_needs_it(project: Project) -> None:
+    """An edit of `main.py` is applied only where all that it imports, in the end, is there."""
+    Path("lib/kept.py").write_text("import torch\n\n\ndef kept(x):\n    return x.cuda()\n")
+    Path("lib/middle.py").write_text("import torch\nfrom lib.kept import kept\n\n\ndef go(x):\n    return kept(x)\n")
+    Path("main.py").write_text(
+        "import torch\nfrom torch import nn\nfrom lib.middle import go\n\n\ndef train(net, loader):\n    total = 0.0\n"
+        "    for x in loader:\n        total += net(go(x.cuda())).mean().item()\n    return total\n\n\n"
+        'if __name__ == "__main__":\n    train(nn.Linear(2, 2).cuda(), open("x"))\n'
+    )
+
+    def applied() -> list[Safety]:
+        return [one.fix.safety for one in project.checked().findings if one.site.path == "main.py" and one.fix]
+
+    assert applied() == [Safety.UNSAFE]
+    text = Path("lib/kept.py").read_text()
+    Path("lib/kept.py").write_text(text.replace("def kept", "def gone"))
+    assert applied() == [Safety.DISPLAY]
+    Path("lib/kept.py").write_text(text)
+    assert applied() == [Safety.UNSAFE]
+    Path("lib/kept.py").rename("lib/gone.py")
+    assert applied() == [Safety.DISPLAY]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import CONTAINER, DEVICE, HOST, MODULE, OBJECT, OPTIMIZER, TENSOR
+from transferlint.flow.values import CONTAINER, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIMIZER, TENSOR
 
 LookUp = Callable[..., Any]
 START = """
@@ -203,3 +203,29 @@ def test_an_instance_of_a_module_class_returns_what_its_forward_returns(look: Lo
     """)
     assert found.value("out").is_a(CONTAINER)
     assert found.places("y") == DEVICE
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "places"),
+    [
+        ("nn.L1Loss()", "x, t", GIVEN),
+        ("nn.L1Loss()", "torch.ones(3), torch.ones(3)", HOST),
+        ("nn.Softmax(-1)", "x", GIVEN),
+        ("nn.Linear(3, 3)", "torch.ones(3)", HOST),
+    ],
+)
+def test_what_holds_nothing_computes_where_its_arguments_are(look: LookUp, made: str, given: str, places: int) -> None:
+    text = f"""{START}
+held = {made}
+
+def kept(a, b=None):
+    return held(a, b), 1
+
+def run(batches, device):
+    for x, t in batches:
+        x = x.to(device)
+        t = t.to(device)
+        y, _ = kept({given})
+        (y,)
+"""
+    assert look(text).places("y") == places

@@ -31,6 +31,7 @@ ENCODER = (
     f"{HEAD}class Encoder(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n\n"
     "    def encode_it(self, x):\n        return x * 2\n"
 )
+SIZED = NET.replace("Module):\n", "Module):\n    def __init__(self, n):\n        super().__init__()\n\n")
 BATCHES = "\n\n\nfor x in loader:\n    step(nn.Linear(2, 2), x.cuda())\n"
 ENCODING = (
     "\n\ndef train(loader):\n    net = Encoder().cuda()\n    for x in loader:\n        net.encode_it({})\n\n\n"
@@ -249,7 +250,8 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
     ),
     "what imports modules that building makes": (
         {
-            "show.py": f"from nets import _C\nfrom nets.version import number\nfrom nets.net_pb2 import Net\n{OF_LOADER}{SHOWN}",
+            "show.py": "from nets import _C\nfrom nets.version import number\nfrom nets.net_pb2 import Net\n"
+            f"{OF_LOADER}{SHOWN}",
             "nets/__init__.py": "import torch\n",
         },
         True,
@@ -263,30 +265,36 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
     ),
     "a method of a class that nobody makes, where one of another is called": (
         {
-            "net.py": f"{PLAIN}\n\nclass Other(Net):\n    def look(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "net.py": f"{PLAIN}\n\nclass Other(Net):\n"
+            f"    def look(self, x: torch.Tensor):\n        return x + {NOISE}\n",
             "show.py": f"from net import Net\n{OF_LOADER}    Net().look(x.cuda())\n",
         },
         False,
     ),
     "a method of a class that takes the place of another of its name": (
         {
-            "net.py": f"{PLAIN}\n\nclass Net(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "net.py": f"{PLAIN}\n\n{NET.removeprefix(HEAD)}",
             "show.py": f"from net import Net\n{OF_LOADER}    Net()(x.cuda())\n",
         },
         True,
     ),
     "a module that is made with what its constructor does not take, in another file": (
         {
-            "net.py": f"{HEAD}class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "net.py": SIZED,
             "show.py": f"from net import Net\n{OF_LOADER}    Net()(x.cuda())\n",
         },
         False,
     ),
     "a module that is made with what its constructor takes, in another file": (
         {
-            "net.py": f"{HEAD}class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n\n    def forward(self, x: torch.Tensor):\n        return x + {NOISE}\n",
+            "net.py": SIZED,
             "show.py": f"from net import Net\n{OF_LOADER}    Net(3)(x.cuda())\n",
         },
+        True,
+    ),
+    "a program that was put aside": ({"scripts/Archive/show.py": f"{OF_LOADER}{SHOWN}"}, False),
+    "what was put aside and is called": (
+        {"old/step.py": STEP, "show.py": f"from old.step import step\n{HEAD}{BATCHES}"},
         True,
     ),
     "what tries to import a name that is not there": (

@@ -14,6 +14,7 @@ from transferlint.knowledge.api import Api, Effect, Hook
 from transferlint.knowledge.frameworks import FRAMEWORKS
 from transferlint.knowledge.lightning import CALLBACK_BASES, MODULES
 from transferlint.knowledge.roles import COLD_EXACT, HOT_METHODS
+from transferlint.knowledge.torch_names import HOLDING
 from transferlint.model import Level
 
 ROWS = [(name, row) for table in catalogue.TABLES for row in table for name in row.names]
@@ -127,3 +128,25 @@ def test_no_hook_is_both_hot_and_cold():
 def test_lightning_has_its_two_names(bases: tuple[str, ...]):
     assert any(name.startswith("lightning.pytorch.") for name in bases)
     assert any(name.startswith("pytorch_lightning.") for name in bases)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_holds_parameters_or_modules_is_known() -> None:
+    nn = pytest.importorskip("torch").nn
+    holding = set()
+    for name in dir(nn):
+        kind = getattr(nn, name)
+        if not isinstance(kind, type) or not issubclass(kind, nn.Module):
+            continue
+        for given in ((), (2,), (2, 2), (2, 2, 2), (4, 8, [2]), (nn.TransformerEncoderLayer(2, 1), 1)):
+            try:
+                made = kind(*given)
+            except Exception:
+                continue
+            if list(made.parameters()) or list(made.buffers()):
+                holding.add(name)
+            break
+    containers = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"}
+    made_otherwise = {"DataParallel", "RNNBase", "RNNCellBase", "TransformerDecoder", "AdaptiveLogSoftmaxWithLoss"}
+    assert holding <= HOLDING
+    assert {name for name in HOLDING - holding if hasattr(nn, name)} <= containers | made_otherwise

@@ -295,7 +295,7 @@ class Project:
         """True where an import asks a module of the project for a name that it never binds, or a package for a module
         that is not there; but for what is made when a package is built."""
         wanted = "" if made.name == "*" else made.name
-        found = self.index.find(names.qualified(Import(made.module, wanted)), names.program.path)
+        found = self._module(names.qualified(Import(made.module, wanted)), names.program.path)
         if found is None or not found[1]:
             return False
         package, rest = self.index.is_package(found[0]), found[1]
@@ -307,7 +307,6 @@ class Project:
                 return True
         if "." in rest or not wanted:
             return package
-        self.look(found[0])
         owner = self.placement(found[0])
         if owner is None or owner.names.stars:
             return False
