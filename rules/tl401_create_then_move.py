@@ -186,7 +186,7 @@ def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:
 def _handed_over(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for what a caller hands over and torch wraps, which is no list that is written here, and may be other data
     each time, or what nobody knows and the function does not write out: it has to cross, and `device=` saves a tensor
-    on the host alone. Of eight such findings in 307 projects one was worth telling (benchmarks/results/precision.md)."""
+    on the host alone. Of eight such findings in 307 projects 1 was worth it (benchmarks/results/precision.md)."""
     made = list(making.sources(function, transfer.subject)) if transfer.subject is not None else []
     return bool(made) and all(_wraps_given(function, one) for one in made)
 
