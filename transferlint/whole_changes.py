@@ -51,16 +51,22 @@ def only_whole(statements: Statements, found: Sequence[Finding]) -> tuple[Findin
         applied = [one.fix for one in kept if one.fix is not None and _applied(one)]
         places = [(edit.start, edit.end) for fix in applied for edit in fix.edits]
         expressions.forget()
-        left = {(one.code, one.context) for one in kept if one.heat is not None and one.heat.hot and not _applied(one)}
+        rest = [one for one in kept if one.heat is not None and one.heat.hot and not _applied(one)]
+        left = {(_kind(one), one.context) for one in rest}
         made = [
             _shown(one)
-            if _unsafe(one) and ((one.code, one.context) in left or _half(expressions, one.fix, places))
+            if _unsafe(one) and ((_kind(one), one.context) in left or _half(expressions, one.fix, places))
             else one
             for one in kept
         ]
         if made == kept:
             return tuple(kept)
         kept = made
+
+
+def _kind(finding: Finding) -> str:
+    """The rule, or the other one of copies to the host."""
+    return "TL102" if finding.code == "TL202" else finding.code
 
 
 def _half(expressions: _Expressions, fix: Fix | None, places: Sequence[Span]) -> bool:

@@ -9,7 +9,7 @@ import libcst
 import pytest
 from showing import module, offered, ran
 
-from proving import same
+from proving import all_rules, check_bytes, same
 from transferlint.flow.facts import analyse
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.transfers import MOVE
@@ -456,6 +456,20 @@ def test_what_stays_in_the_same_function_makes_half_of_a_change() -> None:
     end = "        return x + y\n"
     assert [one for one, _, _ in offered("TL401", head + one + end)] == [Safety.UNSAFE]
     assert {one for one, _, _ in offered("TL401", f"{head}{one}        x = x * 2\n{other}{end}")} == {Safety.DISPLAY}
+
+
+def test_a_copy_to_the_host_that_stays_makes_half_of_a_change_whichever_rule_tells_of_it() -> None:
+    head = "import torch\n\n\ndef run(model, loader, device):\n    preds, targets = [], []\n    preds = []\n"
+    loop = "    for x, y in loader:\n        x = x.to(device)\n"
+    other = "        y = y.to(device)\n        targets.append(y.cpu())\n"
+    end = "        preds.append(model(x).argmax(1).cpu())\n    return torch.cat(preds), targets\n"
+    assert [one for one, _, _ in offered("TL102", head + loop + end)] == [Safety.UNSAFE]
+    rules = [rule for rule in all_rules() if rule.code in ("TL102", "TL202")]
+    found = check_bytes("example.py", f"{head}{loop}{other}{end}".encode(), rules)
+    assert {(one.code, one.fix.safety if one.fix else None) for one in found} == {
+        ("TL102", Safety.DISPLAY),
+        ("TL202", None),
+    }
 
 
 def test_random_numbers_stay_where_the_file_sets_the_seed() -> None:
