@@ -459,7 +459,7 @@ def test_what_stays_in_the_same_function_makes_half_of_a_change() -> None:
 
 
 def test_a_copy_to_the_host_that_stays_makes_half_of_a_change_whichever_rule_tells_of_it() -> None:
-    head = "import torch\n\n\ndef run(model, loader, device):\n    preds, targets = [], []\n    preds = []\n"
+    head = "import torch\n\n\ndef run(model, loader, device):\n    preds = []\n    targets = []\n"
     loop = "    for x, y in loader:\n        x = x.to(device)\n"
     other = "        y = y.to(device)\n        targets.append(y.cpu())\n"
     end = "        preds.append(model(x).argmax(1).cpu())\n    return torch.cat(preds), targets\n"
