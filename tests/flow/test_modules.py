@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import CONTAINER, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIMIZER, TENSOR
+from transferlint.flow.values import BOOLEAN, CONTAINER, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIMIZER, TENSOR
 
 LookUp = Callable[..., Any]
 START = """
@@ -229,3 +229,10 @@ def run(batches, device):
         (y,)
 """
     assert look(text).places("y") == places
+
+
+@pytest.mark.parametrize("made", ["torch.ones(3, dtype=torch.bool)", "torch.zeros_like(h, dtype=bool)"])
+@pytest.mark.parametrize(("type_", "mask"), [("", True), ("dtype=torch.uint8", False)])
+def test_what_is_made_of_booleans_is_a_mask(look: LookUp, made: str, type_: str, mask: bool) -> None:
+    text = made.replace("dtype=torch.bool", type_).replace("dtype=bool", type_) if type_ else made
+    assert bool(look(f"{START}y = ~{text}\ny\n").value("y").flags & BOOLEAN) == mask

@@ -193,7 +193,7 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> 
     for value in values:
         reads |= value.reads
     flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made) | _extended(frame, made, name)
-    flags |= pinning(frame, made)
+    flags |= pinning(frame, made) | _of_booleans(frame, made)
     return Value(TENSOR, places, FRESH | literal | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
 
 
@@ -232,7 +232,7 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     elif places & ON_DEVICE and source.is_a(TENSOR):
         frame.record(reg, MOVE, first, source, places, name)
     flags = (source.flags & LITERAL) | FRESH | by_argument(frame, made)
-    flags |= BOOLEAN if first is not None and _booleans(frame, first) else 0
+    flags |= BOOLEAN if first is not None and _booleans(frame, first) else _of_booleans(frame, made)
     flags |= EXTENDED if source.is_a(CONTAINER) or source.flags & EXTENDED else 0
     foreign = source.is_a(ARRAY) and not _filled(frame, first)
     if foreign or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
@@ -250,6 +250,12 @@ def _filled(frame: Frame, reg: Reg | None) -> bool:
         return False
     value = frame.values[reg]
     return value.is_a(ARRAY) and bool(value.flags & FRESH)
+
+
+def _of_booleans(frame: Frame, made: Call) -> int:
+    """BOOLEAN for what is made with `dtype=torch.bool`."""
+    given = keyword(made, "dtype")
+    return BOOLEAN if given is not None and frame.dotted(given) in ("torch.bool", "builtins.bool") else 0
 
 
 def _booleans(frame: Frame, reg: Reg) -> bool:
@@ -284,7 +290,7 @@ def _device_scalars(source: Value) -> Value | None:
 
 def like(frame: Frame, reg: Reg, made: Call, base: Value) -> Value:
     places = created_on(frame, made) or base.places
-    fresh = (FRESH if places == HOST else RESIDENT | DERIVED) | by_argument(frame, made)
+    fresh = (FRESH if places == HOST else RESIDENT | DERIVED) | by_argument(frame, made) | _of_booleans(frame, made)
     return Value(
         TENSOR, places, fresh | (base.flags & (FROM_PARAMETER | RESIDENT)), base.why if places & ON_DEVICE else (reg,)
     )
