@@ -236,3 +236,9 @@ def run(batches, device):
 def test_what_is_made_of_booleans_is_a_mask(look: LookUp, made: str, type_: str, mask: bool) -> None:
     text = made.replace("dtype=torch.bool", type_).replace("dtype=bool", type_) if type_ else made
     assert bool(look(f"{START}y = ~{text}\ny\n").value("y").flags & BOOLEAN) == mask
+
+
+@pytest.mark.parametrize(("other", "told"), [("h.cuda()", True), ("2", True), ("found()", False), ("w", False)])
+def test_what_is_computed_of_anything_else_was_not_uploaded(look: LookUp, other: str, told: bool) -> None:
+    found = look(f"from there import found\n{START}y = h.cuda() + {other}\ny\n")
+    assert bool(found.value("y").uploads) == told

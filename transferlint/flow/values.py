@@ -311,7 +311,7 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
     """
     places = flags = 0
     named = BY_ARGUMENT
-    on_host = settled = held = False
+    on_host = settled = held = others = False
     why: tuple[int, ...] = ()
     reads: frozenset[int] = frozenset()
     uploads: frozenset[int] = frozenset()
@@ -327,6 +327,7 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
             held = held or bool(value.flags & EXTENDED and value.is_a(TENSOR))
             continue
         places |= where
+        others = others or not value.uploads
         named &= value.flags
         settled = settled or (value.is_a(TENSOR) and not where & ~ON_DEVICE)
         if value.places & ON_DEVICE and not why:
@@ -335,6 +336,7 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
         places &= ON_DEVICE if settled else ON_DEVICE | HOST
     elif on_host:
         places = HOST if held else places | HOST
+    uploads = frozenset() if others else uploads  # it is computed of what was not uploaded here as well
     return places or HOST, why, reads, uploads, flags | (named if places & ON_DEVICE else 0)
 
 
