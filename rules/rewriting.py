@@ -47,10 +47,22 @@ def operand(function: FunctionFacts, reg: Reg) -> str:
 
 
 def after(function: FunctionFacts, reg: Reg, inner: Reg) -> Edit | None:
-    """The edit that leaves `inner` of `inner.method()...`; None where a comment stands between."""
+    """The edit that leaves `inner` of `inner.method()...`; None where a comment stands between, or brackets are
+    around `inner.method` alone."""
     start, end = function.outer_span(inner)[1], function.span(reg)[1]
     text = function.file.text[start:end]
-    return Edit(start, end, "") if start < end and "#" not in text and "\\" not in text else None
+    left = "#" in text or "\\" in text or closes(text)
+    return Edit(start, end, "") if start < end and not left else None
+
+
+def closes(text: str) -> bool:
+    """True for a text that closes a bracket which it does not open, as that of `(x.to)(device)` behind `x` does."""
+    depth = 0
+    for one in text:
+        depth += (one in "([{") - (one in ")]}")
+        if depth < 0:
+            return True
+    return False
 
 
 def indent_of(function: FunctionFacts, region: int) -> str | None:

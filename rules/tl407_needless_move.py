@@ -50,6 +50,7 @@ from transferlint.syntax.program import Reg
 from . import proven
 from .chains import called, captured, method, receiver, statement
 from .detection import brief
+from .rewriting import closes
 
 _THROUGH = frozenset("detach contiguous unsqueeze squeeze view reshape flatten long float half double int bool".split())
 _MOVERS = frozenset({"to", "cuda", "cpu"})
@@ -205,7 +206,7 @@ def _without(function: FunctionFacts, inner: Reg, reg: Reg, safety: Safety) -> F
     text = function.file.text
     start = function.outer_span(inner)[1]
     end = function.span(reg)[1]
-    if not re.match(r"[\s\\]*\.", text[start:end]) or "#" in text[start:end]:
+    if not re.match(r"[\s\\]*\.", text[start:end]) or "#" in text[start:end] or closes(text[start:end]):
         return None
     users = function.users(reg)
     kept, load = function.code[users[0]] if len(users) == 1 else None, function.code[inner]

@@ -1,0 +1,2 @@
+(torch.arange(4.0).to(device).to)(device)
+import torch
