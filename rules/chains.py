@@ -82,6 +82,16 @@ def origin(function: FunctionFacts, reg: Reg) -> Reg:
     return reg
 
 
+def closes(text: str) -> bool:
+    """True for a text that closes a bracket which it does not open, as that of `(x.to)(device)` behind `x` does."""
+    depth = 0
+    for one in text:
+        depth += (one in "([{") - (one in ")]}")
+        if depth < 0:
+            return True
+    return False
+
+
 def statement(function: FunctionFacts, reg: Reg) -> tuple[Reg, int] | None:
     """The register that ends the simple statement a register is computed in, and the offset at which the statement's
     first line begins. None where that line holds more, or where the register may be left out or computed again."""

@@ -7,6 +7,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import HOST_VALUE, INTEGER, SCALAR, TENSOR
+from transferlint.knowledge.torch_names import HALF, LOADED_AS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -46,11 +47,11 @@ def halved(module: FunctionFacts) -> bool:
             assert isinstance(made, p.Call)
             last = method(function, reg)
             inner = receiver(function, reg) if last in _HALVES else None
-            given = [*made.args, *(value for key, value in made.keywords if key in ("dtype", "torch_dtype"))]
+            given = [*made.args, *(value for key, value in made.keywords if key in ("dtype", LOADED_AS))]
             wanted = last in ("half", "bfloat16") or any(_half(function, one) for one in given)
             if wanted and inner is not None and not function.values[inner].is_a(TENSOR):
                 return True
-            if "torch_dtype" in dict(made.keywords) and any(_half(function, one) for one in given):
+            if LOADED_AS in dict(made.keywords) and any(_half(function, one) for one in given):
                 return True
     return False
 
@@ -58,7 +59,7 @@ def halved(module: FunctionFacts) -> bool:
 def _half(function: FunctionFacts, reg: Reg) -> bool:
     made = function.code[reg]
     name = function.file.placement.names.dotted(function.function, reg) if not isinstance(made, p.Const) else made.value
-    return name in ("torch.float16", "torch.half", "torch.bfloat16", "float16", "bfloat16")
+    return name in HALF
 
 
 def counts(function: FunctionFacts, transfer: Transfer) -> bool:

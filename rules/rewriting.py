@@ -13,7 +13,7 @@ from transferlint.model import Edit
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import statement
+from .chains import closes, statement
 
 _BLANKS = late.pattern(r"[ \t]*")
 _ODD = late.pattern(r"[\n\r#]|:=|\bawait\b|\byield\b")
@@ -53,16 +53,6 @@ def after(function: FunctionFacts, reg: Reg, inner: Reg) -> Edit | None:
     text = function.file.text[start:end]
     left = "#" in text or "\\" in text or closes(text)
     return Edit(start, end, "") if start < end and not left else None
-
-
-def closes(text: str) -> bool:
-    """True for a text that closes a bracket which it does not open, as that of `(x.to)(device)` behind `x` does."""
-    depth = 0
-    for one in text:
-        depth += (one in "([{") - (one in ")]}")
-        if depth < 0:
-            return True
-    return False
 
 
 def indent_of(function: FunctionFacts, region: int) -> str | None:

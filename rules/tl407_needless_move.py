@@ -48,9 +48,8 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import proven
-from .chains import called, captured, method, receiver, statement
+from .chains import called, captured, closes, method, receiver, statement
 from .detection import brief
-from .rewriting import closes
 
 _THROUGH = frozenset("detach contiguous unsqueeze squeeze view reshape flatten long float half double int bool".split())
 _MOVERS = frozenset({"to", "cuda", "cpu"})

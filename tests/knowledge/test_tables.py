@@ -12,9 +12,9 @@ import pytest
 from transferlint.knowledge import catalogue, torch
 from transferlint.knowledge.api import Api, Effect, Hook
 from transferlint.knowledge.frameworks import FRAMEWORKS
+from transferlint.knowledge.libraries import HOLDING
 from transferlint.knowledge.lightning import CALLBACK_BASES, MODULES
 from transferlint.knowledge.roles import COLD_EXACT, HOT_METHODS
-from transferlint.knowledge.torch_names import HOLDING
 from transferlint.model import Level
 
 ROWS = [(name, row) for table in catalogue.TABLES for row in table for name in row.names]

@@ -41,7 +41,6 @@ from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
 from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.knowledge.numpy import FILLS, REDUCTIONS
-from transferlint.knowledge.torch_names import HOLDING
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 
@@ -315,8 +314,7 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
     places, why, reads, uploads, may = combine(values) if values else (0, (), frozenset(), frozenset(), 0)
     along = attributes.moves_along(frame, made.function, callee)
     if callee.is_a(MODULE) and callee.places == HOST and not along and not places & ON_DEVICE:
-        last = callee.name.removeprefix("torch.nn.")
-        if last != callee.name and last.isidentifier() and last not in HOLDING:
+        if libraries.holds_nothing(callee.name):
             return effects.keep(frame, reg, made, arguments(frame, made))
         places = HOST
     elif DEVICE in (callee.places, places):

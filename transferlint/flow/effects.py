@@ -253,9 +253,9 @@ def _filled(frame: Frame, reg: Reg | None) -> bool:
 
 
 def _of_booleans(frame: Frame, made: Call) -> int:
-    """BOOLEAN for what is made with `dtype=torch.bool`."""
+    """BOOLEAN for what is made with `dtype=torch.bool`, or the type of Python's or numpy's."""
     given = keyword(made, "dtype")
-    return BOOLEAN if given is not None and frame.dotted(given) in ("torch.bool", "builtins.bool") else 0
+    return BOOLEAN if given is not None and frame.dotted(given).rpartition(".")[2] == "bool" else 0
 
 
 def _booleans(frame: Frame, reg: Reg) -> bool:

@@ -43,3 +43,23 @@ SAVERS = late.pattern(
     r"^(save\w*|imwrite|imsave|write|write_\w+|writerow\w*|dump|dumps|to_csv|to_parquet|add_image\w*|add_video|imshow|savefig|to_file)$"
 )
 ENVIRONMENTS = late.pattern(r"(^|_)(v?envs?|environments?|simulator|gym)\d*$", re.IGNORECASE)
+
+# Classes of torch.nn that hold parameters, buffers or other modules (docs.pytorch.org torch.nn): the others compute
+# where their arguments are, wherever they were made. `InstanceNorm2d` and losses hold something where they are told to.
+HOLDING = frozenset(
+    """
+    AdaptiveLogSoftmaxWithLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Container Conv1d Conv2d Conv3d
+    ConvTranspose1d ConvTranspose2d ConvTranspose3d DataParallel Embedding EmbeddingBag GRU GRUCell GroupNorm LSTM
+    LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
+    LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
+    LazyInstanceNorm3d LazyLinear Linear LinearCrossEntropyLoss Module ModuleDict ModuleList MultiheadAttention PReLU
+    ParameterDict ParameterList RMSNorm RNN RNNBase RNNCell RNNCellBase Sequential SyncBatchNorm Transformer
+    TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
+    """.split()
+)
+
+
+def holds_nothing(name: str) -> bool:
+    """True for a class of torch.nn, by its qualified name, that holds no parameters and no other modules."""
+    last = name.removeprefix("torch.nn.")
+    return last != name and last.isidentifier() and last not in HOLDING

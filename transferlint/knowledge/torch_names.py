@@ -34,16 +34,7 @@ TENSOR_DATA_SETS = frozenset({"torch.utils.data.TensorDataset", "torch.utils.dat
 ROUNDING = frozenset(f"torch.{name}" for name in "round floor ceil abs exp log".split())
 # The class of loaders (docs.pytorch.org torch.utils.data.DataLoader).
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
-# Classes of torch.nn that hold parameters, buffers or other modules (docs.pytorch.org torch.nn): the others compute
-# where their arguments are, wherever they were made. `InstanceNorm2d` and losses hold something where they are told to.
-HOLDING = frozenset(
-    """
-    AdaptiveLogSoftmaxWithLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Container Conv1d Conv2d Conv3d
-    ConvTranspose1d ConvTranspose2d ConvTranspose3d DataParallel Embedding EmbeddingBag GRU GRUCell GroupNorm LSTM
-    LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
-    LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
-    LazyInstanceNorm3d LazyLinear Linear LinearCrossEntropyLoss Module ModuleDict ModuleList MultiheadAttention PReLU
-    ParameterDict ParameterList RMSNorm RNN RNNBase RNNCell RNNCellBase Sequential SyncBatchNorm Transformer
-    TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
-    """.split()
-)
+# Half precision, as code and configurations name it.
+HALF = frozenset("torch.float16 torch.half torch.bfloat16 float16 bfloat16".split())
+# The keyword of `from_pretrained` for it (huggingface.co/docs/transformers, main_classes/model).
+LOADED_AS = "torch_dtype"
