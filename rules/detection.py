@@ -268,7 +268,8 @@ def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Con
         return Confidence.POSSIBLE
     before = transfer.before
     if before.is_a(TENSOR) and before.places and not before.places & ~DEVICE:
-        return Confidence.CERTAIN
+        # What is called may have branches of its own that leave the transfer out.
+        return Confidence.CERTAIN if transfer.inside is None else Confidence.LIKELY
     if before.places & ON_DEVICE and before.kinds & (TENSOR | UNKNOWN):
         return Confidence.LIKELY
     return Confidence.POSSIBLE
