@@ -40,18 +40,13 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return _joined(function, transfer)
     fix = _kept_up(function, transfer)
     copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
-    if fix is not None and (copied or _declared(function, transfer) or _waits_anyway(function, transfer)):
+    if fix is not None and (copied or _waits_anyway(function, transfer)):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     return fix
 
 
-def _declared(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True where an annotation says of the sum, or of what the list holds, that it is no tensor."""
-    sums, found = _sum(function, transfer.register), _appended(function, transfer.register)
-    return _says_otherwise(function, sums[0] if sums is not None else found[0] if found is not None else -1)
-
-
 def _says_otherwise(function: FunctionFacts, slot: int) -> bool:
+    """True where an annotation says of a sum, or of what a list holds, that it is no tensor."""
     said = function.function.annotations.get(slot, "")
     return bool(said) and "Tensor" not in said and said not in _BARE
 
@@ -157,7 +152,8 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     name = function.function.slot_names[slot]
     imports: tuple[Edit, ...] = ()
     # A sum of many stands still in the 8 or 11 bits of half precision.
-    safety = Safety.DISPLAY if number_kinds.halved(function.file.functions[0]) else Safety.UNSAFE
+    unsure = _says_otherwise(function, slot) or number_kinds.halved(function.file.functions[0])
+    safety = Safety.DISPLAY if unsure else Safety.UNSAFE
     if all(type(number) is float for number in numbers) or number_kinds.fraction(function, transfer):
         line = f"{name} = float({name})"
     elif number_kinds.counts(function, transfer):
@@ -253,7 +249,7 @@ def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     lines = rewriting.after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
     if lines is None:
         return None
-    safety = Safety.DISPLAY if flat else Safety.UNSAFE
+    safety = Safety.DISPLAY if flat or _says_otherwise(function, found[0]) else Safety.UNSAFE
     return Fix("collect on the device, read once after the loop", safety, (*imports, edit, *lines))
 
 

@@ -292,11 +292,6 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         },
         True,
     ),
-    "a program that was put aside": ({"scripts/Archive/show.py": f"{OF_LOADER}{SHOWN}"}, False),
-    "what was put aside and is called": (
-        {"old/step.py": STEP, "show.py": f"from old.step import step\n{HEAD}{BATCHES}"},
-        True,
-    ),
     "what tries to import a name that is not there": (
         {
             "show.py": f"try:\n    from net import lost\nexcept ImportError:\n    lost = 1\n{OF_LOADER}{SHOWN}",

@@ -119,10 +119,8 @@ class _Search:
 
     @staticmethod
     def _starts(key: str, file: FilePlacement) -> bool:
-        """True for a file that is no test, and the project's own, which it has not put aside."""
-        if file.roles[0].cold == TESTING:
-            return False
-        return not lies_in(key, roles.VENDORED_PATHS) and not lies_in(key, roles.RETIRED_PATHS)
+        """True for a file that is no test, and the project's own."""
+        return file.roles[0].cold != TESTING and not lies_in(key, roles.VENDORED_PATHS)
 
     def _driven(self) -> set[str]:
         """The files that move something, and those that they import from, and so on."""

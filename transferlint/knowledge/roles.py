@@ -279,13 +279,6 @@ VENDORED_PATHS: tuple[str, ...] = tuple(
         "external", "externals", "extern", "deps",
     )
 )  # fmt: skip
-# What a project keeps and no longer runs: of six unsafe edits of two projects in such folders one was taken
-# (benchmarks/results/unsafe_fixes.md, draws 20 and 21).
-RETIRED_PATHS: tuple[str, ...] = tuple(
-    f"**/{name}/**"
-    for word in "archive archived archives backup backups deprecated legacy obsolete old unused".split()
-    for name in (word, word.capitalize())
-)
 # What seeds torch's generators: its own functions (docs.pytorch.org 'Reproducibility'), and those of Lightning,
 # transformers and accelerate.
 SEEDING = frozenset({"manual_seed", "manual_seed_all", "seed_everything", "set_seed"})
