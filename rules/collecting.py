@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from transferlint import late
 from transferlint.flow.facts import FunctionFacts
+from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import ARRAY, DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import HOST, HOST_VALUE, INTEGER, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Edit, Fix, Safety
@@ -36,9 +37,7 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if function.function.kind == "class":
         return None
-    if transfer.kind == DOWNLOAD:
-        return _joined(function, transfer)
-    fix = _kept_up(function, transfer)
+    fix = _joined(function, transfer) if transfer.kind == DOWNLOAD else _kept_up(function, transfer)
     copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
     if fix is not None and (copied or _waits_anyway(function, transfer)):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
@@ -70,16 +69,31 @@ def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
         deeper = len(own) > len(turn)
         if not deeper and _has_own(function, one):
             continue
-        if all(number in before or number in own for number in _regions(function, one.register)):
+        if all(
+            number in before or number in own or _chosen(function, number, turn)
+            for number in _regions(function, one.register)
+        ):
             return True
     return False
 
 
-def _has_own(function: FunctionFacts, one: Transfer) -> bool:
-    """True for a read of a number that is found as well, and has an edit that is more than shown."""
-    if one.kind != SCALAR_READ or not one.before.is_a(TENSOR) or not likely(function, one):
+def _chosen(function: FunctionFacts, number: int, turn: list[int]) -> bool:
+    """True for an arm that either every turn of a loop takes, or none: its test asks attributes that do not change in
+    the loop, settings of an object. What a parameter says differs from call to call."""
+    region = function.function.regions[number]
+    if not turn or region.test is None or region.kind not in ("then", "else"):
         return False
-    fix = _kept_up(function, one)
+    inside = list(function.expression(region.test))
+    objects = {made.object for r in inside if isinstance(made := function.code[r], p.Attr)}
+    loads = {r for r in inside if isinstance(function.code[r], p.Load)}
+    return bool(objects) and loads <= objects and invariance(function, turn[0]).holds(region.test)
+
+
+def _has_own(function: FunctionFacts, one: Transfer) -> bool:
+    """True for a read of a number, or a copy, that is found as well, and has an edit that is more than shown."""
+    if one.kind not in (SCALAR_READ, DOWNLOAD) or not one.before.is_a(TENSOR) or not likely(function, one):
+        return False
+    fix = _joined(function, one) if one.kind == DOWNLOAD else _kept_up(function, one)
     return fix is not None and fix.safety is not Safety.DISPLAY
 
 
@@ -246,11 +260,38 @@ def _listed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     name = function.function.slot_names[found[0]]
     flat = "" if transfer.before.flags & SCALAR or number_kinds.single(function, transfer.subject) else ".flatten()"
-    lines = rewriting.after_loop(function, found[1], f"if {name}:", f"\t{name} = {torch}.stack({name}){flat}.tolist()")
+    line = f"{name} = {torch}.stack({name}){flat}.tolist()"
+    lines = rewriting.after_loop(
+        function, found[1], *((line,) if _filled(function, transfer, found[1]) else (f"if {name}:", f"\t{line}"))
+    )
     if lines is None:
         return None
     safety = Safety.DISPLAY if flat or _says_otherwise(function, found[0]) else Safety.UNSAFE
     return Fix("collect on the device, read once after the loop", safety, (*imports, edit, *lines))
+
+
+def _filled(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:
+    """True where a loop has turns for certain, and each of them reads: over `range(100)`, in no arm, and no turn ends
+    before its time."""
+    regions = function.function.regions
+    if function.loops(transfer.register)[:1] != [loop] or function.region(transfer.register) != loop:
+        return False
+    test = regions[loop].test
+    made = function.code[test] if test is not None and regions[loop].kind == "for" else None
+    if test is None or not isinstance(made, p.Call) or len(made.args) != 1:
+        return False
+    if called(function, test) != "builtins.range":
+        return False
+    turns = function.code[made.args[0]]
+    ends = any(one.leaves for number, one in enumerate(regions) if number != loop and loop in _above(function, number))
+    return isinstance(turns, p.Const) and type(turns.value) is int and turns.value > 0 and not ends
+
+
+def _above(function: FunctionFacts, number: int) -> Iterator[int]:
+    """The regions around a region."""
+    while number > 0:
+        number = function.function.regions[number].parent
+        yield number
 
 
 def bare(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Edit, bool] | None:
@@ -297,7 +338,8 @@ def _joined(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     torch, imports = importing.torch_name(function, transfer.register)
     if not torch or {key for key, _ in join.keywords} - {"axis", "dim"} or array != name.startswith("numpy."):
         return None
-    edits = [*imports, Edit(edit.start, edit.end, edit.text + _snapshot(function, transfer.subject))]
+    kept = Edit(edit.start, edit.end, edit.text + _snapshot(function, transfer.subject))
+    edits = [*imports, rewriting.unbracketed(function, transfer.subject, kept)]
     start, stop = function.span(join.function)
     if array:
         edits.append(Edit(start, stop, f"{torch}.{_JOINS[name]}"))

@@ -30,7 +30,7 @@ def kept(function: FunctionFacts, transfer: Transfer, snapshot: bool = False) ->
     wanted += ".clone()" if snapshot and not fresh(function, subject) else ""
     if method(function, reg) == "item" and receiver(function, reg) == subject:
         cut = rewriting.after(function, reg, subject)
-        return None if cut is None else Edit(cut.start, cut.end, wanted)
+        return None if cut is None else rewriting.unbracketed(function, subject, Edit(cut.start, cut.end, wanted))
     name = called(function, reg)
     if name == "builtins.float" or (name == "builtins.int" and number_kinds.counts(function, transfer)):
         made = function.code[reg]

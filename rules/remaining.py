@@ -60,7 +60,7 @@ def _same_statement(function: FunctionFacts, reg: Reg, known: set[Reg]) -> bool:
 def _own_uploads(function: FunctionFacts) -> frozenset[Reg]:
     """The uploads of what a function makes itself that no edit takes away."""
     made = {one.register for one in function.transfers if _made_here(function, one) and not _goes(function, one)}
-    return frozenset(made | set(_converted(function)))
+    return frozenset(made | set(_converted(function)) | set(_written(function)))
 
 
 def _made_here(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -125,6 +125,21 @@ def _converted(function: FunctionFacts) -> Iterator[Reg]:
             continue
         if function.values[reg].places & ON_DEVICE and _of_creations(function, inner):
             yield reg
+
+
+def _written(function: FunctionFacts) -> Iterator[Reg]:
+    """What is made here and copied to the device as it is written into a tensor there: `x[i] = torch.eye(n)`."""
+    for reg in function.of(p.SetItem):
+        made = function.code[reg]
+        assert isinstance(made, p.SetItem)
+        into, value = function.values[made.object], function.values[made.value]
+        if not into.is_a(TENSOR) or not into.places or into.places & ~ON_DEVICE or function.warmth(reg).once:
+            continue
+        if value.is_a(TENSOR) and value.places == HOST and not value.reads:
+            parts = function.code[made.value]
+            source = parts.value if isinstance(parts, p.Unpack) else made.value
+            if any(making.creates(function, one) for one in function.expression(source)):
+                yield reg
 
 
 def indices_still(function: FunctionFacts, group: Iterable[Transfer]) -> bool:

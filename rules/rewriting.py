@@ -55,6 +55,17 @@ def after(function: FunctionFacts, reg: Reg, inner: Reg) -> Edit | None:
     return Edit(start, end, "") if start < end and not left else None
 
 
+def unbracketed(function: FunctionFacts, inner: Reg, cut: Edit) -> Edit:
+    """The cut of what follows `inner`, and with it the brackets around this where others stand around them:
+    `append((a / b).item())` becomes `append(a / b)`."""
+    text = function.file.text
+    (start, end), (first, last) = function.outer_span(inner), function.span(inner)
+    tight = text[start - 1 : start] == "(" and text[cut.end : cut.end + 1] == ")" and cut.start == end
+    if cut.text or not tight or text[start:first] != "(" or text[last:end] != ")":
+        return cut
+    return Edit(start, cut.end, text[first:last])
+
+
 def indent_of(function: FunctionFacts, region: int) -> str | None:
     """The blanks before a loop statement; None for what is no statement at the beginning of a line."""
     loop = function.function.regions[region]

@@ -108,9 +108,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first, made),
             (*evidence, *others(function, group)),
             _sure(function, first),
-            only_shown(fix)
-            if function.index in handed or any(_form(function, t) in staying for t in group)
-            else fix,
+            only_shown(fix) if function.index in handed or any(_form(function, t) in staying for t in group) else fix,
         )
 
 

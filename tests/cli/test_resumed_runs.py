@@ -138,9 +138,7 @@ def test_one_file_is_gone_on_with_while_the_same_files_matter_for_it(project: Pr
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_said_while_files_are_edited_is_what_a_run_says_that_keeps_nothing(
-    project: Project, seed: int
-) -> None:
+def test_what_is_said_while_files_are_edited_is_what_a_run_says_that_keeps_nothing(project: Project, seed: int) -> None:
     drawn = random.Random(seed)
     project.path = drawn.choice((".", ".", "lib", *EDITED))
     names = drawn.sample(EDITED, 2)

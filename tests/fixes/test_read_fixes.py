@@ -137,6 +137,48 @@ def test_lists_are_read_at_once(body: str, kept: str, read: str, turns: str) -> 
     assert read in made
 
 
+def test_brackets_that_a_read_needed_go_with_it() -> None:
+    body = "values.append((data[i].detach().sum().detach() / 2).item())"
+    assert "values.append(data[i].detach().sum().detach() / 2)\n" not in looped(body, "values = []", "values")
+    made = fixed("TL101", looped(f"with torch.no_grad():\n    {body}", "values = []", "values"))
+    assert "values.append(data[i].detach().sum().detach() / 2)\n" in made
+    made = fixed("TL102", looped("parts.append((data[i] > 2).cpu())", "parts = []", "torch.vstack(parts)"))
+    assert "parts.append(data[i] > 2)\n" in made
+
+
+@pytest.mark.parametrize(
+    ("turns", "body", "asks"),
+    [
+        ("40", "values.append(data[i % 4].sum().item())", False),
+        ("1, 40", "values.append(data[i % 4].sum().item())", True),
+        ("40", "if i == 9:\n    continue\nvalues.append(data[i % 4].sum().item())", True),
+        ("40", "if i < 9:\n    values.append(data[i % 4].sum().item())", True),
+    ],
+)
+def test_a_list_of_a_loop_that_has_turns_for_certain_is_not_asked_for(turns: str, body: str, asks: bool) -> None:
+    text = looped(body, "values = []", "values").replace("range(n)", f"range({turns})")
+    made = fixed("TL101", text)
+    assert ("    if values:\n" in made) is asks
+    assert "values = torch.stack(values).tolist()" in made
+
+
+@pytest.mark.parametrize(
+    ("test", "safety"),
+    [("self.per", Safety.DISPLAY), ("self.per or self.all", Safety.DISPLAY), ("n > 2", Safety.UNSAFE)],
+)
+def test_what_waits_behind_a_setting_may_wait_in_every_turn(test: str, safety: Safety) -> None:
+    body = f"total += data[i].mean().item()\nif {test}:\n    self.kept.update(data[i].abs().cpu().numpy())"
+    text = looped(body, "total = 0.0", "total").replace("def run(", "def run(self, ")
+    assert safeties("TL101", text) == [safety]
+
+
+@pytest.mark.parametrize(("other", "safety"), [("", Safety.UNSAFE), ("seen.append(more(i).cpu())", Safety.DISPLAY)])
+def test_a_copy_that_stays_in_the_loop_makes_half_of_a_change(other: str, safety: Safety) -> None:
+    text = looped(f"{other}\nparts.append((data[i] > 2).cpu())", "parts, seen = [], []", "torch.vstack(parts), seen")
+    text = text.replace("parts, seen = [], []", "parts = []\n    seen = []").replace("n: int", "n: int, more=None")
+    assert safeties("TL102", text)[-1:] == [safety]
+
+
 @pytest.mark.parametrize(
     ("body", "before"),
     [

@@ -458,6 +458,22 @@ def test_what_stays_in_the_same_function_makes_half_of_a_change() -> None:
     assert {one for one, _, _ in offered("TL401", f"{head}{one}        x = x * 2\n{other}{end}")} == {Safety.DISPLAY}
 
 
+@pytest.mark.parametrize(
+    ("other", "safety"),
+    [
+        ("p[0], p[1] = torch.eye(n)[0], -torch.eye(n)[1]", Safety.DISPLAY),
+        ("p[1:] = torch.ones(n, n)", Safety.DISPLAY),
+        ("p[1:] = torch.ones(n, n, device=x.device)", Safety.UNSAFE),
+        ("p[1:] = 1", Safety.UNSAFE),
+    ],
+)
+def test_what_is_made_and_written_into_the_device_makes_half_of_a_change(other: str, safety: Safety) -> None:
+    head = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor, n):\n"
+    one = "        y = torch.rand(n, 3).to(x.device)\n        p = torch.zeros(n, n, device=x.device)\n"
+    text = f"{head}{one}        {other}\n        return x + y, p\n"
+    assert {one for one, _, _ in offered("TL401", text)} == {safety}
+
+
 def test_a_copy_to_the_host_that_stays_makes_half_of_a_change_whichever_rule_tells_of_it() -> None:
     head = "import torch\n\n\ndef run(model, loader, device):\n    preds = []\n    targets = []\n"
     loop = "    for x, y in loader:\n        x = x.to(device)\n"
