@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from transferlint import connected, late
+from transferlint import connected, late, repository
 from transferlint.cache import graphs
 from transferlint.cache.contents import Contents
 from transferlint.cache.signatures import GONE, Signature, signature
@@ -34,7 +34,7 @@ class Context:
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
     them that are not analysed. `contents` and `modules` are what is known of the files by then, `reach` where
-    they lead, where that is kept.
+    they lead, where that is kept. `whole`: the project's folder is known to be one, with all that is in it.
     """
 
     root: str
@@ -49,10 +49,23 @@ class Context:
     contents: Contents | None = dataclasses.field(default=None, compare=False)
     modules: ModuleIndex | None = dataclasses.field(default=None, compare=False)
     reach: Reach | None = dataclasses.field(default=None, compare=False)
+    whole: bool = False
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
-        return self.modules or ModuleIndex(self.files, self.root, self.links)
+        return self.modules or ModuleIndex(self.files, self.root, self.links, self._distributions())
+
+    def _distributions(self) -> frozenset[str] | None:
+        """The folders whose files are made a distribution of; None where not all of a project is there."""
+        if not self.whole:
+            return None
+        folders = set[str]()
+        for path in absolutes(self.files).values():
+            folder = os.path.dirname(path)
+            while folder not in folders and folder.startswith(self.root):
+                folders.add(folder)
+                folder = os.path.dirname(folder)
+        return frozenset(filter(repository.distributed, folders))
 
 
 def around(
@@ -104,7 +117,8 @@ def walked(
             if leads_to != path:
                 links[path] = leads_to
     states = {path: signature(path) for path in first.values()}
-    return Context(root, tuple(first.values()), links, (), states=states)
+    complete = marked or root == os.getcwd()
+    return Context(root, tuple(first.values()), links, (), states=states, whole=complete)
 
 
 def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:

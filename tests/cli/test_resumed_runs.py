@@ -148,3 +148,43 @@ def test_what_is_said_while_files_are_edited_is_what_a_run_says_that_keeps_nothi
         name, text = drawn.choice(list(zip(names, texts, strict=True)))
         project.write(name, drawn.choice((text, FILES[name], "# why\n" + Path(name).read_text())), drawn.random() < 0.3)
         project.agrees(*drawn.choice((form, form, drawn.choice(FORMS))))
+
+
+ONE_CALL = """
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self, noisy=False):
+        super().__init__()
+        self.noisy = noisy
+
+    def forward(self, x):
+        if self.noisy:
+            return x + torch.randn(3).to(x.device)
+        return x
+
+
+net = Net().cuda()
+
+
+def run(loader):
+    for x in loader:
+        net(x.cuda())
+
+
+run([torch.ones(3)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pyproject.toml", "[project]\n"), ("setup.cfg", "[metadata]\n"), ("setup.py", "import setuptools\n")],
+)
+def test_a_project_that_becomes_a_distribution(project: Project, name: str, text: str) -> None:
+    project.write("one_call.py", ONE_CALL)
+    for _ in range(2):
+        assert not project.check("-f", "concise", "--select", "TL401")[1].count("one_call.py")
+    project.write(name, text)
+    project.agrees("-f", "concise", "--select", "TL401")
+    assert project.check("-f", "concise", "--select", "TL401")[1].count("one_call.py") == 1

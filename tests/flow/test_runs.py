@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from proving import all_rules
 from transferlint import engine
-from transferlint.model import Safety
+from transferlint.model import Confidence, Finding, Safety
 from transferlint.pipeline import Plan
 from transferlint.settings import Settings
 
@@ -388,26 +388,60 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
 }
 
 
-def safeties(files: Mapping[str, str], folder: Path) -> set[Safety]:
-    """How safe the fixes of a project are."""
+class Nobody:
+    def begin(self, total: int) -> None:
+        """Hears nothing."""
+
+    def advance(self, count: int) -> None:
+        """Hears nothing."""
+
+
+def write(files: Mapping[str, str], folder: Path) -> None:
     (folder / "pyproject.toml").write_text("")
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    class Nobody:
-        def begin(self, total: int) -> None:
-            """Hears nothing."""
 
-        def advance(self, count: int) -> None:
-            """Hears nothing."""
+def findings(folder: Path, least: Confidence) -> Sequence[Finding]:
+    """What is found in a project at least so surely."""
+    return engine.check_paths((str(folder),), Settings(), Plan(rules=(RULE,), min_confidence=least), Nobody()).findings
 
-    found = engine.check_paths((str(folder),), Settings(), Plan(rules=(RULE,)), Nobody()).findings
-    return {one.fix.safety for one in found if one.fix is not None}
+
+def safeties(files: Mapping[str, str], folder: Path) -> set[Safety]:
+    """How safe the fixes of a project are."""
+    write(files, folder)
+    return {one.fix.safety for one in findings(folder, Confidence.POSSIBLE) if one.fix is not None}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_unsafe_fix_is_applied_where_the_place_is_seen_to_run_repeatedly(name: str, tmp_path: Path) -> None:
     files, applied = CASES[name]
     assert safeties(files, tmp_path) == {Safety.UNSAFE if applied else Safety.DISPLAY}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "an arm for an option that the object keeps",
+        "a function that is called in an arm of a branch",
+    ],
+)
+@pytest.mark.parametrize(
+    ("settings", "text", "told"),
+    [
+        ("pyproject.toml", "[tool.ruff]\n", False),
+        ("pyproject.toml", '[project]\nname = "net"\n', True),
+        ("setup.cfg", "[metadata]\nname = net\n", True),
+        ("setup.py", "import setuptools\n\nsetuptools.setup()\n", True),
+    ],
+)
+def test_what_no_program_in_sight_repeats_is_only_possible(
+    name: str, settings: str, text: str, told: bool, tmp_path: Path
+) -> None:
+    used = "".join(f"import {path.removesuffix('.py')}\n" for path in CASES[name][0])
+    write({**CASES[name][0], "start.py": f"{used}\n\ndef start():\n    return 1\n\n\nstart()\n"}, tmp_path)
+    (tmp_path / settings).write_text(text)
+    assert findings(tmp_path, Confidence.POSSIBLE)
+    assert bool(findings(tmp_path, Confidence.LIKELY)) is told

@@ -192,6 +192,8 @@ def _sure(before: Value, warmth: Warmth, kind: str) -> tuple[Confidence, str]:
     """How sure a finding would be, and what it rests on (docs/words.md, 'Confidence')."""
     if kind == t.SYNCHRONIZE:
         return Confidence.CERTAIN, "the source names the wait"
+    if warmth.doubt:
+        return Confidence.POSSIBLE, f"hot, but {warmth.doubt}"
     if warmth.weak:
         return Confidence.POSSIBLE, "nothing but the function's arguments says that it runs repeatedly"
     if before.is_a(TENSOR) and before.places == DEVICE:

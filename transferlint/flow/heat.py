@@ -150,6 +150,10 @@ class HeatMap:
         """Note what is seen to run of the file."""
         self.seen.runs = found
 
+    def doubt(self, function: int, reg: Reg) -> str:
+        """Why it is doubtful that a place runs repeatedly: see `Seen.doubt`."""
+        return self.seen.doubt(self, function, reg)
+
     def shown(self, function: int, reg: Reg, steps: bool) -> bool:
         """True for a place that is seen to run repeatedly: see `Seen.shown`."""
         return self.seen.shown(self, function, reg, steps)

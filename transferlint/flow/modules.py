@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from transferlint.knowledge import catalogue, frameworks, libraries
 
@@ -34,11 +34,19 @@ class ModuleIndex:
 
     `files` are the paths of its Python files as everybody names them, `root` its folder; relative paths count from
     the current folder. Paths that are given back, or asked about, are spelt as in `files`. `links` maps those of
-    `files` that are links to the ones they lead to, which are given back instead.
+    `files` that are links to the ones they lead to, which are given back instead. `distributions` are the folders whose
+    files are made a distribution of, for programs that are not in sight; None where there may be such programs anyway.
     """
 
-    def __init__(self, files: Iterable[str], root: str, links: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        files: Iterable[str],
+        root: str,
+        links: Mapping[str, str] | None = None,
+        distributions: Collection[str] | None = None,
+    ) -> None:
         self.root = os.path.abspath(root)
+        self._distributions = distributions
         self._below = os.path.join(self.root, "")
         self._absolutes = absolutes(sorted(files))
         self._packages = {
@@ -71,6 +79,13 @@ class ModuleIndex:
             known = _dotted(_stem(whole), self._root_of(os.path.dirname(whole)))
             self._names[path] = known
         return known
+
+    def closed(self, path: str) -> bool:
+        """Whether all programs that use a file are in sight: it belongs to no distribution that others install, and
+        the whole project is there (a closed world, as whole-program compilers have it)."""
+        if self._distributions is None:
+            return False
+        return not any(folder in self._distributions for folder in self._above(os.path.dirname(self._whole(path))))
 
     def is_package(self, path: str) -> bool:
         """Whether a file is the `__init__.py` of a package."""

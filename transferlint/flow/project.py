@@ -108,7 +108,7 @@ class Project:
             for key in work:
                 linked[key][2].spread()
         self._cool(linked)
-        found = runs({key: (owner, heat.uses()) for key, (owner, _, heat) in linked.items()})
+        found = runs({key: (owner, heat.uses()) for key, (owner, _, heat) in linked.items()}, self.index.closed)
         for key in sorted(linked):
             linked[key][2].tell(found[key])
         self._linked = linked

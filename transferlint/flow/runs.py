@@ -12,7 +12,7 @@ step. Tests, and what stands beside a program as somebody else's, start nothing.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from transferlint import late
@@ -35,7 +35,8 @@ class Runs:
     """Of one file: the functions that are reached, those that run repeatedly, and of these what loops whose turns are
     steps make do so (`stepping`); `guarded`: what stands behind its main guard is reached too; `seeded`: somebody in
     its project seeds torch's generators; `placed`: the project speaks of an accelerator, of a torch whose functions
-    take `device=`, and the file, or one that imports it in the end, moves something."""
+    take `device=`, and the file, or one that imports it in the end, moves something; `closed`: all programs that use
+    the file are in sight."""
 
     reached: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
@@ -43,6 +44,7 @@ class Runs:
     guarded: bool = True
     seeded: bool = False
     placed: bool = True
+    closed: bool = False
 
     def renumbered(self, functions: Iterable[Function], old: Mapping[str, int]) -> Runs:
         """The same of another text of the file, whose functions had these indices by their qualified names."""
@@ -53,9 +55,14 @@ class Runs:
         return dataclasses.replace(self, reached=reached, repeated=repeated, stepping=stepping)
 
 
-def runs(files: Mapping[str, tuple[FilePlacement, Uses]]) -> dict[str, Runs]:
-    """What runs of some files, by their keys."""
-    return _Search(files).found()
+def runs(
+    files: Mapping[str, tuple[FilePlacement, Uses]], closed: Callable[[str], bool] = lambda key: False
+) -> dict[str, Runs]:
+    """What runs of some files, by their keys; of which all programs that use them are in sight, `closed` knows."""
+    found = _Search(files).found()
+    if not any(one.reached - {0} for one in found.values()):
+        return found  # no program among them
+    return {key: dataclasses.replace(one, closed=closed(key)) for key, one in found.items()}
 
 
 class _Search:

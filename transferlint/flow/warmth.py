@@ -12,7 +12,8 @@ class Warmth:
     """The heat of a place in a function, before it is put in words. `loop` is the region of the loop that made it hot
     (-1: none), `caller` the (file, function, register) of the call that did (None: none). `weak`: nothing but its
     arguments says that the function runs repeatedly, or a loop over elements in a function of which nothing is known.
-    `unsure`: the function itself is so, whatever loop the place stands in."""
+    `unsure`: the function itself is so, whatever loop the place stands in. `doubt`: why it is doubtful in a program of
+    which all is in sight ("" for no reason)."""
 
     level: Level
     seen: bool
@@ -23,6 +24,7 @@ class Warmth:
     caller: tuple[str, int, Reg] | None = None
     weak: bool = False
     unsure: bool = False
+    doubt: str = ""
 
     @property
     def hot(self) -> bool:
