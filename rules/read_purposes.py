@@ -78,7 +78,10 @@ def collected(function: FunctionFacts, reg: Reg) -> bool:
 def added_up(function: FunctionFacts, reg: Reg) -> bool:
     """True where a copy is added to what the turns before it left, and that is no list."""
     return any(
-        isinstance(made := function.code[at], p.Binary) and made.inplace and not function.values[at].is_a(CONTAINER)
+        isinstance(made := function.code[at], p.Binary)
+        and made.inplace
+        and not any(function.values[one].is_a(CONTAINER) for one in (at, made.left, made.right))
+        and method(function, made.right) != "tolist"
         for at in _uses(function, reg)
     )
 

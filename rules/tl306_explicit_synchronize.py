@@ -85,13 +85,19 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first,
             f"`{brief(function.text(first))}` makes the host wait for the device {function.warmth(first).level.words}",
-            _MEASURE
-            if measuring.clocked(function, first)
-            else "remove it; order streams with `wait_stream` or `wait_event`",
+            _instead(function, group[0]),
             others(function, group),
             Confidence.LIKELY,
             together(function, group, [_fix(function, t) for t in group]),
         )
+
+
+def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    if transfer.api.endswith("empty_cache"):
+        return "remove it: what is freed is used again without it; or call it once, after the loop"
+    if measuring.clocked(function, transfer.register):
+        return _MEASURE
+    return "remove it; order streams with `wait_stream` or `wait_event`"
 
 
 def _timed(function: FunctionFacts, reg: Reg) -> bool:
