@@ -14,7 +14,7 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import bindings, importing, keeping, number_kinds, remaining, rewriting
+from . import bindings, importing, keeping, number_kinds, remaining, rewriting, waiting
 from .chains import called, captured, method, receiver, user
 from .detection import likely
 
@@ -62,6 +62,10 @@ def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
     ):
         return True
     turn, before = function.loops(transfer.register), bindings.around(function, transfer.register)
+    for reg in function.calls:
+        inside = function.loops(reg)[-len(turn) :] == turn and all(one in before for one in _regions(function, reg))
+        if inside and waiting.called(function, reg):
+            return True
     for one in function.transfers:
         own = function.loops(one.register)
         if not _waits(function, one) or own[-len(turn) :] != turn:

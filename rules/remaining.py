@@ -68,7 +68,9 @@ def _made_here(function: FunctionFacts, transfer: Transfer) -> bool:
     subject = transfer.subject
     if subject is None or transfer.inside is not None or not transfer.places & ON_DEVICE:
         return False
-    if function.warmth(transfer.register).once or function.role.skip:
+    warmth = function.warmth(transfer.register)
+    amortised = bool(warmth.amortised) and not warmth.cold  # in the first turn alone, say: of that nothing is told
+    if (warmth.once and not amortised) or function.role.skip:
         return False
     if transfer.kind == HOST_INDEX:
         return transfer.before.is_a(TENSOR) and transfer.before.on_host and _of_creations(function, subject)

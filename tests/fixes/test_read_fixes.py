@@ -172,6 +172,21 @@ def test_what_waits_behind_a_setting_may_wait_in_every_turn(test: str, safety: S
     assert safeties("TL101", text) == [safety]
 
 
+@pytest.mark.parametrize(
+    ("helper", "safety"),
+    [
+        ("    return x.abs()\n", Safety.UNSAFE),
+        ("    if x.sum() == 0:\n        return 0\n    return x.mean()\n", Safety.DISPLAY),
+        ("    for one in x:\n        print(one.item())\n", Safety.DISPLAY),
+        ("    if x is None:\n        print(x.item())\n", Safety.UNSAFE),
+        ("    return inner(x)\n\n\ndef inner(x: torch.Tensor):\n    return x.cuda().max().item()\n", Safety.DISPLAY),
+    ],
+)
+def test_what_is_called_may_wait_in_every_turn(helper: str, safety: Safety) -> None:
+    text = looped("total += data[i].mean().item()\nhelp(data[i])", "total = 0.0", "total")
+    assert safeties("TL101", f"{text}\n\ndef help(x: torch.Tensor):\n{helper}")[0] == safety
+
+
 @pytest.mark.parametrize(("other", "safety"), [("", Safety.UNSAFE), ("seen.append(more(i).cpu())", Safety.DISPLAY)])
 def test_a_copy_that_stays_in_the_loop_makes_half_of_a_change(other: str, safety: Safety) -> None:
     text = looped(f"{other}\nparts.append((data[i] > 2).cpu())", "parts, seen = [], []", "torch.vstack(parts), seen")

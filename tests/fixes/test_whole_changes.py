@@ -465,6 +465,7 @@ def test_what_stays_in_the_same_function_makes_half_of_a_change() -> None:
         ("p[1:] = torch.ones(n, n)", Safety.DISPLAY),
         ("p[1:] = torch.ones(n, n, device=x.device)", Safety.UNSAFE),
         ("p[1:] = 1", Safety.UNSAFE),
+        ("for i in range(n):\n            if i == 0:\n                p = torch.zeros(n).to(x.device)", Safety.DISPLAY),
     ],
 )
 def test_what_is_made_and_written_into_the_device_makes_half_of_a_change(other: str, safety: Safety) -> None:
