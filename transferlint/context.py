@@ -34,7 +34,8 @@ class Context:
     `note` says in one line why there are none, "" for no reason. `states` are those of the files before they were read.
     `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
     them that are not analysed. `contents` and `modules` are what is known of the files by then, `reach` where
-    they lead, where that is kept. `whole`: the project's folder is known to be one, with all that is in it.
+    they lead, where that is kept. `whole`: something says that the folder is a project, so that all
+    of it is there, whichever of its files are checked.
     """
 
     root: str
@@ -117,8 +118,7 @@ def walked(
             if leads_to != path:
                 links[path] = leads_to
     states = {path: signature(path) for path in first.values()}
-    complete = marked or root == os.getcwd()
-    return Context(root, tuple(first.values()), links, (), states=states, whole=complete)
+    return Context(root, tuple(first.values()), links, (), states=states, whole=marked)
 
 
 def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -445,3 +446,24 @@ def test_what_no_program_in_sight_repeats_is_only_possible(
     (tmp_path / settings).write_text(text)
     assert findings(tmp_path, Confidence.POSSIBLE)
     assert bool(findings(tmp_path, Confidence.LIKELY)) is told
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_files_by_their_names_give_what_their_folder_gives(
+    marked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        'import torch\n"cuda:0"\nfor step in x:\n    torch.ones(4, device=x).tolist()\n\n\ndef Net(x, n=3):\n    pass\n'
+    )
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text(text)
+    if marked:
+        (tmp_path / "pyproject.toml").write_text("")
+    rules = tuple(rule for rule in all_rules() if rule.default)
+    each = [
+        engine.check_paths((path,), Settings(), Plan(rules=rules), Nobody()).findings
+        for path in (".", os.path.join("pkg", "__init__.py"))
+    ]
+    assert len({tuple(found.code for found in one) for one in each}) == 1
+    assert bool(each[0]) is not marked
