@@ -333,7 +333,8 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
         if value.places & ON_DEVICE and not why:
             why = value.why
     if places & ON_DEVICE:
-        places &= ON_DEVICE if settled else ON_DEVICE | HOST
+        nobody_knows = GIVEN if places & ANYWHERE and not settled else 0  # on a path of its own: no proof is left
+        places = places & (ON_DEVICE if settled else ON_DEVICE | HOST) | nobody_knows
     elif on_host:
         places = HOST if held else places | HOST
     uploads = frozenset() if others else uploads  # it is computed of what was not uploaded here as well
