@@ -56,11 +56,13 @@ class Inference:
         self._steps = 0
         self._assumed: dict[tuple[int, int], Kinds] = {}
         self._depth = 0
+        self._cut = False
 
     def of(self, function: FunctionFacts, reg: Reg) -> Kinds | None:
         """The kinds that a register's value can have; None where they are not known."""
         self._steps += 1
         if self._steps > _STEPS or self._depth > _DEEPEST:
+            self._cut = True
             return None
         self._depth += 1
         try:
@@ -111,6 +113,19 @@ class Inference:
         key = (owner.index, slot)
         if key in self._assumed:
             return self._assumed[key]
+        if self._assumed:
+            return self._worked_out(owner, slot)
+        kept = (Inference, slot)  # with the function: whatever asks, it rests on nothing that is only assumed
+        if kept not in owner.kept:
+            found = self._worked_out(owner, slot)
+            if self._cut:
+                return found
+            owner.kept[kept] = found
+        known: Kinds | None = owner.kept[kept]
+        return known
+
+    def _worked_out(self, owner: FunctionFacts, slot: int) -> Kinds | None:
+        key = (owner.index, slot)
         declared = owner.function.annotations.get(slot, "")
         start: Kinds | None = frozenset()
         for parameter in owner.function.parameters:

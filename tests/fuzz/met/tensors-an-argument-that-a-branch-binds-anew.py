@@ -1,3 +1,5 @@
+"""What is given to a function, and bound anew in a branch, as a function within sees it."""
+
 import torch
 def work(x15, device):
     if (torch.ones(4, dtype=torch.long) > 1).any():
