@@ -453,17 +453,14 @@ def test_files_by_their_names_give_what_their_folder_gives(
     marked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (
-        'import torch\n"cuda:0"\nfor step in x:\n    torch.ones(4, device=x).tolist()\n\n\ndef Net(x, n=3):\n    pass\n'
-    )
-    (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "__init__.py").write_text(text)
-    if marked:
-        (tmp_path / "pyproject.toml").write_text("")
-    rules = tuple(rule for rule in all_rules() if rule.default)
+    files = CASES["a function that is called in an arm of a branch"][0]
+    write({f"pkg/{name}": text for name, text in files.items()}, tmp_path)
+    if not marked:
+        (tmp_path / "pyproject.toml").unlink()
+    named = sorted((os.path.join("pkg", name) for name in files), reverse=True)
     each = [
-        engine.check_paths((path,), Settings(), Plan(rules=rules), Nobody()).findings
-        for path in (".", os.path.join("pkg", "__init__.py"))
+        engine.check_paths(paths, Settings(), Plan(rules=(RULE,)), Nobody()).findings
+        for paths in ((".",), tuple(named))
     ]
     assert len({tuple(found.code for found in one) for one in each}) == 1
     assert bool(each[0]) is not marked

@@ -34,8 +34,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[i
         pytest.skip(refused)
     folder = tmp_path_factory.mktemp("claims")
     shutil.copy(PROGRAM, folder)
-    # Programs of others may call each function in their loops.
-    (folder / "pyproject.toml").write_text('[project]\nname = "claims"\n\n[tool.transferlint]\nselect = ["TL"]\n')
+    (folder / "pyproject.toml").write_text('[tool.transferlint]\nselect = ["TL"]\n')
     return {device: judged(folder, device) for device in ("cuda", "cpu")}
 
 
