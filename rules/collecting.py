@@ -37,7 +37,7 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if function.function.kind == "class":
         return None
-    fix = _joined(function, transfer) if transfer.kind == DOWNLOAD else _kept_up(function, transfer)
+    fix = _kept_up(function, transfer)
     copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
     if fix is not None and (copied or _waits_anyway(function, transfer)):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
@@ -51,6 +51,8 @@ def _says_otherwise(function: FunctionFacts, slot: int) -> bool:
 
 
 def _kept_up(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    if transfer.kind == DOWNLOAD:
+        return _joined(function, transfer)
     return _added(function, transfer) or _listed(function, transfer)
 
 
@@ -97,7 +99,7 @@ def _has_own(function: FunctionFacts, one: Transfer) -> bool:
     """True for a read of a number, or a copy, that is found as well, and has an edit that is more than shown."""
     if one.kind not in (SCALAR_READ, DOWNLOAD) or not one.before.is_a(TENSOR) or not likely(function, one):
         return False
-    fix = _joined(function, one) if one.kind == DOWNLOAD else _kept_up(function, one)
+    fix = _kept_up(function, one)
     return fix is not None and fix.safety is not Safety.DISPLAY
 
 
@@ -287,15 +289,11 @@ def _filled(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:
     if called(function, test) != "builtins.range":
         return False
     turns = function.code[made.args[0]]
-    ends = any(one.leaves for number, one in enumerate(regions) if number != loop and loop in _above(function, number))
+    ends = any(
+        region.leaves and any(one is regions[loop] for one in function.function.ancestors(region.parent))
+        for region in regions
+    )
     return isinstance(turns, p.Const) and type(turns.value) is int and turns.value > 0 and not ends
-
-
-def _above(function: FunctionFacts, number: int) -> Iterator[int]:
-    """The regions around a region."""
-    while number > 0:
-        number = function.function.regions[number].parent
-        yield number
 
 
 def bare(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Edit, bool] | None:

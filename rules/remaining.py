@@ -69,8 +69,8 @@ def _made_here(function: FunctionFacts, transfer: Transfer) -> bool:
     if subject is None or transfer.inside is not None or not transfer.places & ON_DEVICE:
         return False
     warmth = function.warmth(transfer.register)
-    amortised = bool(warmth.amortised) and not warmth.cold  # in the first turn alone, say: of that nothing is told
-    if (warmth.once and not amortised) or function.role.skip:
+    # Of what only the first turn uploads nothing is told, and yet it goes with the rest.
+    if warmth.cold or (warmth.once and not warmth.amortised) or function.role.skip:
         return False
     if transfer.kind == HOST_INDEX:
         return transfer.before.is_a(TENSOR) and transfer.before.on_host and _of_creations(function, subject)

@@ -93,6 +93,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    """What helps: for memory that is given back it is not what helps for a wait."""
     if transfer.api.endswith("empty_cache"):
         return "remove it: what is freed is used again without it; or call it once, after the loop"
     if measuring.clocked(function, transfer.register):

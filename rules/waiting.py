@@ -5,6 +5,7 @@ from __future__ import annotations
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.kept import region_of
 from transferlint.flow.names import split
+from transferlint.flow.once import once
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import ON_DEVICE, TENSOR
@@ -15,6 +16,7 @@ _THROUGH = frozenset({"with", "try", "for"})  # what a call goes through, though
 _DEEP = 2  # calls within calls
 
 
+@once
 def called(function: FunctionFacts, reg: Reg) -> bool:
     """True for a call of a function of the project that waits for the device whenever it is called."""
     return _called(function, function.file.placement, function.file.path, function.calls.get(reg, ""), _DEEP)

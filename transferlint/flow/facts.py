@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -53,19 +52,11 @@ class FunctionFacts:
         self._users = users(placed.function)
         self._claims: dict[str, frozenset[Reg]] = {}
         self._transfers_at: dict[Reg, list[Transfer]] | None = None
-        self._doubts: dict[Reg, str] = {}
         self.kept: dict[Any, Any] = {}  # see `once.py`
 
     def warmth(self, reg: Reg) -> Warmth:
         """How often a register runs."""
-        found = self.file.heat.at(self.index, reg)
-        if not found.hot or found.weak or not self.file.heat.seen.runs.closed:
-            return found
-        if reg not in self._doubts:
-            other = self.file.placement.tracing.framework is not None
-            self._doubts[reg] = "" if other else self.file.heat.doubt(self.index, reg)
-        doubt = self._doubts[reg]
-        return dataclasses.replace(found, weak=True, doubt=doubt) if doubt else found
+        return self.file.heat.believed(self.index, reg)
 
     def at_calls(self, transfer: Transfer) -> bool:
         """True for a transfer that this function only wraps, where a call makes it hot: it counts there, unless this

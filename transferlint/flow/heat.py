@@ -148,11 +148,11 @@ class HeatMap:
 
     def tell(self, found: Runs) -> None:
         """Note what is seen to run of the file."""
-        self.seen.runs = found
+        self.seen.tell(found)
 
-    def doubt(self, function: int, reg: Reg) -> str:
-        """Why it is doubtful that a place runs repeatedly: see `Seen.doubt`."""
-        return self.seen.doubt(self, function, reg)
+    def believed(self, function: int, reg: Reg) -> Warmth:
+        """The heat of a register, with what makes it doubtful: see `Seen.doubt`."""
+        return self.seen.believed(self, function, reg)
 
     def shown(self, function: int, reg: Reg, steps: bool) -> bool:
         """True for a place that is seen to run repeatedly: see `Seen.shown`."""

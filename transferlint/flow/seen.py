@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Protocol
 
@@ -16,8 +17,8 @@ from transferlint.syntax.program import Function, Reg
 
 # Why a place hardly runs repeatedly.
 NOT_PLACED = "nothing that uses this file moves anything to an accelerator"
-NOT_REPEATED = "no loop over steps of a program in the project leads here"
-NOT_ASKED_FOR = "it stands behind an option that no program in the project is seen to ask for"
+NOT_REPEATED = "no program in this project calls it from a loop over training or inference steps"
+NOT_ASKED_FOR = "it is behind an option that no program in this project is seen to turn on"
 
 _ARMS = frozenset({"then", "else", "case", "handler", "message"})
 
@@ -50,6 +51,7 @@ class Seen:
         self._unused: dict[_Arm, bool] = before._unused if before is not None else {}
         self._options: dict[_Arm, bool] = before._options if before is not None else {}
         self.runs = Runs()
+        self._doubts: dict[tuple[int, Reg], str] = {}  # of what was asked about since
 
     def often(self, heat: Heated, function: int, reg: Reg) -> str:
         """How often a place runs by what is seen: in every turn of a loop of its function whose turns are steps (LOOP:
@@ -93,11 +95,26 @@ class Seen:
             return function in self.runs.reached
         return often != RARELY and function in (self.runs.stepping if steps else self.runs.repeated)
 
+    def tell(self, found: Runs) -> None:
+        """Note what is seen to run of the file."""
+        self.runs = found
+        self._doubts.clear()
+
+    def believed(self, heat: Heated, function: int, reg: Reg) -> Warmth:
+        """The heat of a place, weak where there is a reason for doubt; that of frameworks beside torch has its own."""
+        found = heat.at(function, reg)
+        if not found.hot or found.weak or not self.runs.closed or self._file.tracing.framework is not None:
+            return found
+        if (function, reg) not in self._doubts:
+            self._doubts[function, reg] = self.doubt(heat, function, reg)
+        doubt = self._doubts[function, reg]
+        return dataclasses.replace(found, weak=True, doubt=doubt) if doubt else found
+
     def doubt(self, heat: Heated, function: int, reg: Reg) -> str:
         """Why a hot place hardly runs repeatedly, "" for no reason: the programs that use the file are all in sight,
         and none of them does what heat rests on. Of the findings at such places 10 of 46 were right, of the others in
         projects of the kind 155 of 238 (benchmarks/results/precision.md)."""
-        if not self.runs.closed or self.shown(heat, function, reg, steps=True):
+        if self.shown(heat, function, reg, steps=True):
             return ""
         warmth = heat.at(function, reg)
         called, own = warmth.caller is not None, warmth.caller is None and warmth.loop >= 0
