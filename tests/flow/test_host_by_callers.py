@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ARRAY, GIVEN, HOST, MODULE, OBJECT, OPTIONAL, PINNED
+from transferlint.flow.values import ARRAY, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIONAL, PINNED
 from transferlint.model import Level
 
 LookUp = Callable[..., Any]
@@ -271,3 +271,45 @@ def test_pinned_only_if_asked_for_is_told_so(look: LookUp) -> None:
                 z
     """)
     assert [bool(found.value(name, -1).flags & OPTIONAL) for name in "xyz"] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("callers", "expected"),
+    [
+        ("def main(x):\n    f(x, torch.device('cpu'))", HOST),
+        ("def main(x):\n    f(x, 'cpu')\n    f(x, device=torch.device('cpu'))", HOST),
+        ("def main(x, device):\n    f(x, 'cpu')\n    f(x, device)", GIVEN),
+        ("def main(x):\n    f(x, 'cuda')", GIVEN),
+        ("", GIVEN),
+    ],
+)
+def test_a_device_argument_is_the_host_where_all_calls_say_so(look: LookUp, callers: str, expected: int) -> None:
+    found = look("import torch\n\ndef f(x, device):\n    y = x.to(device)\n    return y\n\n" + callers + "\n")
+    assert found.places("y") == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("x.cpu()", HOST), ("x", GIVEN), ("next(iter(x))", GIVEN), ("torch.zeros(3)", HOST), ("x.cuda()", DEVICE)],
+)
+def test_a_module_is_where_what_it_is_given_was_put(look: LookUp, given: str, expected: int) -> None:
+    found = look(f"import torch\n\ndef f(model: torch.nn.Module, x):\n    y = model({given})\n    return y\n")
+    assert found.places("y") == expected
+
+
+@pytest.mark.parametrize("move", ["x.cuda()", "x.to(device)"])
+def test_what_a_helper_uploads_on_some_path_is_on_the_device_there(look: LookUp, move: str) -> None:
+    found = look(f"""
+        import torch
+
+        def put(x, device):
+            if torch.cuda.is_available():
+                x = {move}
+            return x
+
+        def f(device):
+            y = put(torch.zeros(3), device)
+            return y
+    """)
+    assert found.value("y").on_device
+    assert found.places("y") & HOST

@@ -319,8 +319,8 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
         places = HOST
     elif DEVICE in (callee.places, places):
         places = DEVICE
-    else:
-        places = GIVEN
+    elif places != HOST or may & DATA or not callee.may_be(MODULE) or callee.on_device or along:
+        places = GIVEN  # loaded data may be moved by what loads it
     why = callee.why or why or (reg,)
     may = (may & ~FROM_PARAMETER) | RESIDENT if places != HOST else may & ~FROM_PARAMETER
     info = frame.file.info_of(callee.name)

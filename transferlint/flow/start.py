@@ -128,6 +128,8 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     """A parameter that is taken to be on the device for want of better, or of which nothing is known, with what all its
     known callers give for it, where that is data on the host; None where it is not. `each`: what each of them gives is
     on the host at least on some path, and on the device on none."""
+    if known.kinds == DEVICE_NAME and known.flags & BY_ARGUMENT:
+        return known.but(places=HOST) if each and told.is_a(DEVICE_NAME) and told.on_host else None
     if each and told.flags & PINNED and told.is_a(TENSOR | UNKNOWN) and _open(known):
         kinds = TENSOR if known.is_a(TENSOR) else told.kinds  # nothing else is pinned (torch.Tensor.pin_memory)
         return Value(kinds, HOST, known.flags & FROM_PARAMETER | told.flags & (PINNED | OPTIONAL | DATA), known.why)
