@@ -58,6 +58,7 @@ from . import shown as shown_of
 from .chains import method, receiver
 from .detection import brief, each
 
+_ASSIGNABLE = (p.Load, p.Attr, p.Subscript)
 _ITEMS = frozenset({"items", "values"})
 _WITHOUT_EFFECT = frozenset("detach clone float double half bfloat16 contiguous".split())
 
@@ -81,10 +82,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if not known:
             continue
         text = brief(function.text(transfer.register))
+        named = _alone(function, transfer.register) and isinstance(function.code[transfer.subject], _ASSIGNABLE)
         yield function.finding(
             transfer.register,
             f"`{text}` moves nothing: a tensor's move gives a copy back",
-            f"assign it: `{brief(function.text(transfer.subject))} = {text}`",
+            f"assign it: `{brief(function.text(transfer.subject))} = {text}`"
+            if named
+            else "use what it gives back, or remove it",
             (),
             Confidence.CERTAIN if tensor else Confidence.LIKELY,
             _fix(function, transfer),
@@ -93,12 +97,18 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 
 def _dropped(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what a statement computes and nobody takes, by itself or in a list: `[x.to(d) for x in batch]`."""
+    """True for what a statement computes and nobody takes, by itself or in a list or tuple: `[x.to(d) for x in batch]`,
+    `x.to(d), y.to(d)`."""
     users = function.users(reg)
     if len(users) != 1:
         return False
     made = function.code[users[0]]
-    return isinstance(made, p.Discard) or (isinstance(made, p.Collect) and _dropped(function, users[0]))
+    return isinstance(made, p.Discard) or (isinstance(made, p.Collect | p.Sequence) and _dropped(function, users[0]))
+
+
+def _alone(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a statement of its own."""
+    return isinstance(function.code[function.users(reg)[0]], p.Discard)
 
 
 def _or_none(value: Value) -> bool:
@@ -145,6 +155,8 @@ def _loaded(function: FunctionFacts, reg: Reg) -> bool:
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     assert transfer.subject is not None
+    if not _alone(function, transfer.register):
+        return None  # no place for an assignment
     if not isinstance(function.code[transfer.subject], p.Load | p.Attr):
         return _removed(function, transfer)
     start, _ = function.span(transfer.register)

@@ -286,6 +286,7 @@ def test_pinned_only_if_asked_for_is_told_so(look: LookUp) -> None:
 def test_a_device_argument_is_the_host_where_all_calls_say_so(look: LookUp, callers: str, expected: int) -> None:
     found = look("import torch\n\ndef f(x, device):\n    y = x.to(device)\n    return y\n\n" + callers + "\n")
     assert found.places("y") == expected
+    assert not found.transfers("download")  # whoever calls it decides on that
 
 
 @pytest.mark.parametrize(

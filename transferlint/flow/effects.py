@@ -391,9 +391,10 @@ def scalar_read(frame: Frame, reg: Reg, subject: Reg, value: Value, name: str) -
 
 
 def download(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, api: str) -> Value:
-    """A copy to the host."""
+    """A copy to the host. Where an argument of the function says so, it is its callers that decide on it."""
     waits = not truthy(frame, keyword(made, "non_blocking"))
-    if not value.on_host:
+    given = (frame.values[r] for r in (*made.args, *(one for _, one in made.keywords)))
+    if not value.on_host and not any(one.flags & BY_ARGUMENT for one in given):
         frame.record(reg, DOWNLOAD, subject, value, HOST, api, non_blocking=not waits)
     kinds = value.kinds & ~UNKNOWN or TENSOR
     if kinds & MODULE:

@@ -270,7 +270,8 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             _widen(frame, path, made.object, base, value)
         elif value.on_device:
             places = value.places if base.on_host else base.places | value.places
-            rebind(frame, path, made.object, base.but(places=places, why=base.why or value.why))
+            uploads = base.uploads | value.uploads
+            rebind(frame, path, made.object, base.but(places=places, why=base.why or value.why, uploads=uploads))
     return value
 
 

@@ -257,8 +257,9 @@ def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> int:
     if returns.flags & BY_ARGUMENT and named.places != ANYWHERE:
         return named.places
     if theirs and returns.flags & FROM_PARAMETER and not places & HOST:
-        # On the paths that upload it, a result is on the device wherever the argument is.
-        put = places & (ON_DEVICE if returns.uploads else DEVICE) if theirs == HOST else 0
+        # On the paths that upload it, a result is on the device wherever the argument is; one that may be anywhere too
+        # is not there because the argument is taken to be.
+        put = places & (ON_DEVICE if returns.uploads or places & ANYWHERE else DEVICE) if theirs == HOST else 0
         places = theirs | put if theirs != ANYWHERE or not places & ON_DEVICE else places
     if frame.leaning and places & ANYWHERE and not places & DEVICE:
         return HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
