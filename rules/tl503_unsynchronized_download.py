@@ -264,13 +264,24 @@ class _Walk:
             )
         if not isinstance(callee, p.Attr):
             return False
+        if callee.name == "copy_" and not self._values.isdisjoint(made.args):
+            return function.values[callee.object].on_host
         if callee.object not in self._values:
-            return callee.name == "copy_" and function.values[callee.object].on_host
+            return False
+        if callee.name == "copy_":
+            return self._overwritten(callee.object)
         if callee.name in VIEWS and callee.name not in _COPIES:
             self._values.add(reg)
             return False
         known = effects().get(f"Tensor.{callee.name}")
         return known is not None and known not in _METADATA
+
+    def _overwritten(self, target: Reg) -> bool:
+        """False: a copy into the tensor reads its source alone, and what is read later is of the later copy."""
+        whole = path(self._function, target)
+        if whole is not None:
+            self.names.discard(whole)
+        return False
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
