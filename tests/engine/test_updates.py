@@ -213,6 +213,20 @@ def test_what_calls_a_function_that_gives_something_else_is_placed_again(project
     assert ("lib/training.py", "Trainer.step") in project.placed
 
 
+def test_what_a_function_uploads_into_its_argument_is_seen_by_its_callers(project: Project) -> None:
+    helper = "def send(batch):\n    for key in batch:\n        batch[key] = batch[key]{}\n"
+    Path("lib/sending.py").write_text(helper.format(""))
+    Path("lib/epoch.py").write_text(
+        "from lib.sending import send\n\n\ndef run(loader, model):\n    for batch in loader:\n        send(batch)\n"
+        "        print(batch['x'].sum().item())\n"
+    )
+    before = project.checked()
+    Path("lib/sending.py").write_text(helper.format(".cuda()"))
+    after = project.checked()
+    told = [{(one.site.path, one.site.line) for one in run.findings} for run in (before, after)]
+    assert ("lib/epoch.py", 7) in told[1] - told[0]
+
+
 def test_lines_of_another_file_that_a_finding_names_are_those_of_now(project: Project) -> None:
     project.checked()
     path = Path("lib/training.py")

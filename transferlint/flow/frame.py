@@ -158,6 +158,20 @@ class Frame:
         for known in [p for p in paths if p.startswith((path + ".", path + "["))]:
             del paths[known]
 
+    def rebind(self, path: str, value: Value) -> None:
+        """Give a variable or path a changed value."""
+        slot = self.function.slots.get(path)
+        if slot is not None and "." not in path:
+            self.state.slots[slot] = value
+            known = join(self.stored.get(slot), value)
+            if known is not None:
+                self.stored[slot] = known
+            return
+        self.state.paths[path] = value
+        info = self.file.class_of(self.function)
+        if path.startswith("self.") and path.count(".") == 1 and "[" not in path and info is not None:
+            self.file.store_attribute(info, path[5:], value)
+
     def record(
         self,
         reg: Reg,

@@ -261,21 +261,21 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)
     if path and base.is_a(TENSOR) and base.flags & (FRESH | DERIVED) and not value.flags & (LITERAL | FRESH | DERIVED):
-        rebind(frame, path, made.object, base.but(flags=base.flags & ~FRESH & ~DERIVED))
+        frame.rebind(path, base.but(flags=base.flags & ~FRESH & ~DERIVED))
     if path and base.is_a(CONTAINER | UNKNOWN) and not base.is_a(TENSOR):
         position = frame.code[made.index]
         if isinstance(position, Const) and isinstance(position.value, str | int):
             frame.state.paths[f"{path}[{position.value!r}]"] = value
         elif base.is_a(CONTAINER):
-            _widen(frame, path, made.object, base, value)
+            _widen(frame, path, base, value)
         elif value.on_device:
             places = value.places if base.on_host else base.places | value.places
             uploads = base.uploads | value.uploads
-            rebind(frame, path, made.object, base.but(places=places, why=base.why or value.why, uploads=uploads))
+            frame.rebind(path, base.but(places=places, why=base.why or value.why, uploads=uploads))
     return value
 
 
-def _widen(frame: Frame, path: str, reg: Reg, base: Value, value: Value) -> None:
+def _widen(frame: Frame, path: str, base: Value, value: Value) -> None:
     """A container that is given an element holds it too."""
     item = join(base.item, value) if base.item is not None else value
     wider = Value(
@@ -285,19 +285,4 @@ def _widen(frame: Frame, path: str, reg: Reg, base: Value, value: Value) -> None
         base.why or value.why,
         item,
     )
-    rebind(frame, path, reg, wider)
-
-
-def rebind(frame: Frame, path: str, reg: Reg, value: Value) -> None:
-    """Give a variable or path a changed value."""
-    slot = frame.function.slots.get(path)
-    if slot is not None and "." not in path:
-        frame.state.slots[slot] = value
-        known = join(frame.stored.get(slot), value)
-        if known is not None:
-            frame.stored[slot] = known
-    else:
-        frame.state.paths[path] = value
-        info = frame.file.class_of(frame.function)
-        if path.startswith("self.") and path.count(".") == 1 and "[" not in path and info is not None:
-            frame.file.store_attribute(info, path[5:], value)
+    frame.rebind(path, wider)

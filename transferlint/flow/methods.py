@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import checks, devices, effects, foreign_members, indexing, reflection
+from transferlint.flow import checks, devices, effects, foreign_members, reflection
 from transferlint.flow.frame import Frame
 from transferlint.flow.sharing import VIEWS
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
@@ -15,6 +15,7 @@ from transferlint.flow.values import (
     DATA,
     DERIVED,
     DEVICE,
+    DTYPE,
     EXTENDED,
     FRAMEWORKS,
     FRESH,
@@ -179,7 +180,8 @@ def _type(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Valu
         return effects.move(frame, reg, made, subject, base, DEVICE, ".type()")
     typed = _typed(base)
     if text not in CASTS:
-        return typed
+        known = isinstance(said, Const) or frame.values[made.args[0]].is_a(DTYPE)
+        return typed if known else typed.but(places=typed.places | ANYWHERE, uploads=frozenset())
     if base.on_device and not base.flags & FROM_PARAMETER:
         return effects.download(frame, reg, made, subject, typed, f".type({text})")
     return typed.but(places=HOST, uploads=frozenset())
@@ -194,7 +196,7 @@ def _download(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, api
     if dropped and path and base.is_a(UNKNOWN | CONTAINER):
         item = base.item.but(places=HOST) if base.item is not None else Value(UNKNOWN, HOST)
         frame.forget(path)
-        indexing.rebind(frame, path, subject, Value(base.kinds | CONTAINER, HOST, 0, (), item, name=base.name))
+        frame.rebind(path, Value(base.kinds | CONTAINER, HOST, 0, (), item, name=base.name))
     return found
 
 
@@ -268,7 +270,7 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
             written = written.but(flags=written.flags & ~FRESH & ~DERIVED)
             path = frame.path(subject)
             if path:
-                indexing.rebind(frame, path, subject, written)
+                frame.rebind(path, written)
         return written
     others = [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
     operands = [tensor] + [v for v in others if v.kinds & (TENSOR | CONTAINER)]
@@ -344,7 +346,7 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
                 both,
                 reads=base.reads | item.reads,
             )
-            indexing.rebind(frame, path, subject, wider)
+            frame.rebind(path, wider)
         return PYTHON
     if name == "items":
         pair = Value(CONTAINER, base.places, item=base.item, items=(PYTHON, base.item or NOTHING))

@@ -46,6 +46,7 @@ from transferlint.flow.values import (
     Value,
     join,
 )
+from transferlint.flow.written import Written, written
 from transferlint.knowledge.roles import certain
 from transferlint.model import Level
 from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot
@@ -64,7 +65,7 @@ class Placed:
     """One function, placed: values by register, transfers in order, what it returns, which functions of the checked
     source it calls (idents, by the register of the call), which it hands to what calls them, and how often, which it
     lends to anything else, the classes (idents) of the objects whose methods it calls, which of the transfers it only
-    wraps, and which calls are of what a framework compiled."""
+    wraps, which calls are of what a framework compiled, and what it uploads into its arguments."""
 
     function: Function
     role: Role
@@ -77,6 +78,7 @@ class Placed:
     receivers: dict[Reg, str]
     passed: tuple[Passed, ...]
     compiled: frozenset[Reg] = frozenset()
+    written: Written = ()
 
 
 class FilePlacement:
@@ -280,7 +282,7 @@ class FilePlacement:
             function, role, values, transfers, frame.returns, frame.calls, frame.handed,
             frozenset(frame.lent) if frame.lent else _NONE_LENT,
             frame.receivers, passed(frame, role, transfers),
-            frozenset(frame.compiled) if frame.compiled else NO_REGISTERS,
+            frozenset(frame.compiled) if frame.compiled else NO_REGISTERS, written(frame),
         )  # fmt: skip
 
     def is_read(self, index: int) -> bool:

@@ -17,6 +17,7 @@ from transferlint.flow.traces import GLOBAL, PLACE, SET_FLAG, Event, Trace
 from transferlint.flow.uses import Uses
 from transferlint.flow.values import Value
 from transferlint.flow.warmth import Warmth
+from transferlint.flow.written import Written
 from transferlint.syntax.program import Reg, Slot
 
 # What others asked of the heat of a file while heat was passed on: the question, what it is about, the answer.
@@ -29,11 +30,13 @@ Edges = tuple[list[tuple[int, Reg, int]], list[tuple[int, Reg, int]], list[tuple
 
 @late.dataclass(frozen=True, slots=True)
 class Seen:
-    """What a caller sees of a placed function: what it returns, what it only wraps, and why it is traced."""
+    """What a caller sees of a placed function: what it returns, what it only wraps, why it is traced, and what it
+    uploads into its arguments."""
 
     returns: Value | None
     passed: tuple[Passed, ...]
     traced: str
+    written: Written = ()
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -137,7 +140,8 @@ class Briefs:
             return None
         known = self._seen.get(id(placed))
         if known is None:
-            known = self._seen[id(placed)] = Seen(placed.returns, placed.passed, placed.role.traced), placed
+            brief = Seen(placed.returns, placed.passed, placed.role.traced, placed.written)
+            known = self._seen[id(placed)] = brief, placed
         return known[0]
 
     def trace(self, owner: FilePlacement, index: int, trace: Trace) -> Trace:

@@ -467,4 +467,4 @@ def _as_placed(function: Function, seen: Seen | None) -> Placed:
     if seen is None:
         raise Unforeseen
     role = Role(traced=seen.traced)
-    return Placed(function, role, [], [], seen.returns, {}, {}, frozenset(), {}, seen.passed)
+    return Placed(function, role, [], [], seen.returns, {}, {}, frozenset(), {}, seen.passed, written=seen.written)

@@ -177,14 +177,20 @@ def alike(old: Trace, new: Trace, read: bool) -> bool:
 
 
 def as_seen(one: Placed | None, other: Placed | None) -> bool:
-    """Whether two placings are the same to a caller, who sees what a function returns and what it wraps."""
+    """Whether two placings are the same to a caller, who sees what a function returns, what it wraps, and
+    what it uploads into its arguments."""
     if one is other:
         return True
     if one is None or other is None:
         return False
     if one.role.traced != other.role.traced:
         return False  # what is compiled gives device data
-    return _returned_alike(one.returns, other.returns) and (one.passed is other.passed or one.passed == other.passed)
+    if len(one.written) != len(other.written) or not (one.passed is other.passed or one.passed == other.passed):
+        return False
+    parts = zip(one.written, other.written, strict=True)
+    return _returned_alike(one.returns, other.returns) and all(
+        a[:2] == b[:2] and _returned_alike(a[2], b[2]) for a, b in parts
+    )
 
 
 def _returned_alike(one: Value | None, other: Value | None) -> bool:
