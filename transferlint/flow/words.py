@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow.values import Value
+from transferlint.flow.values import CONTAINER, TENSOR, Value
 from transferlint.flow.warmth import Warmth
 from transferlint.model import Evidence, Level
 from transferlint.syntax import program as p
@@ -68,6 +68,8 @@ def _because(function: FunctionFacts, reg: int) -> str:
             return "moved to the device here"
         if function.values[reg].on_device:
             return "on the device: computed here"
+        if reg in function.calls and not function.values[reg].kinds & (TENSOR | CONTAINER):
+            return "moved to the device in this call"  # what it was given: it gives nothing back
         return "made on the host here"
     if isinstance(instruction, p.Store | p.Next):
         return "on the device from here on"
