@@ -32,6 +32,7 @@ def test_what_a_helper_uploads_into_its_argument_is_there_after_the_call(look: L
         "batch = dict(batch)\n    for key in batch:\n        batch[key] = batch[key].cuda()",  # a copy of it
         "for key in batch:\n        print(batch[key].cuda())",
         "for key in batch:\n        batch[key] = batch[key] * 2",
+        "batch[len(batch)] = torch.ones(2).cuda()",  # one more
         "sent = {}\n    for key in batch:\n        sent[key] = batch[key].cuda()",
     ],
 )
@@ -64,11 +65,47 @@ def test_a_device_argument_names_the_place(look: LookUp) -> None:
             for key in batch:
                 batch[key] = batch[key].to(device)
 
-        def run(batch):
+        def run(batch, other):
             send(batch, "cuda")
+            send(other, "cpu")
             y = batch["x"] + 1
+            n = other["x"] + 1
     """)
-    assert found.value('batch["x"] + 1').on_device
+    assert found.places('batch["x"] + 1') == DEVICE
+    assert found.places('other["x"] + 1') == HOST
+
+
+@pytest.mark.parametrize(
+    ("given", "default", "place"),
+    [
+        ('x, "cpu"', "", HOST), ('x, "cuda"', "", DEVICE), ("x", '="cpu"', HOST), ("x", '="cuda"', DEVICE),
+        ('x, "cuda"', '="cpu"', DEVICE),
+    ],
+)  # fmt: skip
+def test_what_moves_to_the_device_argument_is_where_the_call_says(
+    look: LookUp, given: str, default: str, place: int
+) -> None:
+    found = look(f"""
+        def moved(x, device{default}):
+            return x.to(device)
+
+        def run(x):
+            y = moved({given})
+            z = y + 1
+    """)
+    assert found.places("y + 1") == place
+
+
+def test_a_device_argument_that_is_none_by_default_leaves_it_where_it_was(look: LookUp) -> None:
+    found = look("""
+        def moved(x, device=None):
+            return x.to(device)
+
+        def run(x):
+            y = moved(x.cuda())
+            z = y + 1
+    """)
+    assert found.value("y + 1").on_device
 
 
 def test_a_cast_to_a_type_that_is_not_known_tells_nothing_of_the_place(look: LookUp) -> None:

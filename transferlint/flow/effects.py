@@ -58,6 +58,7 @@ from transferlint.flow.values import (
     held_on_device,
     made_of,
 )
+from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
 from transferlint.syntax.program import Call, Const, Load, Outer, Reg, Sequence
@@ -116,6 +117,18 @@ def default_place(frame: Frame) -> int:
 def by_argument(frame: Frame, made: Call) -> int:
     """BY_ARGUMENT where `device=` is given the function's own device argument."""
     reg = keyword(made, "device")
+    return frame.values[reg].flags & BY_ARGUMENT if reg is not None else 0
+
+
+def _moved_by_argument(frame: Frame, made: Call, places: int) -> int:
+    """BY_ARGUMENT where a tensor moves to the function's own device argument. One that is None by default leaves it
+    where it was."""
+    if places == DEVICE or any(
+        one.default == "None" and roles.DEVICE_WORDS.search(one.name) for one in frame.function.parameters
+    ):
+        return 0
+    reg = keyword(made, "device")
+    reg = made.args[0] if reg is None and made.args else reg
     return frame.values[reg].flags & BY_ARGUMENT if reg is not None else 0
 
 
@@ -422,12 +435,14 @@ def move(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, places:
     if kinds & MODULE and not kinds & TENSOR:
         _in_place(frame, subject, value.but(places=places, why=(reg,)))
         return value.but(places=places, why=(reg,))
+    named = _moved_by_argument(frame, made, places)
     already = value.places and not value.places & ~ON_DEVICE
     uploads = value.uploads if already else frozenset({reg})
     if kinds & (UNKNOWN | OBJECT | CONTAINER) and not kinds & TENSOR:
-        item = value.item.but(places=places, uploads=uploads) if value.item else None
-        return Value(kinds & ~OBJECT or UNKNOWN, places, MOVED, (reg,), item, name=value.name, uploads=uploads)
-    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER | DERIVED)
+        inner = value.item
+        item = inner.but(places=places, flags=inner.flags | named, uploads=uploads) if inner is not None else None
+        return Value(kinds & ~OBJECT or UNKNOWN, places, MOVED | named, (reg,), item, name=value.name, uploads=uploads)
+    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER | DERIVED) | named
     flags |= RESIDENT if already or not value.on_host else 0
     return Value(kinds, places, flags, (reg,), reads=value.reads, uploads=uploads)
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from transferlint.flow.frame import Frame
-from transferlint.flow.values import CONTAINER, HOST_VALUE, NO_REGISTERS, TENSOR, UNKNOWN, Value, join
+from transferlint.flow.transfers import MOVE
+from transferlint.flow.values import CONTAINER, HOST_VALUE, NO_REGISTERS, TENSOR, UNKNOWN, Value, from_parameter, join
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
 
@@ -16,7 +17,7 @@ Written = tuple[tuple[Slot, str, Value], ...]  # parameter, "" for its items or 
 def written(frame: Frame) -> Written:
     """The parameters, or parts of them, into which the function of a frame puts what it uploaded."""
     function = frame.function
-    if function.kind != "function":
+    if function.kind != "function" or not frame.transfers:  # without an upload there is nothing to look for
         return ()
     slots = {one.slot for one in function.parameters if one.kind not in ("star", "double_star")}
     found: dict[tuple[Slot, str], Value] = {}
@@ -29,11 +30,19 @@ def written(frame: Frame) -> Written:
         if function.slot_names[base.slot] in ("self", "cls") or frame.values[made.object].is_a(TENSOR):
             continue
         key = base.slot, _part(function.code, made)
+        if not key[1] and not any(_taken_from(frame, reg, base.slot) for reg in value.uploads):
+            continue  # one element more, which says nothing of the others
         found[key] = join(found.get(key), value) or value
     if found:  # a parameter bound anew is another object from there on
         bound = {made.slot for made in function.code if isinstance(made, p.Store)}
         found = {key: value for key, value in found.items() if key[0] not in bound}
     return tuple((slot, part, value.but(why=())) for (slot, part), value in found.items()) if found else ()
+
+
+def _taken_from(frame: Frame, reg: Reg, slot: Slot) -> bool:
+    """Whether what an upload moves is an element of what is in a parameter."""
+    moved = frame.transfers.get((reg, MOVE))
+    return moved is not None and bool(moved.before.flags & from_parameter(slot))
 
 
 def _part(code: list[p.Instruction], made: p.SetItem | p.SetAttr) -> str:
