@@ -39,7 +39,6 @@ from transferlint.flow.values import (
     from_parameter,
     made_of,
 )
-from transferlint.flow.written import take_over
 from transferlint.knowledge.libraries import MOVERS
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot, Unpack
@@ -78,7 +77,7 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if placed is not None:
         _pass_on(frame, reg, owner, placed, given)
         if placed.written:
-            take_over(frame, placed.written, given, lambda v: _returned(frame, reg, made, function, v, given))
+            passing.take_over(frame, placed.written, given, lambda v: _returned(frame, reg, made, function, v, given))
     if MOVERS.match(function.name):
         return unknown_call(frame, made, function.name)
     returns = placed.returns if placed is not None else None

@@ -19,7 +19,7 @@ from transferlint.flow.callers import Callers, Site
 from transferlint.flow.frame import Frame, State
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
 from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.passing import Passed, passed
+from transferlint.flow.passing import Passed, Written, passed, written
 from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.stored import AttributeStores
@@ -46,7 +46,6 @@ from transferlint.flow.values import (
     Value,
     join,
 )
-from transferlint.flow.written import Written, written
 from transferlint.knowledge.roles import certain
 from transferlint.model import Level
 from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot

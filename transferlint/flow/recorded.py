@@ -9,7 +9,7 @@ from typing import Any, cast
 from transferlint import late
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import Overriding
-from transferlint.flow.passing import Passed
+from transferlint.flow.passing import Passed, Written
 from transferlint.flow.placement import FilePlacement, Placed
 from transferlint.flow.runs import Runs
 from transferlint.flow.traced_project import TracedProject
@@ -17,7 +17,6 @@ from transferlint.flow.traces import GLOBAL, PLACE, SET_FLAG, Event, Trace
 from transferlint.flow.uses import Uses
 from transferlint.flow.values import Value
 from transferlint.flow.warmth import Warmth
-from transferlint.flow.written import Written
 from transferlint.syntax.program import Reg, Slot
 
 # What others asked of the heat of a file while heat was passed on: the question, what it is about, the answer.
