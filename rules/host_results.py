@@ -261,8 +261,7 @@ def _called(function: FunctionFacts, reg: Reg, handed: set[Reg]) -> tuple[Functi
     place = split(function.calls.get(reg, ""))
     if not isinstance(made, p.Call) or place is None:
         return None
-    owner = function.file.placement if place[0] == function.file.path else function.file.elsewhere(place[0])
-    placed = owner.placed.get(place[1]) if owner is not None else None
+    placed = function.file.placed_at(*place)
     if placed is None or any(t.kind in _BACK and t.places & ON_DEVICE for t in placed.transfers):
         return None
     parameters = placed.function.parameters

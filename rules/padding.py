@@ -136,9 +136,7 @@ def _wrapper(function: FunctionFacts, transfer: Transfer) -> tuple[Function, Reg
     """The function that makes a transfer of a call, and the register there."""
     assert transfer.inside is not None
     path, index, reg = transfer.inside
-    if path == function.file.path:
-        return function.file.functions[index].function, reg
-    owner = function.file.elsewhere(path)
+    owner = function.file.owner(path, index)
     return (owner.program.functions[index], reg) if owner is not None else None
 
 

@@ -202,8 +202,7 @@ def _wrapping(function: FunctionFacts, inside: tuple[str, int, Reg]) -> Function
     key, index, _ = inside
     if key == function.file.path:
         return function.file.functions[index]
-    owner = function.file.elsewhere(key)
-    return owner.placed.get(index) if owner is not None else None
+    return function.file.placed_at(key, index)
 
 
 def _names_dtype(function: FunctionFacts | Placed, reg: Reg) -> bool:

@@ -109,8 +109,7 @@ def _in_calls(function: FunctionFacts, why: str) -> Iterator[Finding]:
         place, made = split(name), function.code[reg]
         if place is None or not isinstance(made, p.Call) or not function.has_text(reg):
             continue
-        owner = function.file.placement if place[0] == function.file.path else function.file.elsewhere(place[0])
-        placed = owner.placed.get(place[1]) if owner is not None else None
+        placed = function.file.placed_at(*place)
         given = _devices_given(function, made, placed.function) if placed is not None else frozenset()
         inside = [one for one in placed.transfers if _on_given(placed, one, given)] if placed is not None else []
         if inside:

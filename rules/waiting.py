@@ -6,7 +6,7 @@ from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.kept import region_of
 from transferlint.flow.names import split
 from transferlint.flow.once import once
-from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.placement import Placed
 from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, TRUTH, Transfer
 from transferlint.flow.values import ON_DEVICE, TENSOR
 from transferlint.syntax.program import Function, Reg
@@ -19,21 +19,18 @@ _DEEP = 2  # calls within calls
 @once
 def called(function: FunctionFacts, reg: Reg) -> bool:
     """True for a call of a function of the project that waits for the device whenever it is called."""
-    return _called(function, function.file.placement, function.file.path, function.calls.get(reg, ""), _DEEP)
+    return _called(function, function.calls.get(reg, ""), _DEEP)
 
 
-def _called(function: FunctionFacts, file: FilePlacement, key: str, callee: str, depth: int) -> bool:
+def _called(function: FunctionFacts, callee: str, depth: int) -> bool:
     place = split(callee)
-    if place is None:
-        return False
-    owner = file if place[0] == key else function.file.elsewhere(place[0])
-    placed = owner.placed.get(place[1]) if owner is not None else None
-    if owner is None or placed is None or placed.function.is_generator or owner.roles[place[1]].skip:
+    placed = function.file.placed_at(*place) if place is not None else None
+    if placed is None or placed.function.is_generator or placed.role.skip:
         return False
     if any(_waits(placed, one) for one in placed.transfers):
         return True
     return depth > 0 and any(
-        _always(placed.function, reg) and other != callee and _called(function, owner, place[0], other, depth - 1)
+        _always(placed.function, reg) and other != callee and _called(function, other, depth - 1)
         for reg, other in placed.calls.items()
     )
 

@@ -64,8 +64,8 @@ class Outcome:
     diff, and `data` the new bytes where they are to be written (or were asked for), of a file that held `before`.
     `unchanged` is what came of the file where it stays as it was. `known` are the fingerprints of what the baseline
     knows, `hidden` is how many findings that leaves out, and `ran` are the codes of the rules that ran to their end.
-    `quiet` are the transfers that are quiet on purpose, where they were asked for. `looked` are the other files that
-    were looked into for the findings.
+    `quiet` are the transfers that are quiet on purpose, where they were asked for. `looked` are the functions of
+    other files that were looked at for the findings.
     """
 
     path: str
@@ -84,7 +84,7 @@ class Outcome:
     ran: tuple[str, ...] = ()
     hidden: int = 0
     quiet: tuple[QuietSite, ...] = ()
-    looked: tuple[str, ...] = ()
+    looked: tuple[tuple[str, int], ...] = ()
 
 
 @late.dataclass(frozen=True, slots=True)

@@ -55,10 +55,10 @@ def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outco
     if keeper is None or not isinstance(project, RecordedProject):
         return
     names, heads, askers = project.asked_for()
-    lookers: dict[str, set[str]] = {}
+    lookers: dict[str, set[tuple[int, str]]] = {}
     for path, looked in (*project.looked.items(), *((one.path, one.looked) for one in outcomes.values())):
-        for other in looked:
-            lookers.setdefault(other, set()).add(path)
+        for other, index in looked:
+            lookers.setdefault(other, set()).add((index, path))
     tables = [{path: sorted(found) for path, found in table.items()} for table in (names, heads, askers, lookers)]
     overriding, methods = project.dispatched()
     parts = [(_DISPATCH, (overriding, methods)), *project.records()]

@@ -54,6 +54,31 @@ class Project:
         return dataclasses.replace(found, seen={})
 
 
+HELPING = """import torch
+
+
+def value(x):
+    return x
+
+
+def other(x):
+    return torch.relu(x)
+"""
+ASKING = """import torch
+
+from lib.helping import value
+
+
+def main(model, loader):
+    for batch in loader:
+        value(model(batch.cuda()))
+
+
+if __name__ == "__main__":
+    main(torch.nn.Linear(2, 2).cuda(), [])
+"""
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     work = tmp_path / "work"
@@ -229,11 +254,24 @@ def test_what_a_function_uploads_into_its_argument_is_seen_by_its_callers(projec
 
 def test_lines_of_another_file_that_a_finding_names_are_those_of_now(project: Project) -> None:
     project.checked()
-    path = Path("lib/training.py")
-    path.write_text("# why\n" + FILES["lib/training.py"])
+    path = Path("lib/reading.py")
+    path.write_text("# why\n" + FILES["lib/reading.py"])
     project.checked()
     assert isinstance(project.updated[0], int)
-    assert project.updated[0] > 1  # what is hot by calls from there, too
+    assert project.updated[0] > 1  # the findings for calls of `value` say where it reads
+
+
+def test_of_the_files_that_look_into_one_those_that_saw_what_changed_are_looked_at_again(project: Project) -> None:
+    path = Path("lib/helping.py")
+    path.write_text(HELPING)
+    Path("lib/asking.py").write_text(ASKING)
+    project.checked()
+    path.write_text(HELPING.replace("return torch.relu(x)", "y = torch.relu(x)\n    return y"))
+    project.checked()
+    assert project.updated == [1]
+    path.write_text(HELPING.replace("def value(x):", "def value(x, more):"))  # a call lacks one now
+    project.checked()
+    assert project.updated != [1]
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: b"", lambda data: b"\0" * len(data)])

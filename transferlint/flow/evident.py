@@ -202,11 +202,7 @@ def _open_ended(function: FunctionFacts, loop: int, inner: list[int]) -> bool:
 def _loops_itself(function: FunctionFacts, call: Reg) -> bool:
     """True for a call of a function of the checked source that calls what is compiled or given to it in a loop."""
     place = split(function.calls.get(call, ""))
-    if place is None:
-        return False
-    file = function.file
-    owner = file.placement if place[0] == file.path else file.elsewhere(place[0])
-    placed = owner.placed.get(place[1]) if owner is not None else None
+    placed = function.file.placed_at(*place) if place is not None else None
     if placed is None or placed.role.traced:
         return False
     called = placed.function

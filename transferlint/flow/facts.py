@@ -66,17 +66,13 @@ class FunctionFacts:
         caller = self.warmth(transfer.register).caller
         if caller is None or self._keeps(transfer.register, transfer.kind):
             return False
-        owner = self.file.placement if caller[0] == self.file.path else self.file.elsewhere(caller[0])
-        calling = owner.placed.get(caller[1]) if owner is not None else None
+        calling = self.file.placed_at(*caller[:2])
         return calling is not None and calling.calls.get(caller[2]) == ident(self.file.path, self.index)
 
     def called_traced(self, reg: Reg) -> bool:
         """True where what makes a register hot is a call in code that a framework traces: then it is traced too."""
         caller = self.warmth(reg).caller if self.file.placement.tracing is not NOTHING_TRACED else None
-        owner = self.file.placement if caller is not None and caller[0] == self.file.path else None
-        if caller is not None and owner is None:
-            owner = self.file.elsewhere(caller[0])
-        calling = owner.placed.get(caller[1]) if owner is not None and caller is not None else None
+        calling = self.file.placed_at(*caller[:2]) if caller is not None else None
         return calling is not None and bool(calling.role.traced)
 
     def told_inside(self, transfer: Transfer) -> bool:
@@ -86,9 +82,8 @@ class FunctionFacts:
         key, index, reg = transfer.inside
         if key == self.file.path:
             return self.file.functions[index]._keeps(reg, transfer.kind)
-        owner = self.file.elsewhere(key)
-        placed = owner.placed.get(index) if owner is not None else None
-        if owner is None or placed is None or owner.roles[index].cold:
+        placed = self.file.placed_at(key, index)
+        if placed is None or placed.role.cold:
             return False
         found = (one for one in placed.passed if (one.transfer.register, one.transfer.kind) == (reg, transfer.kind))
         return any(_kept(one) or (_kept(one, ANYWHERE) and one.transfer.before.is_a(UNKNOWN)) for one in found)
@@ -312,12 +307,19 @@ class FileFacts:
             self._words = frozenset(re.findall(r"\w+", self.text))
         return self._words
 
-    def elsewhere(self, path: str) -> FilePlacement | None:
-        """The placement of another file of the project."""
+    def owner(self, path: str, index: int) -> FilePlacement | None:
+        """The placement of a file of the project, this one or another, of which a function is looked at."""
+        if path == self.path:
+            return self.placement
         if self.project is None:
             return None
-        self.project.look(path)
+        self.project.look(path, index)
         return self.project.placement(path)
+
+    def placed_at(self, path: str, index: int) -> Placed | None:
+        """A function of the checked source, in this file or another; None where it was not placed."""
+        owner = self.owner(path, index)
+        return owner.placed.get(index) if owner is not None else None
 
     @functools.cached_property
     def rebound(self) -> frozenset[str]:

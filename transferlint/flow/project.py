@@ -25,14 +25,17 @@ from transferlint.model import Evidence
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Import, Program, SetItem, StoreOuter
 
+Look = tuple[str, int]  # a file, and the function in it that was looked at, or `PLACES`
+PLACES = -1  # where things stand in a file
 _PASSED_ON = 6  # modules through which a name is followed to where it was imported from
 
 
 class Project:
     """The programs of a project by path, the index of its modules, and (for words) what says at which offsets the lines
     of a file begin. `entered` are the files whose calls count (None: all); of the others only that is placed which
-    these need. `own` has the options of files for which `options` do not hold. `looked` are the files that were looked
-    into for another's heat or findings, that of the `reader`, beyond what is asked while functions are placed. `keeps`:
+    these need. `own` has the options of files for which `options` do not hold. `looked` are the functions that
+    were looked at for another file's heat or findings, that of the `reader`, beyond what is asked while functions are
+    placed. `keeps`:
     what is worked out of the code of functions is worth keeping, as there will be another check."""
 
     keeps = False
@@ -55,7 +58,7 @@ class Project:
         self._own = own or {}
         self.recursion = Recursion()
         self.reader = ""
-        self.looked: dict[str, set[str]] = {}
+        self.looked: dict[str, set[Look]] = {}
         self._placements: dict[str, FilePlacement] = {}
         self._making: set[str] = set()
         self._names: dict[tuple[str, str], str] = {}
@@ -181,7 +184,7 @@ class Project:
 
     def describe(self, key: str, function: int, reg: int) -> str:
         """A place of another file in words: "`Trainer.step` (train.py:88)"."""
-        self.look(key)
+        self.look(key, PLACES)
         owner = self.programs[key].functions[function]
         node, lines = owner.nodes[reg], self.lines(key) if self.lines is not None else ()
         line = f":{bisect_right(lines, node[0])}" if lines and isinstance(node, tuple) else ""
@@ -189,7 +192,7 @@ class Project:
 
     def evidence(self, key: str, function: int, reg: int) -> tuple[Evidence, ...]:
         """The site of an expression of another file, as evidence of a call of its function."""
-        self.look(key)
+        self.look(key, PLACES)
         owner = self.programs[key].functions[function]
         node = owner.nodes[reg]
         if self.lines is None or not isinstance(node, tuple):
@@ -208,10 +211,11 @@ class Project:
                 if found is not None:
                     yield found[0], "*"
 
-    def look(self, key: str) -> None:
-        """Note that what stands in a file matters for the heat or the findings of the reader."""
-        if self.reader:
-            self.looked.setdefault(self.reader, set()).add(key)
+    def look(self, key: str, index: int) -> None:
+        """Note that a function of a file, or where things stand in it (`PLACES`), matters for the heat or the findings
+        of the reader."""
+        if self.reader and self.reader != key:
+            self.looked.setdefault(self.reader, set()).add((key, index))
 
     def placement(self, key: str) -> FilePlacement | None:
         """The placement of a file of the project; None for files that are not in it, and while it is being set up."""
@@ -383,8 +387,6 @@ class Project:
         known = self._found.get((name, asking), ())
         if known == ():
             known = self._found[name, asking] = self.index.find(name, asking)
-            if known is not None:
-                self.look(known[0])
         return known or None
 
     def let_go(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from transferlint.flow.names import split
+from transferlint.flow.project import Look
 from transferlint.flow.recorded import Asked, Briefs, FileRecord, HeatRecord, edges_of
 from transferlint.flow.restored import RestoredProject
 from transferlint.flow.traces import CALLED, GLOBAL, PLACE, TELL
@@ -34,8 +35,8 @@ def records(project: RestoredProject, update: Update) -> Iterator[tuple[str, Fil
         yield key, FileRecord(traces, seen, values, given, _heat(project, update, key), record.flagged)
 
 
-def tables(project: RestoredProject, update: Update, looked: Iterable[tuple[str, str]]) -> Tables:
-    """The tables of who asked what of whom, with what is asked now; `looked`: who looked into which file."""
+def tables(project: RestoredProject, update: Update, looked: Iterable[tuple[str, Look]]) -> Tables:
+    """The tables of who asked what of whom, with what is asked now; `looked`: which file looked at which function."""
     others = update.others
     kinds: tuple[Mapping[str, frozenset[Any]], ...] = (others.names, others.heads, others.askers, others.lookers)
     names, heads, askers, lookers = ({path: set(found) for path, found in table.items()} for table in kinds)
@@ -43,8 +44,8 @@ def tables(project: RestoredProject, update: Update, looked: Iterable[tuple[str,
         names.setdefault(path, set()).add(name)
     for path, head in project.heads:
         heads.setdefault(path, set()).add(head)
-    for path, other in looked:
-        lookers.setdefault(other, set()).add(path)
+    for path, (other, index) in looked:
+        lookers.setdefault(other, set()).add((index, path))
     for key, index in update.again:
         for trace in project.traces[key, index]:
             for event in trace.events:

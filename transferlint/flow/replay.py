@@ -132,7 +132,7 @@ class TracedPlacement(FilePlacement):
         found = super().located(name)
         if found is not None:
             self._traces.heads.add((found[0].key, found[1]))
-            self._whole.look(found[0].key)
+            self._whole.look(found[0].key, found[1])
         return found
 
     def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:

@@ -191,7 +191,7 @@ class RestoredPlacement(FilePlacement):
         found = super().located(name)
         if found is not None:
             self._note_head(found[0].key, found[1])
-            self._whole.look(found[0].key)
+            self._whole.look(found[0].key, found[1])
         return found
 
     def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:

@@ -27,8 +27,7 @@ def takes_a_step(function: FunctionFacts) -> bool:
 
 
 def _one_step(function: FunctionFacts, place: tuple[str, int], depth: int) -> bool:
-    owner = function.file.placement if place[0] == function.file.path else function.file.elsewhere(place[0])
-    placed = owner.placed.get(place[1]) if owner is not None else None
+    placed = function.file.placed_at(*place)
     if placed is None:
         return False
     if loops.takes_a_step(placed.function):
@@ -57,7 +56,7 @@ def trains(function: FunctionFacts, reg: Reg) -> bool:
 
 def _updates_within(function: FunctionFacts, place: tuple[str, int], depth: int) -> bool:
     """True for a function of the checked source that changes parameters, or one that it holds or calls does."""
-    owner = function.file.placement if place[0] == function.file.path else function.file.elsewhere(place[0])
+    owner = function.file.owner(*place)
     placed = owner.placed.get(place[1]) if owner is not None else None
     if owner is None or placed is None:
         return False

@@ -104,10 +104,7 @@ def _idle(function: FunctionFacts, before: Reg, reg: Reg) -> bool:
 def _waits(function: FunctionFacts, call: Reg) -> bool:
     """True for a call of a function of the checked source that waits for the device whenever it is called."""
     place = split(function.calls.get(call, ""))
-    if place is None:
-        return False
-    owner = function.file.placement if place[0] == function.file.path else function.file.elsewhere(place[0])
-    placed = owner.placed.get(place[1]) if owner is not None else None
+    placed = function.file.placed_at(*place) if place is not None else None
     if placed is None or placed.role.traced:
         return False
     called = placed.function

@@ -17,6 +17,7 @@ from transferlint.flow.changes import differing, rebound, redeclared, rewritten,
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, split
 from transferlint.flow.placement import FilePlacement, moved
+from transferlint.flow.project import PLACES
 from transferlint.flow.recorded import Asked, Head, HeatRecord, edges_of
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
@@ -32,13 +33,13 @@ _MOST = 2000  # functions that are placed again; beyond, all are
 @dataclasses.dataclass(frozen=True)
 class Others:
     """What others asked of each file: the names that they looked up in it ("*": all), the functions whose heads they
-    saw, each with who did, the files that asked how functions of it were placed, and the files that looked into it for
-    their heat or findings."""
+    saw, each with who did, the files that asked how functions of it were placed, and the functions (`PLACES`: where
+    they stand) that were looked at for another file's heat or findings, each with that file."""
 
     names: Mapping[str, frozenset[str]]
     heads: Mapping[str, frozenset[Head]]
     askers: Mapping[str, frozenset[str]]
-    lookers: Mapping[str, frozenset[str]]
+    lookers: Mapping[str, frozenset[tuple[int, str]]]
 
 
 class Update:
@@ -55,7 +56,7 @@ class Update:
         self._dispatch = dispatch
         self._before = before
         self._pending: dict[tuple[str, int], None] = {}
-        self._touched: set[str] = set(before)
+        self._touched: dict[str, set[int]] = {key: {PLACES} for key in before}
         self._old: dict[str, FilePlacement] = {}
         self._count = 0
 
@@ -72,8 +73,9 @@ class Update:
                 raise Unforeseen
             self._place(*at)
         found = set(self._touched)
-        for key in self._touched:
-            found |= self.others.lookers.get(key, frozenset())
+        for key, indices in self._touched.items():
+            seen = self._around(key, indices)
+            found.update(path for index, path in self.others.lookers.get(key, ()) if index in seen)
         for key in sorted(found):
             self._shape(key)
         for key, index, given, value in self._project.unheard:
@@ -82,6 +84,19 @@ class Update:
         for key in sorted(found):
             self._heat(key)
         return found
+
+    def _around(self, key: str, indices: set[int]) -> set[int]:
+        """Functions of a file, what stands in them, and what they stand in."""
+        functions = self._project.restored(key).program.functions
+        around = set(indices)
+        for function in functions:  # what stands in a function comes after it
+            if function.parent > 0 and function.parent in around:
+                around.add(function.index)
+        for index in indices - {PLACES}:
+            while functions[index].parent > 0:
+                index = functions[index].parent
+                around.add(index)
+        return around
 
     def _compare(self, key: str) -> None:
         """Find out which functions of a changed file have to be placed again, the module first. Raises Unforeseen where
@@ -98,15 +113,20 @@ class Update:
         changed = every if heads else differing(old, now, rewritten(old, now), set())
         changed |= {index for index in every for one in now.old(index) if one.role != now.roles[index]}
         self._project.changed.update((key, index) for index in changed | {0})
+        self._touched[key] |= changed
         for index in sorted(changed | {0}):
             self._pending[key, index] = None
         for index, other, function in sorted(self.others.heads.get(key, frozenset())):
             if index in heads:
-                self._pending[other, function] = None
+                self._ask_again(other, function)
+
+    def _ask_again(self, key: str, index: int) -> None:
+        """Have a function placed again of which another placing may come."""
+        self._pending[key, index] = None
+        self._touched.setdefault(key, set()).add(index)
 
     def _place(self, key: str, index: int) -> None:
         """Place a function again; where others see a difference, those that call it are to be placed again."""
-        self._touched.add(key)
         self.again.add((key, index))
         owner = self._project.restored(key)
         before = owner.old(index)
@@ -180,7 +200,7 @@ class Update:
             record = self._project.record(other)
             for caller, traces in (record.traces if record is not None else {}).items():
                 if any(e[0] == PLACE and e[1] == key and e[2] == index for one in traces for e in one.events):
-                    self._pending[other, caller] = None
+                    self._ask_again(other, caller)
 
     def _move(self, key: str, index: int, script: Script) -> None:
         """Note the registers of calls that are other ones now."""
