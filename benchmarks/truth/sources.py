@@ -19,7 +19,7 @@ class NoSource(Exception):
 
 
 def extract(table: Table) -> Path:
-    """A folder that holds the top-level modules of the table's package, and nothing else. Raises NoSource."""
+    """A folder that holds the top-level modules of the table's package, said to be a distribution. Raises NoSource."""
     header = table.header
     name = f"{header['requirement']}-{header['package_version']}"
     target = environments.folder() / "sources" / name
@@ -30,6 +30,8 @@ def extract(table: Table) -> Path:
     beside.mkdir(parents=True)
     if not _copied(header["package"], header["modules"], beside):
         _downloaded(header["requirement"], header["package_version"], header["modules"], beside)
+    # What is installed is a distribution, which programs that are not here use: its own tree says so, a wheel does not.
+    (beside / "pyproject.toml").write_text(f'[project]\nname = "{header["requirement"]}"\n', encoding="utf-8")
     beside.rename(target)
     return target
 
