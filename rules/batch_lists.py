@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.roles import serving
+from transferlint.flow.values import FRESH, TENSOR
 from transferlint.knowledge import roles
 from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from . import making
 from .chains import method, origin, receiver
 from .detection import once_a_request
 
@@ -27,7 +29,17 @@ def crosses_once(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     call = function.code[made]
     if not isinstance(call, p.Call) or len(call.args) != 1:
         return False
+    if _of_filled(function, call.args[0]):
+        return False
     return _worked_out(function, call.args[0], made) or _ran_elsewhere(function, call.args[0])
+
+
+def _of_filled(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a list of tensors that torch fills with nothing of the host's: `[torch.ones(n) for n in sizes]`."""
+    item = function.values[reg].item
+    if item is None or not item.is_a(TENSOR) or not item.flags & FRESH or not item.why:
+        return False
+    return all(one >= 0 and making.creates(function, one) for one in item.why)
 
 
 def _ran_elsewhere(function: FunctionFacts, reg: Reg) -> bool:

@@ -87,7 +87,7 @@ def _filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     if not value.flags & SCALAR or value.kinds != TENSOR or _foreign(function, made.object, made.index):
         return None
-    start, end = _line(function, made)
+    start, end = line_of(function, made)
     if start < 0 or _commented(function, start, end):
         return None
     text = f"{whole}.masked_fill_({function.outer_text(made.index)}, {function.outer_text(made.value)})"
@@ -107,7 +107,7 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     slot = function.code[made.object]
     if not isinstance(slot, p.Load) or not function.has_text(made.object):
         return None
-    start, end = _line(function, made)
+    start, end = line_of(function, made)
     if start < 0 or _commented(function, start, end):
         return None
     x, mask, line = function.text(made.object), function.outer_text(made.index), function.file.text[start:end]
@@ -155,7 +155,7 @@ def _broadcast(function: FunctionFacts, reg: Reg) -> bool:
     return bool(function.values[reg].flags & SCALAR) or function.values[reg].kinds == HOST_VALUE
 
 
-def _line(function: FunctionFacts, made: p.SetItem) -> tuple[int, int]:
+def line_of(function: FunctionFacts, made: p.SetItem) -> tuple[int, int]:
     """The offsets of an assignment that begins its line; (-1, -1) where it does not."""
     text = function.file.text
     start = function.span(made.object)[0]

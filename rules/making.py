@@ -178,6 +178,9 @@ def made_and_moved(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     made = before.why[0]
     if before.flags & PINNED or pins(function, made) or (made >= 0 and nothing(function, made)):
         return None
-    if made < 0 or not function.has_text(made) or function.loops(made) != function.loops(transfer.register):
+    if made < 0 or not function.has_text(made):
+        return None
+    around = function.loops(transfer.register)
+    if function.loops(made)[-len(around) :] != around if around else False:
         return None  # made before the loop that moves it: an invariant transfer
     return None if worked_out_before(function, transfer, made) else made

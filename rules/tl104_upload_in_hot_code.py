@@ -3,12 +3,13 @@
 What it does
 ------------
 Reports `torch.tensor(values, device=d)`, `torch.as_tensor`, `x.new_tensor(values)` and `from_numpy(row).to(d)` on the
-device, and `torch.tensor(v)` as an operand of `torch.where` beside device tensors, in code that runs for every step or
-element.
+device, `torch.tensor(v)` as an operand of `torch.where` beside device tensors, and numbers that are written to elements
+of one (`x[rows] = 0` by rows, `x[0, 0] = 0`), in code that runs for every step or element.
 
 Why
 ---
-The values are packed on the host and copied from pageable memory: the host waits for each of these small copies.
+The values are packed on the host and copied from pageable memory: the host waits for each of these small copies. A
+number that is written by positions, or to one element, is made a tensor of the host first; slices and masks are filled.
 
 Example
 -------
@@ -50,12 +51,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import BUILD, MOVE, Transfer
+from transferlint.flow.transfers import BUILD, COPY_INTO, MOVE, Transfer
 from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from . import batch_lists, beside_torch, remaining, uploading
+from . import batch_lists, beside_torch, number_stores, remaining, uploading
 from .chains import called
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
 from .round_trips import bounces, returns
@@ -81,6 +82,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _sure(function, first),
             _whole(function, group, together(function, group, [_fix(function, t) for t in group])),
         )
+    if any(True for _ in each(facts, COPY_INTO)):
+        yield from number_stores.found(facts)
 
 
 def _values(function: FunctionFacts, transfer: Transfer) -> str:

@@ -119,6 +119,27 @@ CASES = [
         "torch.arange(5.)",
     ),
     (
+        "TL104",
+        Safety.UNSAFE,
+        "y = torch.zeros(5, 2, device=x.device)\ny[x.argsort(), 1] = -0.5\n",
+        "y = torch.zeros(5, 2, device=x.device)\ny[x.argsort(), 1] = y.new_full((), -0.5)\n",
+        "torch.arange(5.)",
+    ),
+    (
+        "TL104",
+        Safety.UNSAFE,
+        "y = torch.ones(5, 2, device=x.device)\ny[x.argsort()] = 0\n",
+        "y = torch.ones(5, 2, device=x.device)\ny[x.argsort()] = y.new_zeros(())\n",
+        "torch.arange(5.)",
+    ),
+    (
+        "TL104",
+        Safety.UNSAFE,
+        "y = torch.ones((5, 2), dtype=torch.long, device=x.device)\ny[-1, 0] = 2.5\n",
+        "y = torch.ones((5, 2), dtype=torch.long, device=x.device)\ny[-1, 0].fill_(2.5)\n",
+        "torch.arange(5.)",
+    ),
+    (
         "TL107",
         Safety.DISPLAY,
         "y = 0\nfor v in x:\n    if v > 1:\n        y += 1\n",

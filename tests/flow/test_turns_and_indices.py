@@ -116,3 +116,40 @@ def test_nothing_on_the_device_is_computed_with_a_host_tensor_of_some_dimension(
     found = look(f"import torch\ndef f(n, k):\n    {line}\n    z = y.cuda()\n").at("y.cuda()")
     assert [one.kind for one in found] == [t.MOVE]
     assert [one.before.on_host for one in found] == [not moves]
+
+
+@pytest.mark.parametrize(
+    ("size", "index", "copied"),
+    [
+        ("n, 4", "rows", True),
+        ("n, 4", "rows[:2], 0", True),
+        ("n, 4", "0, -1", True),
+        ("(n, 4)", "0, i", True),
+        ("n", "0", False),
+        ("[n]", "0", True),
+        ("n, 4", "0", False),
+        ("n, 4", "0, 1:", False),
+        ("n, 4", "..., 0", False),
+        ("n, 4", "None, 0", False),
+        ("n, 4", "k, 0", False),
+        ("n, 4", "k", False),
+        ("n, 4", "rows > 2", False),
+        ("n, 4", "x > 2", False),
+    ],
+)
+def test_a_number_is_copied_to_where_positions_say_and_to_one_element(
+    look: LookUp, size: str, index: str, copied: bool
+) -> None:
+    """By rows, slices and masks a kernel fills it in, and what an unknown index is, is not known."""
+    found = look(
+        f"""
+        import torch
+        def f(x: torch.Tensor, k, n: int):
+            rows = torch.argmax(x, dim=1)
+            y = torch.zeros({size}, device="cuda")
+            for i in range(n):
+                y[{index}] = 1
+        """
+    )
+    stored = found.transfers(t.COPY_INTO)
+    assert [one.direction for one in stored] == ([Direction.H2D] if copied else [])

@@ -19,6 +19,7 @@ from transferlint.flow.values import (
     HOST,
     HOST_TENSOR,
     HOST_VALUE,
+    INTEGER,
     MAY,
     MODULE,
     NAME,
@@ -197,7 +198,8 @@ def _torch(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         if name.endswith("repeat_interleave"):
             return effects.repeat_interleave(frame, reg, made, made.args[0] if made.args else None, made.args[1:2])
         if name == "torch.where" and len(made.args) == 1 and not made.keywords:
-            return effects.apply(frame, reg, made, Effect.SHAPE, name)
+            found = effects.apply(frame, reg, made, Effect.SHAPE, name)
+            return found.but(flags=found.flags | INTEGER)
         if name == "torch.where" and len(made.args) == 3:
             _selected(frame, made)
         if name in ("torch.compile", "torch.jit.script", "torch.jit.trace") and made.args:

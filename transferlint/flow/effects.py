@@ -61,13 +61,18 @@ from transferlint.flow.values import (
 from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
-from transferlint.syntax.program import Call, Const, Load, Outer, Reg, Sequence
+from transferlint.syntax.program import Attr, Call, Const, Load, Outer, Reg, Sequence, Subscript
 
 _EXTENDED = frozenset(
     "arange range linspace logspace eye randperm tril_indices triu_indices hann_window hamming_window bartlett_window"
     " blackman_window kaiser_window".split()
 )
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # numbers given to them are sizes
+# What gives whole numbers (docs.pytorch.org, the pages of these functions), unless `dtype` says otherwise.
+POSITIONS = frozenset(
+    "argmax argmin argsort argwhere bincount bucketize multinomial nonzero randint randperm searchsorted tril_indices"
+    " triu_indices".split()
+)
 # What computes element by element, or gives the same elements anew.
 POINTWISE = frozenset(
     "abs neg exp exp2 log log1p log2 sqrt rsqrt square pow sigmoid tanh sin cos tan reciprocal float double half"
@@ -134,6 +139,13 @@ def _moved_by_argument(frame: Frame, made: Call, places: int) -> int:
 
 def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Value:
     """The result of a function (not a method) with a known effect."""
+    found = _applied(frame, reg, made, effect, name)
+    if found.kinds != TENSOR or keyword(made, "dtype") is not None or name.rpartition(".")[2] not in POSITIONS:
+        return found
+    return found.but(flags=found.flags & ~BOOLEAN | INTEGER)
+
+
+def _applied(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Value:
     values = [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
     first = made.args[0] if made.args else (made.keywords[0][1] if made.keywords else None)
     if effect is Effect.FILL:
@@ -156,9 +168,7 @@ def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Valu
     if effect is Effect.REDUCE:
         kept = keep(frame, reg, made, values)
         alone = len(made.args) == 1 and not made.keywords and not any(made.stars) and kept.is_a(TENSOR)
-        whole = SCALAR if alone else 0
-        positions = INTEGER if name in ("torch.argmax", "torch.argmin") else 0
-        return kept.but(flags=kept.flags | whole | positions) if whole or positions else kept
+        return kept.but(flags=kept.flags | SCALAR) if alone else kept
     if effect is Effect.KEEP:
         return keep(frame, reg, made, values)
     if effect is Effect.SYNCHRONIZE:
@@ -206,7 +216,7 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> 
     for value in values:
         reads |= value.reads
     flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made) | _extended(frame, made, name)
-    flags |= pinning(frame, made) | _of_booleans(frame, made)
+    flags |= pinning(frame, made) | _of_booleans(frame, made) | _of_integers(frame, made, name)
     return Value(TENSOR, places, FRESH | literal | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
 
 
@@ -220,6 +230,25 @@ def _extended(frame: Frame, made: Call, name: str) -> int:
         return EXTENDED
     several = len(made.args) > 1 or (bool(given) and isinstance(given[0], Const))
     return EXTENDED if last in _SIZED and several and not any(made.stars) else 0
+
+
+def _of_integers(frame: Frame, made: Call, name: str) -> int:
+    """INTEGER for `arange` of what are whole numbers (docs.pytorch.org torch.arange, `dtype`)."""
+    if name.rpartition(".")[2] != "arange" or keyword(made, "dtype") is not None or any(made.stars):
+        return 0
+    return INTEGER if made.args and all(_is_whole(frame, one) for one in made.args) else 0
+
+
+def _is_whole(frame: Frame, reg: Reg) -> bool:
+    """True for an integer that is written out, a length, and a size of a tensor."""
+    made = frame.code[reg]
+    if isinstance(made, Const):
+        return type(made.value) is int
+    if isinstance(made, Call):
+        callee = frame.code[made.function]
+        return callee == Outer("len") or (isinstance(callee, Attr) and callee.name in ("size", "numel"))
+    shape_ = frame.code[made.object] if isinstance(made, Subscript) else None
+    return isinstance(shape_, Attr) and shape_.name == "shape"
 
 
 def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:

@@ -32,6 +32,8 @@ from transferlint.flow.values import (
     Value,
     join,
 )
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.lookup import effect_of
 from transferlint.model import Direction
 from transferlint.syntax.program import (
     Binary,
@@ -46,11 +48,13 @@ from transferlint.syntax.program import (
     Slice,
     Store,
     Subscript,
+    Unary,
 )
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = late.pattern(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
 _LOST = FRESH | PLAIN | SCALAR
+_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # numbers given to them are sizes
 _MAKERS = {"list": (Outer("list"), Outer("sorted")), "tuple": (Outer("tuple"),)}
 
 
@@ -250,6 +254,8 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             )
         elif value.is_a(TENSOR) and value.on_host:
             frame.record(reg, COPY_INTO, made.value, value, base.places, "x[i] = host tensor", explicit=False)
+        elif value.kinds == HOST_VALUE and (api := _number_is_copied(frame, made)):
+            frame.record(reg, COPY_INTO, made.value, value.but(places=HOST), base.places, api, explicit=False)
         for part in _positions(frame, made.index):
             if _selects(frame.values[part]):
                 frame.record(reg, NUMBER, part, frame.values[part], HOST, f"{SELECTED} = ...", explicit=False)
@@ -273,6 +279,53 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             uploads = base.uploads | value.uploads
             frame.rebind(path, base.but(places=places, why=base.why or value.why, uploads=uploads))
     return value
+
+
+def _number_is_copied(frame: Frame, made: SetItem) -> str:
+    """How a number is written to a tensor on the device, where it is copied there from the host first: by positions,
+    which are given as a tensor (aten/src/ATen/native/TensorAdvancedIndexing.cpp, _index_put_impl_: `value.to(device)`;
+    with masks alone it is filled in), or to one element (torch/csrc/autograd/python_variable_indexing.cpp: the number
+    is a tensor of the CPU; aten/src/ATen/TensorIndexing.h, copy_to: one of the same size is copied). "" where not."""
+    positions = _positions(frame, made.index)
+    if any(_is_positions(frame.values[one]) for one in positions):
+        return "x[positions] = number"
+    numbers = all(_is_number(frame, one) for one in positions)
+    return "x[0, 0] = number" if numbers and len(positions) == _dimensions(frame, made.object) else ""
+
+
+def _is_number(frame: Frame, position: Reg) -> bool:
+    """True for a number that is written out, and for what a loop goes over on the host; not for `...` and `None`."""
+    made = frame.code[position]
+    if isinstance(made, Unary):
+        made = frame.code[made.operand]
+    if isinstance(made, Const):
+        return type(made.value) is int
+    return frame.values[position].kinds == HOST_VALUE and _counted(frame, position)
+
+
+def _is_positions(value: Value) -> bool:
+    whole = bool(value.flags & INTEGER) and not value.flags & (BOOLEAN | SCALAR)
+    return value.is_a(TENSOR) and value.on_device and whole
+
+
+def _dimensions(frame: Frame, reg: Reg) -> int:
+    """How many dimensions a tensor has that is made with a size written out, in the one statement that binds its
+    variable: `torch.zeros(n, 4)`; 0 where that is not known."""
+    made = frame.code[reg]
+    if isinstance(made, Load):
+        stores = frame.function.lookup.about(Store, made.slot)
+        store = frame.code[stores[0]] if len(stores) == 1 else None
+        made = frame.code[store.value] if isinstance(store, Store) else made
+    if not isinstance(made, Call) or not made.args or any(made.stars):
+        return 0
+    name = frame.dotted(made.function)
+    last = name.rpartition(".")[2]
+    if last not in {*_SIZED, "full"} or effect_of(name) is not Effect.FILL:
+        return 0
+    size = frame.code[made.args[0]]
+    if isinstance(size, Sequence):
+        return 0 if any(size.stars) else len(size.items)
+    return len(made.args) if len(made.args) > 1 and last in _SIZED else 0
 
 
 def _widen(frame: Frame, path: str, base: Value, value: Value) -> None:

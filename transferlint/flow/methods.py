@@ -252,7 +252,8 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         return PYTHON
     tensor = base if base.is_a(TENSOR) else base.but(kinds=TENSOR)
     if effect is Effect.SHAPE:
-        return effects.shape(frame, reg, subject, f".{name}()")
+        sized = effects.shape(frame, reg, subject, f".{name}()")
+        return sized.but(flags=sized.flags | INTEGER) if name in effects.POSITIONS else sized
     if effect is Effect.TRUTH:
         return effects.truth(frame, reg, subject, f".{name}()")
     if effect is Effect.PIN:
@@ -283,7 +284,7 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         must |= BOOLEAN
     if name in _COUNTS and must & BOOLEAN:
         must = (must & ~BOOLEAN) | INTEGER
-    if name in _INTEGERS or name in ("argmax", "argmin", "argsort"):
+    if name in _INTEGERS or name in effects.POSITIONS:
         must = (must & ~BOOLEAN) | INTEGER
     if effect is Effect.REDUCE and not made.args and not made.keywords:
         must |= SCALAR
@@ -341,7 +342,7 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
             wider = Value(
                 base.kinds,
                 places,
-                base.flags & ~LITERAL & ~FRESH,
+                base.flags & ~LITERAL & (~FRESH | item.flags),
                 base.why or item.why,
                 both,
                 reads=base.reads | item.reads,

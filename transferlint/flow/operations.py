@@ -370,7 +370,7 @@ def unpack(frame: Frame, reg: Reg, made: p.Unpack) -> Value:
 
 def collect(frame: Frame, reg: Reg, made: p.Collect) -> Value:
     item = frame.values[made.value]
-    flags = (item.flags & ~FRESH & ~MAPPING) | (MAPPING if made.kind == "dict" else 0)
+    flags = (item.flags & ~MAPPING) | (MAPPING if made.kind == "dict" else 0)
     return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, uploads=item.uploads)
 
 
