@@ -1,5 +1,5 @@
-"""The source of a package as its table saw it: copied from its environment, or from the wheel of that version. Nothing
-of it is run or imported."""
+"""The source of a package as its table saw it: copied from its environment, or from the wheel or the source
+distribution of that version. Nothing of it is run or imported."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -64,17 +65,26 @@ def _copied(package: str, modules: list[str], target: Path) -> bool:
 
 
 def _downloaded(requirement: str, version: str, modules: list[str], target: Path) -> None:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-    wheels = target / ".wheels"
-    made = subprocess.run(
-        [*command, "--dest", str(wheels), f"{requirement}=={version}"], capture_output=True, text=True, check=False
-    )
-    if made.returncode:
+    """From the wheel of the version, or from its source distribution where there is none for this Python."""
+    archives = target / ".archives"
+    tops = {f"{module}.py" for module in modules} | set(modules)
+    for kind in ("--only-binary", "--no-binary"):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", kind, ":all:", "--dest", archives]
+        made = subprocess.run([*command, f"{requirement}=={version}"], capture_output=True, text=True, check=False)
+        if made.returncode == 0:
+            break
+    else:
         lines = made.stderr.strip().splitlines() or ["pip said nothing"]
         raise NoSource(f"{requirement}=={version} could not be downloaded: {lines[-1]}")
-    for wheel in wheels.glob("*.whl"):
+    for wheel in archives.glob("*.whl"):
         with zipfile.ZipFile(wheel) as archive:
             wanted = [one for one in archive.namelist() if one.endswith(".py")]
-            tops = {f"{module}.py" for module in modules} | set(modules)
             archive.extractall(target, [one for one in wanted if one.partition("/")[0] in tops])
-    shutil.rmtree(wheels)
+    for source in archives.glob("*.tar.gz"):
+        with tarfile.open(source) as packed:
+            for member in packed:
+                inside = member.name.partition("/")[2].removeprefix("src/")
+                if member.isfile() and inside.endswith(".py") and inside.partition("/")[0] in tops:
+                    member.name = inside
+                    packed.extract(member, target, filter="data")
+    shutil.rmtree(archives)
