@@ -28,7 +28,7 @@ def kept_sizes(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Reg, str, tupl
     numbers: set[Kept] = set()
     tensors: list[tuple[Kept, FunctionFacts, Reg]] = []
     for function in facts.functions:
-        if function.role.skip or function.role.host_side or function.role.cold.startswith("test"):
+        if function.role.skip or function.role.host_side or function.role.testing:
             continue
         info = facts.placement.class_of(function.function)
         for made in function.code if info is not None else ():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.guards import EMPTY
 from transferlint.flow.operands import operands
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import ARRAY, FRESH, HOST, HOST_VALUE, ON_DEVICE, PINNED, TENSOR
+from transferlint.reasons import Cause, is_a
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -173,7 +173,7 @@ def made_and_moved(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     if not (before.is_a(TENSOR) and before.places == HOST and before.flags & FRESH and transfer.places & ON_DEVICE):
         return None
     warmth = function.warmth(transfer.register)
-    if before.reads or not before.why or (warmth.once and warmth.amortised != EMPTY):
+    if before.reads or not before.why or (warmth.once and not is_a(warmth.amortised, Cause.NO_DATA)):
         return None  # where there is nothing may be often: on the processes that have no part in it
     made = before.why[0]
     if before.flags & PINNED or pins(function, made) or (made >= 0 and nothing(function, made)):

@@ -73,7 +73,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         shown = facts.path.endswith(notebooks.SUFFIX) and notebooks.displayed(
             facts.text, *function.outer_span(transfer.register)
         )
-        if shown or function.role.cold.startswith("test"):
+        if shown or function.role.testing:
             continue
         tensor = transfer.before.is_a(TENSOR)
         known = (

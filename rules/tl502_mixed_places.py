@@ -63,7 +63,7 @@ _METHODS = (_COMBINE - _LISTS - {"where"}) | {"add_", "sub_", "mul_", "div_", "i
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Operations that raise where there is a device."""
     for function in facts.functions:
-        if function.role.skip or function.role.cold.startswith("test"):
+        if function.role.skip or function.role.testing:
             continue
         for reg in function.of(p.Binary, p.Compare, p.Call):
             operands = _operands(function, reg)

@@ -79,7 +79,7 @@ _MOST_CODE = 4000  # instructions
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Downloads that nobody waits for and that are read all the same."""
     for function in facts.functions:
-        if function.role.skip or function.role.cold.startswith("test"):
+        if function.role.skip or function.role.testing:
             continue
         for transfer in function.transfers:
             held = _held(function, transfer)

@@ -57,7 +57,7 @@ from .detection import brief, put_there
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """What raises where there is a device."""
     for function in facts.functions:
-        if function.role.skip or function.role.cold.startswith("test"):
+        if function.role.skip or function.role.testing:
             continue
         handed = {t.register: t.subject for t in function.transfers if t.kind == ARRAY}
         handed |= {r: s for r, s in _methods(function)}

@@ -173,7 +173,7 @@ def _workers(facts: FileFacts) -> dict[int, str]:
                 found |= _given(loaders.Loader(function, reg))
             elif isinstance(made, p.SetAttr) and made.name == "collate_fn":
                 found |= _named(function, made.value, "collate_fn")
-    return {i: why for i, why in found.items() if not facts.functions[i].role.cold.startswith("test")}
+    return {i: why for i, why in found.items() if not facts.functions[i].role.testing}
 
 
 def _bases(facts: FileFacts, bases: tuple[str, ...], depth: int = 6) -> frozenset[str]:

@@ -76,7 +76,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     """Collectives over host tensors, and sums that a collective or one move would make."""
     nccl = any(_starts_nccl(function) for function in facts.functions)
     for function in facts.functions:
-        if function.role.skip or function.role.cold.startswith("test"):
+        if function.role.skip or function.role.testing:
             continue
         for reg, made in enumerate(function.code):
             if isinstance(made, p.Call) and effect_of(called(function, reg)) is Effect.COLLECTIVE:

@@ -82,15 +82,15 @@ def test_merged(explain: Explain):
 
 def test_amortised(explain: Explain):
     found = explain(loop("if step % log_every == 0:", "    print(loss.item())  # here"))
-    assert reason(found) == "amortised: only every so many steps"
+    assert reason(found) == "only every N steps"
     assert not found[0]["heat"]["hot"]
-    assert found[0]["heat"]["amortised"] == "only every so many steps"
+    assert found[0]["heat"]["amortised"] == "only every N steps"
 
 
 def test_cold(explain: Explain):
     found = explain("import torch\n\ndef save_model(model, loss):\n    return loss.cuda().cpu()  # here\n")
     download = next(one for one in found if one["kind"] == "copy to the host")
-    assert download["verdict"]["reason"] == "cold: `save_model` is setup, saving or display"
+    assert download["verdict"]["reason"] == "`save_model` is setup, saving or display code"
     assert download["heat"]["cold"]
 
 

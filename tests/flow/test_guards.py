@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from transferlint.reasons import Cause, Reason
+
 LookUp = Callable[..., Any]
 
 INTERVALS = [
@@ -273,20 +275,20 @@ def test_a_loop_within_a_guard_stays_rare(look: LookUp) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "word"),
+    ("source", "reason"),
     [
-        ("if step % 10 == 0:", "every"),
-        ("if verbose:", "`verbose`"),
-        ("if self.cache is None:", "first"),
-        ("if step == len(loader) - 1:", "last"),
+        ("if step % 10 == 0:", Reason(Cause.INTERVAL)),
+        ("if verbose:", Reason(Cause.SWITCH, "verbose")),
+        ("if self.cache is None:", Reason(Cause.FIRST_TIME)),
+        ("if step == len(loader) - 1:", Reason(Cause.LAST_TIME)),
     ],
 )
-def test_the_reason_is_told(look: LookUp, source: str, word: str) -> None:
+def test_the_reason_is_told(look: LookUp, source: str, reason: Reason) -> None:
     found = look(
         "def run(self, loader, verbose, rank):\n    for step, x in enumerate(loader):\n"
         f"        {source}\n            seen\n"
     )
-    assert word in found.warmth("seen").amortised
+    assert found.warmth("seen").amortised == reason
 
 
 @pytest.mark.parametrize("test", ["not state", "len(state) == 0", "'step' not in state", "not self.state[p]"])
@@ -300,7 +302,7 @@ def test_state_that_is_set_up_once(look: LookUp, test: str) -> None:
                     here
         """
     )
-    assert found.warmth("here").amortised == "only the first time"
+    assert found.warmth("here").amortised == Reason(Cause.FIRST_TIME)
 
 
 def test_an_arm_that_counts_failures_is_an_error_path(look: LookUp) -> None:
@@ -314,7 +316,7 @@ def test_an_arm_that_counts_failures_is_an_error_path(look: LookUp) -> None:
                 here
         """
     )
-    assert found.warmth("here").amortised == "an error path"
+    assert found.warmth("here").amortised == Reason(Cause.ERROR)
     assert found.warmth("ordinary").hot
 
 
@@ -369,7 +371,7 @@ def test_what_is_stored_whatever_was_asked_is_not(look: LookUp, test: str, kept:
 
 @pytest.mark.parametrize("test", ["x.device.type == 'cpu'", "not x.is_cuda", "x.is_cpu", "'cpu' == x.device.type"])
 def test_an_arm_for_the_host_does_not_run_on_a_device(look: LookUp, test: str) -> None:
-    assert look(program(test)).warmth("seen").amortised == "on the host only"
+    assert look(program(test)).warmth("seen").amortised == Reason(Cause.CPU_ONLY)
     assert look(program(test, "else")).warmth("seen").hot
 
 
@@ -419,12 +421,12 @@ def test_what_may_well_be_nothing(look: LookUp, parameter: str, before: str, nam
 
 def test_a_list_that_is_made_of_others(look: LookUp) -> None:
     text = LISTS.format(parameter="rows", test="losses", before="losses = [r.loss for r in rows]", name="losses")
-    assert look(text).warmth("seen").amortised == "only when there is nothing"
+    assert look(text).warmth("seen").amortised == Reason(Cause.NO_DATA)
 
 
 def test_the_choice_of_what_stands_for_nothing(look: LookUp) -> None:
     text = "class Net:\n    def forward(self, rows):\n        y = rows.sum() if len(rows) > 0 else zero()\n"
-    assert look(text).warmth("zero()").amortised == "only when there is nothing"
+    assert look(text).warmth("zero()").amortised == Reason(Cause.NO_DATA)
     assert look(text).warmth("rows.sum()").hot
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from transferlint.model import Level
+from transferlint.reasons import Cause, Reason
 
 LookUp = Callable[..., Any]
 
@@ -277,7 +278,7 @@ def test_a_loop_that_writes_a_file_in_every_turn_is_as_slow_as_that(look: LookUp
 def test_an_arm_that_warns_is_an_error_path(look: LookUp, warn: str) -> None:
     head = "class Net:\n    def forward(self, x):\n        if x > 1:\n"
     text = f"{head}            {warn}\n            seen\n        after\n"
-    assert look(text).warmth("seen").amortised == "an error path"
+    assert look(text).warmth("seen").amortised == Reason(Cause.ERROR)
     assert look(text).warmth("after").hot
 
 

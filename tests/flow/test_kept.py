@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from transferlint.reasons import Cause, Reason
+
 LookUp = Callable[..., Any]
 
 FORWARD = "class Net:\n    def forward(self, x, n, key, batch):\n"
@@ -231,7 +233,7 @@ def test_a_method_that_removes_its_own_hook(look: LookUp) -> None:
                 self.handle.remove()
         """
     )
-    assert found.warmth("seen").cold == "`hook` removes itself after its first call"
+    assert found.warmth("seen").cold == Reason(Cause.REMOVES_ITSELF, "hook")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from transferlint.model import Level
+from transferlint.reasons import Cause, Reason
 
 LookUp = Callable[..., Any]
 
@@ -144,7 +145,7 @@ def test_the_iterable_is_evaluated_outside(look: LookUp) -> None:
 )
 def test_error_paths_are_rare(look: LookUp, statement: str) -> None:
     found = look(f"class Net:\n    def forward(self, rows):\n        for x in rows:\n            {statement}\n")
-    assert found.warmth("seen").amortised == "an error path"
+    assert found.warmth("seen").amortised == Reason(Cause.ERROR)
 
 
 def test_what_follows_a_check_is_the_ordinary_path(look: LookUp) -> None:

@@ -11,6 +11,7 @@ from transferlint.flow.facts import FileFacts, analyse
 from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.project import Project
+from transferlint.reasons import Cause, is_a
 from transferlint.syntax.lower import lower
 from transferlint.syntax.portable import FrozenSpans, freeze
 from transferlint.syntax.source import decode, parse
@@ -213,7 +214,7 @@ def test_what_only_cold_code_of_other_files_calls_is_cold() -> None:
     helpers = "import torch\n\n\ndef curve(x: torch.Tensor):\n    return x.cpu()\n"
     facts = linked({"plot.py": plot, "helpers.py": helpers})["helpers.py"]
     function = next(f for f in facts.functions if f.function.name == "curve")
-    assert function.warmth(0).cold.startswith("called only from cold code")
+    assert is_a(function.warmth(0).cold, Cause.RARE_CALLERS)
 
 
 def test_the_loops_of_what_runs_rarely_count_as_ever() -> None:

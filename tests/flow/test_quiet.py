@@ -47,7 +47,7 @@ def test_each_reason_of_purpose_is_told(look) -> None:
     assert "total = loss.item()" not in found
     amortised = [one for one in quiet_sites(look(LOOP).facts, ()) if one.kind == "amortised"]
     assert [one.direction for one in amortised] == [Direction.D2H]
-    assert "so many steps" in amortised[0].reason
+    assert "every N steps" in amortised[0].reason
 
 
 def test_a_call_of_nobody_knows_how_often_is_no_reason(look) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from transferlint.reasons import Cause, Reason
+
 LookUp = Callable[..., Any]
 
 JOB = """
@@ -53,7 +55,7 @@ FAILING = [
 @pytest.mark.parametrize(("test", "default"), [one for one in FAILING if "float_inf" not in one[0]])
 def test_an_option_that_no_call_gives(look: LookUp, test: str, default: str) -> None:
     found = look(job(test, default))
-    assert found.warmth("seen").amortised == "only with an option that no caller gives"
+    assert found.warmth("seen").amortised == Reason(Cause.OPTION_UNUSED)
     assert found.warmth("after").hot
 
 
@@ -294,6 +296,7 @@ def test_what_stands_behind_an_option_in_the_same_test(look: LookUp) -> None:
 TABLE = """
 import torch
 from tabulate import tabulate
+
 
 class Tagger(torch.nn.Module):
     def matrix({given}):

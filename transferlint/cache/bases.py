@@ -36,6 +36,8 @@ _RECORDS = frozenset(
         ("transferlint.syntax.program", "Parameter"),
         ("transferlint.model", "Direction"),
         ("transferlint.model", "Level"),
+        ("transferlint.reasons", "Cause"),
+        ("transferlint.reasons", "Reason"),
     }
 )
 

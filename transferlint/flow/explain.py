@@ -34,6 +34,7 @@ from transferlint.flow.values import (
 from transferlint.flow.warmth import Warmth
 from transferlint.model import Confidence, Direction, Evidence, Heat, Place, Site
 from transferlint.syntax.program import Reg
+from transferlint.wording import words
 
 _KINDS = {
     t.SCALAR_READ: "scalar read",
@@ -99,7 +100,7 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
     reg, before = transfer.register, transfer.before
     subject = transfer.subject
     warmth = function.warmth(reg)
-    confidence, words = _sure(before, warmth, transfer.kind)
+    confidence, why_sure = _sure(before, warmth, transfer.kind)
     return Belief(
         site=function.site(reg),
         source=function.text(reg),
@@ -116,7 +117,7 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
         why=function.why(before) if before.on_device else (),
         heat=_heat(function, reg, warmth),
         confidence=confidence,
-        confidence_words=words,
+        confidence_words=why_sure,
         quiet=why_quiet(function, transfer, warmth)[1],
     )
 
@@ -149,7 +150,7 @@ def _heat(function: FunctionFacts, reg: Reg, warmth: Warmth) -> Heat:
     """The heat that a finding here would carry, with what makes it rare."""
     heat = function.finding(reg, "").heat
     assert heat is not None
-    return dataclasses.replace(heat, amortised=warmth.amortised, cold=warmth.cold)
+    return dataclasses.replace(heat, amortised=words(warmth.amortised), cold=words(warmth.cold))
 
 
 def place_of(places: int) -> Place:
@@ -193,7 +194,7 @@ def _sure(before: Value, warmth: Warmth, kind: str) -> tuple[Confidence, str]:
     if kind == t.SYNCHRONIZE:
         return Confidence.CERTAIN, "the source names the wait"
     if warmth.doubt:
-        return Confidence.POSSIBLE, f"hot, but {warmth.doubt}"
+        return Confidence.POSSIBLE, f"hot, but {words(warmth.doubt)}"
     if warmth.weak:
         return Confidence.POSSIBLE, "nothing but the function's arguments says that it runs repeatedly"
     if before.is_a(TENSOR) and before.places == DEVICE:
@@ -201,6 +202,7 @@ def _sure(before: Value, warmth: Warmth, kind: str) -> tuple[Confidence, str]:
     if before.places & ON_DEVICE and before.kinds & (TENSOR | UNKNOWN):
         return Confidence.LIKELY, "on the device whenever the program is given one"
     if before.on_host:
-        words = "the source proves the place" if before.is_a(TENSOR) else "on the host, and of unknown kind"
-        return (Confidence.CERTAIN if before.is_a(TENSOR) else Confidence.LIKELY), words
+        if before.is_a(TENSOR):
+            return Confidence.CERTAIN, "the source proves the place"
+        return Confidence.LIKELY, "on the host, and of unknown kind"
     return Confidence.POSSIBLE, "it is not known to be a tensor on the device"

@@ -26,6 +26,7 @@ from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
 from transferlint.syntax import program as p
 from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
+from transferlint.wording import words
 
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
@@ -383,14 +384,14 @@ def dump(facts: FileFacts) -> str:
     lines = []
     for function in facts.functions:
         base = facts.heat.base(function.index)
-        cold = f" cold: {base.cold}" if base.cold else ""
-        lines.append(f"function {function.function.qualname}: {base.level.words}{cold} {base.reason}".rstrip())
+        cold = f" cold: {words(base.cold)}" if base.cold else ""
+        lines.append(f"function {function.function.qualname}: {base.level.words}{cold} {words(base.reason)}".rstrip())
         for reg, value in enumerate(function.values):
             if function.has_text(reg) and not value.is_a(UNKNOWN) and not isinstance(function.code[reg], p.Const):
                 lines.append(f"  {reg:4} {_brief(function.text(reg)):44} {describe(value)}")
         for transfer in function.transfers:
             warmth = function.warmth(transfer.register)
-            state = "hot" if warmth.hot else warmth.cold or warmth.amortised or warmth.level.words
+            state = "hot" if warmth.hot else words(warmth.cold or warmth.amortised) or warmth.level.words
             lines.append(
                 f"  => {transfer.register:4} {transfer.kind} {transfer.direction.value} {transfer.api} [{state}]"
             )

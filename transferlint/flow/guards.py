@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from transferlint import late
 from transferlint.flow.operands import operands
 from transferlint.knowledge import roles
+from transferlint.reasons import Cause, Reason
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 _FOLLOWED = 4
-EMPTY = "only when there is nothing"
 _NONE = frozenset({("==", 0), ("<", 1), ("<=", 0)})
 _FILLED = frozenset({("!=", 0), (">=", 1), (">", 0)})
 _DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)(_is)?(_available|_enabled)?$")
@@ -23,44 +23,44 @@ _COUNTERS = frozenset({"i", "it", "idx", "epoch", "t"})
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-def rare(function: Function, test: Reg, when: bool, stores: dict[Slot, Reg]) -> str:
-    """Why `test` being `when` is rare ("an interval", "a logging switch", ...), "" where nothing says so.
+def rare(function: Function, test: Reg, when: bool, stores: dict[Slot, Reg]) -> Reason | None:
+    """Why `test` being `when` is rare (an interval, a switch for logging, ...), None where nothing says so.
     `stores` are the function's `single_stores`."""
     return _rare(function, test, when, stores, frozenset())
 
 
-def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], seen: frozenset[Slot]) -> str:
+def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], seen: frozenset[Slot]) -> Reason | None:
     """`seen`: the variables that were followed to their only assignment already; each is followed once."""
     instruction = function.code[reg]
     if isinstance(instruction, p.Unary) and instruction.operator == "not":
         if when and _is_state(function, instruction.operand):
-            return "only the first time"
+            return Reason(Cause.FIRST_TIME)
         return _rare(function, instruction.operand, not when, stores, seen)
     if isinstance(instruction, p.Boolean):
         parts = (_rare(function, r, when, stores, seen) for r in instruction.operands)
         if (instruction.operator == "and") == when:
-            return next((part for part in parts if part), "")
+            return next((part for part in parts if part), None)
         found = next(parts)
-        return found if found and all(parts) else ""
+        return found if found and all(parts) else None
     if isinstance(instruction, p.Compare) and len(instruction.operators) == 1:
         return _compared(function, instruction, when) or _uncounted(function, instruction, when, stores)
     if isinstance(instruction, p.Call) and when and _counted_equal(function, instruction):
-        return "only every so many steps"
+        return Reason(Cause.INTERVAL)
     if isinstance(instruction, p.Call) and not when and any("version" in w for w in _called(function, instruction)):
-        return "with an old version only"
+        return Reason(Cause.OLD_VERSION)
     if _has_modulo(function, reg):
-        return "" if when else "only every so many steps"
+        return None if when else Reason(Cause.INTERVAL)
     if isinstance(instruction, p.Load) and instruction.slot not in seen and len(seen) < _FOLLOWED:
         source = stores.get(instruction.slot)
-        found = _rare(function, source, when, stores, seen | {instruction.slot}) if source is not None else ""
+        found = _rare(function, source, when, stores, seen | {instruction.slot}) if source is not None else None
         if found:
             return found
     if isinstance(instruction, p.Attr) and instruction.name == "is_cpu":
-        return "on the host only" if when else ""
+        return Reason(Cause.CPU_ONLY) if when else None
     if not when:
         if _asks_for_device(function, reg):
-            return "on the host only"
-        return EMPTY if _counted(function, reg, stores) or _listed(function, reg, stores) else ""
+            return Reason(Cause.CPU_ONLY)
+        return Reason(Cause.NO_DATA) if _counted(function, reg, stores) or _listed(function, reg, stores) else None
     return _switch(function, reg)
 
 
@@ -73,28 +73,28 @@ def _called(function: Function, call: p.Call) -> tuple[str, ...]:
     return tuple(identifiers(function, call.function))[:1]
 
 
-def _compared(function: Function, test: p.Compare, when: bool) -> str:
+def _compared(function: Function, test: p.Compare, when: bool) -> Reason | None:
     operator = test.operators[0]
     left, right = test.operands
     if isinstance(function.code[left], p.Const):
         left, right, operator = right, left, _MIRRORED.get(operator, operator)
     if any(_has_modulo(function, side) for side in (left, right)) and operator in ("==", "!=", "is", "in", ">"):
-        return "only every so many steps" if (operator != "!=") == when else ""
+        return Reason(Cause.INTERVAL) if (operator != "!=") == when else None
     constant = function.code[right]
     if isinstance(constant, p.Const) and constant.value is None and operator in ("is", "is not"):
         if (operator == "is") == when and _cached(function, left):
             # What follows `if self.mode is not None: return ...` may as well be the other way to do it.
             asked = function.code[left]
             named = isinstance(asked, p.Attr) and not roles.FIRST_TIME_WORDS.search(asked.name)
-            return "" if named and operator == "is not" else "only the first time"
-        return ""
+            return None if named and operator == "is not" else Reason(Cause.FIRST_TIME)
+        return None
     if isinstance(constant, p.Const) and constant.value == "cpu" and operator in ("==", "!="):
-        return "on the host only" if (operator == "==") == when else ""
+        return Reason(Cause.CPU_ONLY) if (operator == "==") == when else None
     if isinstance(constant, p.Const) and constant.value == "cuda" and operator in ("==", "!="):
-        return "on the host only" if (operator == "!=") == when else ""
+        return Reason(Cause.CPU_ONLY) if (operator == "!=") == when else None
     words = [w for side in (left, right) for w in identifiers(function, side)]
     if operator == "==" and when and any(roles.BEGINNING.search(w) for w in words):
-        return "only the first time"
+        return Reason(Cause.FIRST_TIME)
     if (
         operator == "not in"
         and when
@@ -104,9 +104,9 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
             or any(roles.FIRST_TIME_WORDS.search(w) for w in words)
         )
     ):
-        return "only the first time"
+        return Reason(Cause.FIRST_TIME)
     if operator == "==" and when and isinstance(constant, p.Const) and constant.value == 0 and _sized(function, left):
-        return "only the first time"
+        return Reason(Cause.FIRST_TIME)
     if (
         operator in ("==", "!=")
         and (operator == "==") == when
@@ -114,18 +114,18 @@ def _compared(function: Function, test: p.Compare, when: bool) -> str:
         and constant.value in (0, 1)
         and _counter(function, left)
     ):
-        return "only the first time"
+        return Reason(Cause.FIRST_TIME)
     if (
         operator in ("==", "!=")
         and any(w in ("last", "total_steps") or (w == "len" and not isinstance(constant, p.Const)) for w in words)
         and (operator == "==") == when
     ):
-        return "only the last time"
+        return Reason(Cause.LAST_TIME)
     if (operator != "!=") != when:
-        return ""
+        return None
     if operator == "==" and _turn_of_a_loop(function, test.operands):
-        return "in one turn of the loop only"
-    return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else ""
+        return Reason(Cause.ONE_ITERATION)
+    return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else None
 
 
 def not_finite(function: Function, test: Reg, when: bool) -> bool:
@@ -155,7 +155,7 @@ def _asks_for_device(function: Function, reg: Reg) -> bool:
     return isinstance(made, p.Load | p.Outer | p.Attr) and bool(_DEVICE_FLAGS.match(next(identifiers(function, reg))))
 
 
-def _uncounted(function: Function, test: p.Compare, when: bool, stores: dict[Slot, Reg]) -> str:
+def _uncounted(function: Function, test: p.Compare, when: bool, stores: dict[Slot, Reg]) -> Reason | None:
     """A reason where a test, being `when`, finds that there is nothing: `len(rows) == 0`, `x.numel() < 1`."""
     left, right = test.operands
     operator = test.operators[0]
@@ -164,8 +164,9 @@ def _uncounted(function: Function, test: p.Compare, when: bool, stores: dict[Slo
     constant = function.code[right]
     value = constant.value if isinstance(constant, p.Const) else None
     if type(value) is not int or (operator, value) not in (_NONE if when else _FILLED):
-        return ""
-    return EMPTY if _counted(function, left, stores) or (when and _collected(function, left, stores)) else ""
+        return None
+    empty = _counted(function, left, stores) or (when and _collected(function, left, stores))
+    return Reason(Cause.NO_DATA) if empty else None
 
 
 def _collected(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
@@ -289,14 +290,14 @@ def _cached(function: Function, reg: Reg) -> bool:
     return isinstance(instruction, p.Subscript | p.Outer)
 
 
-def _switch(function: Function, reg: Reg) -> str:
+def _switch(function: Function, reg: Reg) -> Reason | None:
     instruction = function.code[reg]
     if isinstance(instruction, p.Load | p.Outer | p.Attr) and roles.LAST.search(next(identifiers(function, reg))):
-        return "only the last time"
+        return Reason(Cause.LAST_TIME)
     if isinstance(instruction, p.Call):
         words = list(identifiers(function, instruction.function))
         if "hasattr" in words:
-            return ""
+            return None
         return _switch_words([*words[:1], *_key(function, instruction)])
     if isinstance(instruction, p.Subscript):
         return _switch_words([*_spelled(function, instruction.index)] or list(identifiers(function, reg))[:1])
@@ -315,11 +316,11 @@ def _spelled(function: Function, reg: Reg) -> tuple[str, ...]:
     return (made.value,) if isinstance(made, p.Const) and isinstance(made.value, str) else ()
 
 
-def _switch_words(words: list[str]) -> str:
+def _switch_words(words: list[str]) -> Reason | None:
     for word in words:
         if roles.INTERVAL_WORDS.search(word):
-            return f"behind `{word}`"
-    return ""
+            return Reason(Cause.SWITCH, word)
+    return None
 
 
 def identifiers(function: Function, reg: Reg) -> Iterator[str]:

@@ -20,19 +20,18 @@ from transferlint.flow.predictors import Asked, Predictor, prediction
 from transferlint.flow.roles import reference
 from transferlint.flow.runs import Runs
 from transferlint.flow.seen import Seen
-from transferlint.flow.seldom import HARDLY_EVER, UNASKED, Seldom
+from transferlint.flow.seldom import Seldom
 from transferlint.flow.uses import Spelled, Uses, spelled
 from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
 from transferlint.model import Level
+from transferlint.reasons import HARDLY_EVER, Cause, Reason, is_a
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Region
 
 # Names of what holds the loop of a program; the second, of what nothing else is called.
 _DRIVERS = frozenset("main run train fit evaluate validate test worker main_worker run_training".split())
-
-_RARELY = "all that calls it runs rarely"
 
 # The heat of a region, and that of the places outside of the loops around it, innermost first.
 _Outside = tuple[Warmth, Any]
@@ -69,6 +68,11 @@ def _shape(
     made, passing = made_functions(file.program), passing_hooks(file)
     kinds = LoopKinds(file.key, placed, file.tracing.framework is not None)
     return _Shape(placed, overriding, methods, made, passing, kinds, edges, spelled(file, placed, methods))
+
+
+def _by_callers(cold: Reason | None) -> Reason:
+    """What a function is that is called from cold places alone: `cold` says why one of them is."""
+    return Reason(Cause.RARE_CALLERS, of=cold.root if cold is not None else None)
 
 
 def same(one: list[Placed], other: list[Placed]) -> bool:
@@ -203,9 +207,9 @@ class HeatMap:
         if region.kind in ("for", "while", "comprehension"):
             inner = self._loop(function, index, region, warmth)
             if region.kind == "for" and inner.hot and self._draws(function, index):
-                inner = dataclasses.replace(inner, amortised="beside a figure that is drawn each time")
+                inner = dataclasses.replace(inner, amortised=Reason(Cause.BESIDE_PLOT))
             elif region.kind == "for" and inner.hot and self._seldom.writes(function, index):
-                inner = dataclasses.replace(inner, amortised="beside a file that is written each time")
+                inner = dataclasses.replace(inner, amortised=Reason(Cause.BESIDE_FILE))
             return inner, (warmth, outside)
         if outside is not None and region.leaves in ("return", "break") and region.kind in ("then", "else", "case"):
             before = outside[0]
@@ -213,7 +217,7 @@ class HeatMap:
                 outside = outside[1]
                 before = outside[0]
             if not before.hot:
-                before = dataclasses.replace(before, amortised=before.amortised or "only when the loop is left")
+                before = dataclasses.replace(before, amortised=before.amortised or Reason(Cause.LOOP_EXIT))
             return before, around[1]
         if warmth.level >= Level.PER_STEP and not warmth.amortised:
             guard = self._seldom.why(function, index) or self._unasked(function, region)
@@ -229,20 +233,20 @@ class HeatMap:
         code = (made for block in blocks for made in function.code[block.start : block.end])
         return any(isinstance(made, p.Attr) and made.name in roles.DRAWING for made in code)
 
-    def _unasked(self, function: Function, region: Region) -> str:
-        """Why no call that is known runs a region, "" where some may: only of functions whose calls are looked for,
+    def _unasked(self, function: Function, region: Region) -> Reason | None:
+        """Why no call that is known runs a region, None where some may: only of functions whose calls are looked for,
         and whose heat rests on those that are known, or on their name alone."""
         base = self.base(function.index)
         if region.test is None or region.kind not in ("then", "else"):
-            return ""
+            return None
         if not unasked.counted(function):
-            return ""
+            return None
         if base.caller is None and not base.unsure and not roles.called_in_source(function.name):
-            return ""
+            return None
         if base.caller is not None and base.caller not in self._file.calls_of(function.index):
-            return ""
+            return None
         asked = function.index, region.test, region.kind == "then"
-        return UNASKED if self.seen.unasked_for(asked) else ""
+        return Reason(Cause.OPTION_UNUSED) if self.seen.unasked_for(asked) else None
 
     def _loop(self, function: Function, index: int, region: Region, outer: Warmth) -> Warmth:
         kind = self._loops.kind(function, index)
@@ -250,7 +254,7 @@ class HeatMap:
         if kind == "few" or (kind == "element" and level < Level.PER_STEP and loops.checks(function, index)):
             return outer
         once = kind == "element" and level < Level.PER_STEP and not outer.unsure
-        if once and loops.over_entries(function, region, mappings=outer.reason != _RARELY):
+        if once and loops.over_entries(function, region, mappings=not is_a(outer.reason, Cause.CALLERS_RUN_ONCE)):
             return outer  # a handful of names, once: no step
         if kind == "epoch":
             level = max(level, Level.PER_EPOCH)
@@ -267,7 +271,7 @@ class HeatMap:
             level=level,
             seen=True,
             loop=index,
-            reason="",
+            reason=None,
             caller=None,
             weak=weak,
             unsure=outer.unsure and element,
@@ -277,19 +281,19 @@ class HeatMap:
         """What a function's role says alone."""
         role = self._file.roles[function.index]
         if role.skip:
-            return Warmth(Level.ONCE, True, cold="compiled for the device")
+            return Warmth(Level.ONCE, True, cold=Reason(Cause.DEVICE_CODE))
         if role.named and self._loops.runs_steps(function):
-            return Warmth(Level.ONCE, True, reason=f"`{function.name}` holds the loop")
+            return Warmth(Level.ONCE, True, reason=Reason(Cause.HAS_LOOP, function.name))
         if role.cold:
             return Warmth(Level.ONCE, True, cold=role.cold)
         if function.index in self._passing:
-            return Warmth(Level.ONCE, True, cold=f"`{function.name}` removes itself after its first call")
+            return Warmth(Level.ONCE, True, cold=Reason(Cause.REMOVES_ITSELF, function.name))
         if function.kind in ("module", "class"):
-            return Warmth(Level.ONCE, True, reason="runs once, on import")
+            return Warmth(Level.ONCE, True, reason=Reason(Cause.IMPORT))
         if role.hot:
             return Warmth(Level.PER_STEP, False, reason=role.hot)
         if role.request:
-            return Warmth(Level.ONCE, True, reason="runs once for each request")
+            return Warmth(Level.ONCE, True, reason=Reason(Cause.REQUEST))
         return Warmth(Level.ONCE, False, weak=True, unsure=True)
 
     def _alone(self, index: int, own: Warmth) -> Warmth:
@@ -299,20 +303,20 @@ class HeatMap:
             return own
         steps = loops.takes_a_step(function)
         if self._loops.runs_steps(function) or (function.name in _DRIVERS and not steps):
-            return Warmth(Level.ONCE, True, reason=f"`{function.name}` holds the loop")
+            return Warmth(Level.ONCE, True, reason=Reason(Cause.HAS_LOOP, function.name))
         if steps:
-            return Warmth(Level.PER_STEP, False, reason=f"`{function.name}` takes a step of training")
+            return Warmth(Level.PER_STEP, False, reason=Reason(Cause.TRAINING_STEP, function.name))
         info = self._file.class_of(function)
         if function.name == "compute" and info is not None and info.module and "update" in info.methods:
-            return Warmth(Level.PER_EPOCH, True, reason=f"`{info.name}.compute` gives the result of an epoch")
+            return Warmth(Level.PER_EPOCH, True, reason=Reason(Cause.EPOCH_RESULT, f"{info.name}.compute"))
         if unasked.tabulates(self._file, function):
-            return Warmth(Level.ONCE, True, cold=f"`{function.name}` prints a table, and nobody calls it")
+            return Warmth(Level.ONCE, True, cold=Reason(Cause.PRINTS_TABLE, function.name))
         asked = Asked(self._file, function, self._computes(function), self._called(index), self._private(index))
         row = prediction(asked)
         if row is not None:
             self.predicted[index] = row
             weak = not row.decides
-            return Warmth(Level.PER_STEP, False, reason=f"`{function.name}` {row.words}", weak=weak, unsure=weak)
+            return Warmth(Level.PER_STEP, False, reason=Reason(row.cause, function.name), weak=weak, unsure=weak)
         return own
 
     def _called(self, index: int) -> bool:
@@ -333,7 +337,7 @@ class HeatMap:
                     continue
                 reasons = [self.coldness(*site) for site in sites]
                 if all(reasons):
-                    self._bases[callee] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({reasons[0]})")
+                    self._bases[callee] = Warmth(Level.ONCE, True, cold=_by_callers(reasons[0]))
                     self._regions.clear()
                     changed = True
 
@@ -367,7 +371,7 @@ class HeatMap:
         told = callee in self.predicted and known.caller is None and not found.weak and found.level >= known.level
         if not found.hot or (rank(found) <= rank(known) and not told):
             return False
-        self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason="")
+        self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason=None)
         return True
 
     def _named(self, index: int) -> bool:
@@ -377,7 +381,7 @@ class HeatMap:
     def _constructs(self, index: int) -> bool:
         """True for the constructor of an ordinary class: setup, unless objects are made for every step."""
         function = self._file.program.functions[index]
-        if function.name != "__init__" or not self._bases[index].cold.startswith(f"`{function.name}`"):
+        if function.name != "__init__" or not is_a(self._bases[index].cold, Cause.SETUP):
             return False
         info = self._file.class_of(function)
         return info is not None and function.parent == info.index and not info.module and not info.data
@@ -392,14 +396,14 @@ class HeatMap:
         elif self._bases[place[1]].unsure:
             self._bases[place[1]] = warmth
 
-    def cool(self, index: int, cold: str) -> None:
-        """Note that all that calls a function is cold, for which `cold` is one reason, or ("") that it runs rarely:
+    def cool(self, index: int, cold: Reason | None) -> None:
+        """Note that all that calls a function is cold, for which `cold` is one reason, or (None) that it runs rarely:
         then its own loops count as ever."""
-        if cold and not (cold in HARDLY_EVER and self._loops.runs_steps(self._file.program.functions[index])):
-            why = cold.removeprefix("called only from cold code (").removesuffix(")")
-            self._bases[index] = Warmth(Level.ONCE, True, cold=f"called only from cold code ({why})")
+        runs_steps = self._loops.runs_steps(self._file.program.functions[index])
+        if cold is not None and not (cold.cause in HARDLY_EVER and runs_steps):
+            self._bases[index] = Warmth(Level.ONCE, True, cold=_by_callers(cold))
         else:
-            self._bases[index] = Warmth(Level.ONCE, True, reason=_RARELY)
+            self._bases[index] = Warmth(Level.ONCE, True, reason=Reason(Cause.CALLERS_RUN_ONCE))
         self._regions.clear()
 
     def assumed(self, index: int) -> bool:
@@ -427,17 +431,17 @@ class HeatMap:
         yield from ((caller, reg, self._file.key, callee) for caller, reg, callee in self._calls)
         yield from self.outgoing
 
-    def coldness(self, caller: int, reg: Reg) -> str:
-        """Why a place is cold or amortised, "" where it is neither."""
+    def coldness(self, caller: int, reg: Reg) -> Reason | None:
+        """Why a place is cold or amortised, None where it is neither."""
         found = self.at(caller, reg)
-        return found.cold or ("" if found.amortised.startswith("behind") else found.amortised)
+        return found.cold or (None if is_a(found.amortised, Cause.SWITCH) else found.amortised)
 
-    def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
+    def rare(self, caller: int, reg: Reg) -> tuple[bool, Reason | None]:
         """Whether a place runs rarely, and why it is cold, hardly ever comes by, or stands behind a switch for what is
-        logged ("" where none of these)."""
+        logged (None where none of these)."""
         found = self.at(caller, reg)
-        switched = found.amortised.startswith("behind")
-        cold = found.cold or (found.amortised if found.amortised in HARDLY_EVER else "")
+        switched = is_a(found.amortised, Cause.SWITCH)
+        cold = found.cold or (found.amortised if is_a(found.amortised, *HARDLY_EVER) else None)
         if switched:
             cold = cold or found.amortised
         rarely = bool(found.amortised) and not switched

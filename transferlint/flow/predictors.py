@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from transferlint import late
+from transferlint.reasons import Cause
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ class Asked:
 
 @late.dataclass(frozen=True, slots=True)
 class Predictor:
-    """One row. `words` says of a function why it is hot; `rate`: the mean share, over packages,
+    """One row. `cause`: what it says of a function; `rate`: the mean share, over packages,
     of those it applies to that were. `tried`:
     why a row of a good rate decides nothing."""
 
     id: str
-    words: str
+    cause: Cause
     rate: float
     applies: Callable[[Asked], bool]
     tried: str = ""
@@ -60,24 +61,24 @@ class Predictor:
 PREDICTORS: tuple[Predictor, ...] = (
     Predictor(
         "entry-function",
-        "takes tensors and computes on them",
+        Cause.COMPUTES,
         0.86,
         lambda asked: asked.computes and asked.function.parent == 0 and not asked.called,
         "on the validation set it finds nothing that was ever fixed, and one place more that is right as it is",
     ),
     Predictor(
         "plain-method",
-        "takes tensors and computes on them",
+        Cause.COMPUTES,
         0.79,
         lambda asked: asked.computes and asked.module is False and not (asked.called and asked.private),
     ),
     Predictor(
         "module-method",
-        "takes tensors and computes on them",
+        Cause.COMPUTES,
         0.41,
         lambda asked: asked.computes and asked.module is True,
     ),
-    Predictor("called-function", "takes tensors and computes on them", 0.77, lambda asked: asked.computes),
+    Predictor("called-function", Cause.COMPUTES, 0.77, lambda asked: asked.computes),
 )
 
 

@@ -16,12 +16,11 @@ from transferlint.flow.names import ClassInfo, Names, Overriding, overrides, spl
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
-from transferlint.flow.roles import TESTING
 from transferlint.flow.runs import runs
-from transferlint.flow.seldom import UNASKED
 from transferlint.flow.values import ANYWHERE, NAME, Shared, Value
 from transferlint.knowledge import roles
 from transferlint.model import Evidence
+from transferlint.reasons import Cause
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Import, Program, SetItem, StoreOuter
 
@@ -157,13 +156,15 @@ class Project:
                     continue
                 idle = {at[:2] for at in sites if borrowed and linked[at[0]][2].idle(at[1])}
                 found = [linked[key][2].rare(caller, reg) for key, caller, reg in sites if (key, caller) not in idle]
-                found = [one for one in found if TESTING not in one[1]]  # tests call what others call too
+                # Tests call what others call too.
+                found = [one for one in found if one[1] is None or one[1].root.cause is not Cause.TEST]
                 if not found:
                     del waiting[target, index]
                     continue
                 cold = all(why for _, why in found)
-                if all(UNASKED in why for _, why in found) if borrowed else cold or all(rare for rare, _ in found):
-                    heat.cool(index, found[0][1] if cold else "")
+                unasked = all(why is not None and why.root.cause is Cause.OPTION_UNUSED for _, why in found)
+                if unasked if borrowed else cold or all(rare for rare, _ in found):
+                    heat.cool(index, found[0][1] if cold else None)
                     for key, caller in sorted(idle):
                         linked[key][2].cool(caller, found[0][1])
                     del waiting[target, index]

@@ -16,7 +16,9 @@ from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DATA, FROM_PARAMETER, HOST, MODULE, ON_DEVICE, TENSOR
 from transferlint.flow.warmth import Warmth
 from transferlint.model import Direction, Level, QuietSite, Site
+from transferlint.reasons import Cause, is_a
 from transferlint.syntax.program import Reg
+from transferlint.wording import words
 
 WAITS = frozenset({t.SCALAR_READ, t.DOWNLOAD, t.TRUTH, t.NUMBER, t.FORMAT, t.SHAPE, t.SYNCHRONIZE, t.ARRAY})
 # The kinds of reason; the first four are of purpose, whatever else is known. "callers" is cold by those that were seen,
@@ -25,7 +27,6 @@ COLD, AMORTISED, HOST_USE, NEW_DATA = "cold", "amortised", "host", "new data"
 CALLERS, RARE, WAITED, NOTHING, HANDED = "callers", "rare", "waited", "nothing crosses", "handed over"
 # The kinds of what is quiet for a reason.
 ON_PURPOSE = frozenset({COLD, CALLERS, AMORTISED, HOST_USE, HANDED, NEW_DATA, WAITED})
-_BY_CALLERS = "called only from cold code"  # as flow/heat.py says it
 
 
 def why_quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> tuple[str, str]:
@@ -42,9 +43,9 @@ def why_quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> tu
     if places == HOST and before.on_host:
         return NOTHING, "it is on the host already; a move to where it is copies nothing"
     if warmth.cold:
-        return CALLERS if warmth.cold.startswith(_BY_CALLERS) else COLD, f"cold: {warmth.cold}"
+        return CALLERS if is_a(warmth.cold, Cause.RARE_CALLERS) else COLD, words(warmth.cold)
     if warmth.amortised:
-        return AMORTISED, f"amortised: {warmth.amortised}"
+        return AMORTISED, words(warmth.amortised)
     if warmth.level < Level.PER_STEP:
         return RARE, f"not hot: it runs {_often(warmth)}"
     if reads and before.kinds & MODULE and not before.kinds & TENSOR:

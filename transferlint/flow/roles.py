@@ -12,6 +12,7 @@ from transferlint.flow.options import AnalysisOptions
 from transferlint.knowledge import roles as knowledge
 from transferlint.knowledge.lookup import event, heat_of
 from transferlint.model import Level
+from transferlint.reasons import Cause, Reason, is_a
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function
 
@@ -24,21 +25,26 @@ if TYPE_CHECKING:
 
 @late.dataclass(frozen=True, slots=True)
 class Role:
-    """`hot`: why it is taken to run every step ("" if not); `cold`: why it runs rarely ("" if not); `host_side`: its
+    """`hot`: why it is taken to run every step; `cold`: why it runs rarely; `host_side`: its
     tensors are on the host (datasets, collation, transforms); `tensors_in`: its arguments are taken for tensors on the
     device; `skip`: it is no Python that the host runs (a Triton or Numba kernel); `request`: it serves one request a
     call, so that it runs once, and its own loops count; `named`: it is cold for nothing but its name, which a loop of
     its own over a loader, or a call in hot code, contradicts; `traced`: why a framework traces it, so that it never
     runs on data."""
 
-    hot: str = ""
-    cold: str = ""
+    hot: Reason | None = None
+    cold: Reason | None = None
     host_side: bool = False
     tensors_in: bool = False
     skip: bool = False
     request: bool = False
     named: bool = False
     traced: str = ""
+
+    @property
+    def testing(self) -> bool:
+        """Whether it is test or benchmark code."""
+        return is_a(self.cold, Cause.TEST)
 
 
 _KERNELS = (
@@ -55,7 +61,6 @@ _KERNELS = (
     "T.prim_func",
 )
 _KEEPING = late.pattern(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
-TESTING = "test or benchmark code"
 
 
 def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -> Role:
@@ -63,14 +68,14 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     if any(d.startswith(_KERNELS) for d in function.decorators):
         return Role(skip=True)
     if any(_KEEPING.match(decorator) for decorator in function.decorators):
-        return Role(cold="its result is kept after the first call")
+        return Role(cold=Reason(Cause.CACHED_RESULT))
     if _is_test(file.program.path, options.test_paths):
-        return Role(cold=TESTING)
+        return Role(cold=Reason(Cause.TEST))
     if lies_in(file.program.path, knowledge.OFFLINE_PATHS):
-        return Role(cold="export, conversion or preparation of data")
+        return Role(cold=Reason(Cause.OFFLINE))
     traced = file.tracing.traced.get(function.index)
     if traced is not None:
-        return Role(hot=file.tracing.hot.get(function.index, ""), traced=traced)
+        return Role(hot=file.tracing.hot.get(function.index), traced=traced)
     if _for_host(file, function):
         return Role(host_side=True)
     if function.kind in ("module", "class"):
@@ -79,52 +84,52 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     is_method = info is not None and function.parent == info.index
     name = function.name
     if info is not None and info.data and is_method and not info.module:
-        return Role(cold="runs in the data pipeline, on the host", host_side=True)
+        return Role(cold=Reason(Cause.DATA_PIPELINE), host_side=True)
     if not is_method and function.parent > 0:
         parent = file.roles[function.parent]  # what stands in a function comes after it
-        if parent.hot or parent.skip or parent.host_side or parent.cold.startswith("test"):
+        if parent.hot or parent.skip or parent.host_side or parent.testing:
             return parent
     module = info is not None and info.module and is_method
     hot, cold = heat_of(
         file.program.path, function.qualname, options.knowledge, info.bases if info is not None and is_method else ()
     )
     if cold:
-        return Role(cold=cold)
+        return Role(cold=Reason(Cause.KNOWN, cold))
     if hot:
-        return Role(hot=hot, tensors_in=is_method)
+        return Role(hot=Reason(Cause.KNOWN, hot), tensors_in=is_method)
     for decorator in function.decorators:
         attached = event(decorator)
         if attached is not None:
             level, amortised = attached
             if level >= Level.PER_STEP and not amortised:
-                return Role(hot=f"`{name}` handles an event of every step")
-            return Role(cold=f"`{name}` handles an event {amortised or 'of an epoch or a run'}")
+                return Role(hot=Reason(Cause.STEP_EVENT, name))
+            return Role(cold=Reason(Cause.FILTERED_EVENT if amortised else Cause.RARE_EVENT, name))
     if is_method and info is not None and knowledge.DISPLAY_CLASSES.search(info.name) and not info.module:
-        return Role(cold=f"`{info.name}` shows what a run gives")
+        return Role(cold=Reason(Cause.REPORTING_CLASS, info.name))
     if is_method and info is not None and knowledge.EXPORTED_CLASSES.match(info.name) and not info.module:
-        return Role(cold=f"`{info.name}` runs an exported model")
+        return Role(cold=Reason(Cause.EXPORTED_MODEL, info.name))
     if knowledge.EPOCH_HOOKS.match(name):
-        return Role(cold=f"`{name}` runs once an epoch")
+        return Role(cold=Reason(Cause.EPOCH_HOOK, name))
     if is_method and info is not None and _serves(file, name, info.bases):
         return Role(tensors_in=module, request=True)
     plain = name.lstrip("_") if not name.endswith("__") else name
     reason = knowledge.HOT_METHODS.get(plain)
     if reason and (is_method or plain not in ("step", "update", "loss", "backward")):
-        return Role(hot=f"`{name}` runs for every batch", tensors_in=plain != "step")
+        return Role(hot=Reason(Cause.EVERY_BATCH, name), tensors_in=plain != "step")
     if is_method and info is not None and name in knowledge.METER_METHODS and knowledge.METERS.search(info.name):
-        return Role(hot=f"`{info.name}.{name}` takes what every batch gives")
+        return Role(hot=Reason(Cause.METER, f"{info.name}.{name}"))
     if knowledge.DATA_PATTERN.match(name) and not module and not _on_device(function) and not _of_mapping(info, name):
-        return Role(cold=f"`{name}` is host-side data code", host_side=True)
+        return Role(cold=Reason(Cause.HOST_DATA, name), host_side=True)
     if name in knowledge.COLD_EXACT or knowledge.COLD_PATTERN.match(name):
-        return Role(cold=f"`{name}` is setup, saving or display", named=name != "__init__")
+        return Role(cold=Reason(Cause.SETUP, name), named=name != "__init__")
     if name.startswith(("test_", "bench")):
-        return Role(cold=TESTING, named=True)
+        return Role(cold=Reason(Cause.TEST), named=True)
     if knowledge.HOT_PATTERN.match(name) and not name.startswith("__") and not reference(file, function):
-        return Role(hot=f"`{name}` runs for every batch", tensors_in=False)
+        return Role(hot=Reason(Cause.EVERY_BATCH, name), tensors_in=False)
     if name == "__call__" and is_method and info is not None and knowledge.REQUEST_CLASSES.search(info.name):
         return Role(tensors_in=module, request=True)
     if name == "__call__" and module:
-        return Role(hot="`__call__` runs for every input", tensors_in=True)
+        return Role(hot=Reason(Cause.EVERY_INPUT, name), tensors_in=True)
     return Role(tensors_in=module and name != "__call__" and "staticmethod" not in function.decorators)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from transferlint import late
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.names import ClassInfo, ident, split
-from transferlint.flow.roles import TESTING, lies_in
+from transferlint.flow.roles import lies_in
 from transferlint.flow.unasked import PLAIN
 from transferlint.flow.uses import LOOP, RARELY, STEP, Uses
 from transferlint.knowledge import roles
@@ -127,7 +127,7 @@ class _Search:
     @staticmethod
     def _starts(key: str, file: FilePlacement) -> bool:
         """True for a file that is no test, and the project's own."""
-        return file.roles[0].cold != TESTING and not lies_in(key, roles.VENDORED_PATHS)
+        return not file.roles[0].testing and not lies_in(key, roles.VENDORED_PATHS)
 
     def _driven(self) -> set[str]:
         """The files that move something, and those that they import from, and so on."""

@@ -8,25 +8,13 @@ from transferlint.flow import guards, kept
 from transferlint.flow.counters import counted, in_one_turn
 from transferlint.flow.flags import Flags
 from transferlint.knowledge import roles
+from transferlint.reasons import Cause, Reason, is_a
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
-# What hardly ever happens: the loops of what is called only then do not count.
-HARDLY_EVER = frozenset(
-    [
-        ERROR := "an error path",
-        KEPT := "only when what is kept is missing or too small",
-        BEYOND := "only past what was computed before",
-        FLAG := "only once for each time that its flag is set",
-        UNASKED := "only with an option that no caller gives",
-        "only the first time",
-        "on the host only",
-        "with an old version only",
-    ]
-)
 _SHORT = 40  # instructions: a handful of lines
 _WARNING = ("warn", "warning")
 
@@ -39,44 +27,44 @@ class Seldom:
         self._file = file
         self._flags = Flags(file)
         self._counters = counted(file.program)
-        self._known: dict[tuple[int, int], str] = before._known if before is not None else {}
+        self._known: dict[tuple[int, int], Reason | None] = before._known if before is not None else {}
         self._raising: dict[int, frozenset[Reg]] = {}
         self._stores: dict[int, dict[Slot, Reg]] = {}
         self._failures: dict[int, frozenset[int]] = {}
 
-    def why(self, function: Function, index: int) -> str:
-        """Why the code of a region runs rarely within hot code, "" where it does not."""
-        known = self._known.get((function.index, index))
-        if known is None:
-            known = self._known[function.index, index] = self._why(function, index)
-        return known
+    def why(self, function: Function, index: int) -> Reason | None:
+        """Why the code of a region runs rarely within hot code, None where it does not."""
+        place = function.index, index
+        if place not in self._known:
+            self._known[place] = self._why(function, index)
+        return self._known[place]
 
-    def _why(self, function: Function, index: int) -> str:
+    def _why(self, function: Function, index: int) -> Reason | None:
         region = function.regions[index]
         if region.kind in ("handler", "message") or region.leaves == "raise" or _fails(function, index):
-            return ERROR
+            return Reason(Cause.ERROR)
         if region.kind not in ("then", "else") or region.test is None:
-            return ""
+            return None
         if index in self._failing(function):
-            return ERROR
+            return Reason(Cause.ERROR)
         when = region.kind == "then"
         if not region.implied and guards.not_finite(function, region.test, when) and _alarms(function, index):
-            return ERROR
+            return Reason(Cause.ERROR)
         if kept.fills(function, index, region.test, when) or self._flags.filled(function, index, region.test, when):
-            return KEPT
+            return Reason(Cause.CACHE_FILL)
         if when and kept.beyond(function, index, region.test):
-            return BEYOND
+            return Reason(Cause.TABLE_GROWTH)
         if region.implied and region.test in self._validations(function):
-            return ""  # what follows a validated argument is the ordinary path
+            return None  # what follows a validated argument is the ordinary path
         if self._flags.once(function, index, region.test, when):
-            return FLAG
+            return Reason(Cause.FLAG_CLEARED)
         if in_one_turn(function, region.test, when, self._counters):
-            return "in one turn only"
+            return Reason(Cause.ONE_ITERATION)
         stores = self._stores.get(function.index)
         if stores is None:
             stores = self._stores[function.index] = guards.single_stores(function)
         found = guards.rare(function, region.test, when, stores)
-        return "" if found.startswith("behind") and self._on_by_default(function, region.test) else found
+        return None if is_a(found, Cause.SWITCH) and self._on_by_default(function, region.test) else found
 
     def _on_by_default(self, function: Function, test: Reg) -> bool:
         """True for a switch that is on unless somebody turns it off: a parameter whose default is True, or the

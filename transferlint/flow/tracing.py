@@ -13,6 +13,7 @@ from transferlint.flow.names import ClassInfo, ident, split
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.framework import Framework, Tracer
 from transferlint.knowledge.tensorflow import DATASET_METHODS, TENSORFLOW
+from transferlint.reasons import Cause, Reason
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
@@ -34,7 +35,7 @@ class Tracing:
     `framework`: the one that the file works with, where it works with no other and not with torch."""
 
     traced: dict[int, str]
-    hot: dict[int, str]
+    hot: dict[int, Reason]
     fed: frozenset[int]
     arms: frozenset[int]
     compiled: dict[int, Framework]
@@ -62,7 +63,7 @@ class _Search:
         self._names = file.names
         self._functions = file.program.functions
         self._traced: dict[int, str] = {}
-        self._hot: dict[int, str] = {}
+        self._hot: dict[int, Reason] = {}
         self._fed: set[int] = set()
         self._arms: set[int] = set()
         self._compiled: dict[int, Framework] = {}
@@ -114,7 +115,7 @@ class _Search:
                     self._traced.setdefault(index, why)
                     name = _last(function, made.function)
                     if found is None or name in _LOOPS:
-                        self._hot.setdefault(index, f"runs for every element that `{name}` goes over")
+                        self._hot.setdefault(index, Reason(Cause.EVERY_ELEMENT, name))
                     if found is None:
                         self._fed.add(index)
                     elif found[1].branches:
@@ -161,7 +162,7 @@ class _Search:
             if own and (wanted is None or function.name in wanted):
                 self._traced.setdefault(function.index, f"`{info.name}` is traced")
                 if function.name in _PER_BATCH:
-                    self._hot.setdefault(function.index, f"`{function.name}` runs for every batch")
+                    self._hot.setdefault(function.index, Reason(Cause.EVERY_BATCH, function.name))
 
     def _family(self, info: ClassInfo, seen: set[str]) -> Framework | None:
         """The framework of whose modules a class is one."""

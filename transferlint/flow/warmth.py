@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from transferlint import late
 from transferlint.model import Level
+from transferlint.reasons import Reason
 from transferlint.syntax.program import Reg
 
 
 @late.dataclass(frozen=True, slots=True)
 class Warmth:
-    """The heat of a place in a function, before it is put in words. `loop` is the region of the loop that made it hot
+    """The heat of a place in a function. `cold`: why its function runs rarely; `amortised`: why it does within that;
+    `reason`: what else says how often. `loop` is the region of the loop that made it hot
     (-1: none), `caller` the (file, function, register) of the call that did (None: none). `weak`: nothing but its
     arguments says that the function runs repeatedly, or a loop over elements in a function of which nothing is known.
     `unsure`: the function itself is so, whatever loop the place stands in. `doubt`: why it is doubtful in a program of
-    which all is in sight ("" for no reason)."""
+    which all is in sight (None for no reason)."""
 
     level: Level
     seen: bool
-    amortised: str = ""
-    cold: str = ""
-    reason: str = ""
+    amortised: Reason | None = None
+    cold: Reason | None = None
+    reason: Reason | None = None
     loop: int = -1
     caller: tuple[str, int, Reg] | None = None
     weak: bool = False
     unsure: bool = False
-    doubt: str = ""
+    doubt: Reason | None = None
 
     @property
     def hot(self) -> bool:

@@ -8,6 +8,7 @@ from transferlint.flow.values import CONTAINER, TENSOR, Value
 from transferlint.flow.warmth import Warmth
 from transferlint.model import Evidence, Level
 from transferlint.syntax import program as p
+from transferlint.wording import words
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -31,8 +32,9 @@ def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
             if region.test is not None and region.kind != "while" and owner.has_text(region.test):
                 return f"{level}, in the loop over `{_brief(owner.text(region.test))}` at line {line}"
             return f"{level}, in the loop at line {line}"
-    if warmth.reason:
-        return f"{level} (assumed): {warmth.reason}" if not warmth.seen else f"{level}: {warmth.reason}"
+    if warmth.reason is not None:
+        assumed = "" if warmth.seen else " (assumed)"
+        return f"{level}{assumed}: {words(warmth.reason)}"
     if warmth.level is Level.ONCE:
         return "once a call"
     return level

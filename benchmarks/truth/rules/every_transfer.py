@@ -37,6 +37,7 @@ from transferlint.flow.quiet import ON_PURPOSE, RARE, why_quiet
 from transferlint.flow.values import ON_DEVICE
 from transferlint.model import Finding
 from transferlint.rule import Example, Rule
+from transferlint.wording import words
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -58,8 +59,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "inside": transfer.inside is not None,
                 "hot": warmth.hot,
                 "level": warmth.level.words,
-                "cold": warmth.cold,
-                "amortised": warmth.amortised,
+                "cold": words(warmth.cold),
+                "amortised": words(warmth.amortised),
                 "frequency": getattr(warmth, "frequency", None),
                 "quiet": quiet,
                 "why": why,
