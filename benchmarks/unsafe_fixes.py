@@ -113,7 +113,7 @@ def main() -> None:
     for number, (name, finding) in enumerate(drawn(projects, given.count, given.most, given.seed), 1):
         site = f"{finding['path']}:{finding['line']}"
         print(f"\n=== {number} {name} {finding['code']} {site}: {finding['fix']['title']}\n{finding['message']}")
-        print(f"{finding['context'] or 'the module'}: {finding['heat']['why']}")
+        print(f"{finding['context'] or 'the module'}: {(finding['heat'] or {}).get('why', '')}")
         print(diff(trees[name], finding, found[name], given.around))
 
 

@@ -23,7 +23,7 @@ from transferlint.flow.values import (
     UNKNOWN,
 )
 from transferlint.knowledge import roles
-from transferlint.model import AGAIN, Confidence, Edit, Evidence, Fix, Level, Safety
+from transferlint.model import Confidence, Edit, Evidence, Fix, Level, Part, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -142,7 +142,8 @@ def apart(function: FunctionFacts, group: list[Transfer]) -> Iterator[list[Trans
 
 def others(function: FunctionFacts, group: list[Transfer]) -> tuple[Evidence, ...]:
     """What a cluster's first calls to make the transfer, and the rest of the cluster, as evidence."""
-    again = (Evidence(function.site(t.register), AGAIN, function.text(t.register)) for t in group[1:])
+    rest = [t.register for t in group[1:]]
+    again = (Evidence(function.site(reg), "and again here", function.text(reg), Part.SAME) for reg in rest)
     return function.wrapped(group[0]) + tuple(again)
 
 

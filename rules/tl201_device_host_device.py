@@ -54,7 +54,7 @@ from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
 from transferlint.flow.values import framework_of
 from transferlint.knowledge.framework import Framework
-from transferlint.model import Evidence, Finding, Fix, Safety
+from transferlint.model import Evidence, Finding, Fix, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
@@ -76,7 +76,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first, back),
             (
                 *function.why(first.before),
-                Evidence(function.site(back), "back on the device here"),
+                Evidence(function.site(back), "back on the device here", part=Part.RETURN),
                 *others(function, group),
                 *_read_again(function, group),
             ),
@@ -121,7 +121,7 @@ def _read_again(function: FunctionFacts, group: list[Transfer]) -> Iterator[Evid
         if transfer.kind not in READS or not function.has_text(transfer.register) or transfer.register in downs:
             continue
         if ups.intersection(bounces(function, transfer)):
-            yield Evidence(function.site(transfer.register), "read again here")
+            yield Evidence(function.site(transfer.register), "read again here", part=Part.TRANSFER)
 
 
 RULE = Rule(

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
-from transferlint.model import Evidence, Finding, Safety
+from transferlint.model import Evidence, Finding, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
@@ -63,7 +63,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{brief(function.text(first.register))}` brings back what was uploaded at line"
             f" {function.site(uploads[0]).line}",
             "compute it on the host, or keep it on the device over many steps",
-            (*(Evidence(function.site(r), "uploaded here") for r in uploads[:2]), *others(function, group)),
+            (
+                *(Evidence(function.site(reg), "uploaded here", part=Part.RETURN) for reg in uploads[:2]),
+                *others(function, group),
+            ),
             sure(function, first),
             only_shown(
                 together(function, group, [host_twin.from_host(function, t, bounces(function, t)) for t in group])

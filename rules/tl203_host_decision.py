@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import Transfer
-from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
+from transferlint.model import Confidence, Evidence, Finding, Fix, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -65,7 +65,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 continue
             evidence = function.why(by_register[read].before)
             if read not in set(function.expression(made.value)):
-                evidence = (*evidence, Evidence(function.site(read), "read back here"))
+                evidence = (*evidence, Evidence(function.site(read), "read back here", part=Part.TRANSFER))
             asked = _asked(function, test, read)
             yield function.finding(
                 asked,

@@ -68,7 +68,7 @@ from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, LITERAL, UNKNOWN
-from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
+from transferlint.model import Confidence, Evidence, Finding, Fix, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -101,7 +101,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         assert made is not None
         evidence: tuple[Evidence, ...] = ()
         if made not in set(function.expression(first.register)):
-            evidence = (Evidence(function.site(made), "made on the host here"),)
+            evidence = (Evidence(function.site(made), "made on the host here", part=Part.PLACE),)
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` makes a tensor on the host and moves it",

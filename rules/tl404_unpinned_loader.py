@@ -53,7 +53,7 @@ from transferlint.flow.tracing import NOTHING_TRACED
 from transferlint.flow.transfers import MOVE
 from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.knowledge.torch_names import COLLATING
-from transferlint.model import Confidence, Evidence, Finding, Safety
+from transferlint.model import Confidence, Evidence, Finding, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
@@ -96,7 +96,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             reg,
             f"`{brief(function.text(reg))}` does not pin the batches that are moved to the device",
             "add `pin_memory=True`, and `non_blocking=True` where they are moved",
-            tuple(Evidence(f.site(t.register), "moved here") for f, t in found[:_SHOWN]),
+            tuple(Evidence(f.site(t.register), "moved here", part=Part.TRANSFER) for f, t in found[:_SHOWN]),
             Confidence.LIKELY,
             loaders_of.pinning(loader),
             heated=False,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from runtime_check.findings import FoundFinding
 from runtime_check.records import LinkKind, SiteRecord
-from transferlint.model import AGAIN, Direction, Site
+from transferlint.model import Direction, Part, Site
 
 _H2D, _D2H, _NONE = Direction.H2D, Direction.D2H, Direction.NONE
 _READ = frozenset({_D2H})
@@ -35,8 +35,7 @@ class Claim:
 
     `directions` are those of the records that bear it out, `operation` the one that it is mostly about ("" for none),
     which tells findings of one line apart where records have no columns. `links` are what proves a round trip or a
-    repeat, `hints` what is worth a remark, and `ends` the words of the evidence that names its other end, of the
-    direction `back`. `members` are the words of evidence whose sites make the same transfer as the finding's own.
+    repeat, `hints` what is worth a remark; `back` is the direction of the other end of a round trip.
     `framework` is the one beside torch whose data it is about.
     `manner` says how it is to cross: "waits" (the host does), "pageable", "ignored" (a hint that was ignored),
     "unsynchronized", "needless" (nothing crosses).
@@ -46,11 +45,14 @@ class Claim:
     operation: str = ""
     links: frozenset[LinkKind] = frozenset()
     hints: frozenset[LinkKind] = frozenset()
-    ends: tuple[str, ...] = ()
     back: Direction = _NONE
-    members: tuple[str, ...] = (AGAIN,)
     manner: str = ""
     framework: str = ""
+
+    @property
+    def returns(self) -> bool:
+        """Whether it is about a round trip."""
+        return self.back is not _NONE
 
     def bears_out(self, record: SiteRecord) -> bool:
         """True where a record is of the kind that the claim is about."""
@@ -80,12 +82,10 @@ _CLAIMS: Mapping[str, Claim] = types.MappingProxyType(
             _READ,
             _COPY,
             _BACK,
-            ends=("back on the device here",),
             back=_H2D,
-            members=(AGAIN, "read again here"),
         ),
-        "TL202": Claim(_READ, _COPY, _THERE, ends=("uploaded here",), back=_H2D),
-        "TL203": Claim(_WAIT, _SCALAR, members=(AGAIN, "read back here")),
+        "TL202": Claim(_READ, _COPY, _THERE, back=_H2D),
+        "TL203": Claim(_WAIT, _SCALAR),
         "TL204": Claim(_UPLOAD, links=_SAME),
         "TL301": Claim(_WAIT, _SCALAR),
         "TL302": Claim(_WAIT, _SCALAR),
@@ -96,14 +96,13 @@ _CLAIMS: Mapping[str, Claim] = types.MappingProxyType(
         "TL401": Claim(_UPLOAD, hints=_SAME),
         "TL402": Claim(_UPLOAD, manner="waits"),
         "TL403": Claim(_UPLOAD, manner="ignored"),
-        "TL404": Claim(_UPLOAD, members=(AGAIN, "moved here"), manner="pageable"),
+        "TL404": Claim(_UPLOAD, manner="pageable"),
         "TL405": Claim(_READ, _COPY),
         "TL406": Claim(_UPLOAD),
         "TL407": Claim(manner="needless"),
         "TL503": Claim(_READ, manner="unsynchronized"),
     }
 )
-_WITHIN = "made here, in "
 NO_TRANSFER = ("TL0", "TL502", "TL504")  # about the linter itself, and about operations that raise
 
 
@@ -116,22 +115,21 @@ def claim_of(finding: FoundFinding) -> Claim | None:
     return dataclasses.replace(claim, framework=finding.framework) if finding.framework else claim
 
 
-def sites_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
+def sites_of(finding: FoundFinding) -> tuple[Site, ...]:
     """The finding's own site, and those that it stands for."""
-    return (finding.site, *(link.site for link in finding.evidence if link.message in claim.members))
+    return (finding.site, *(link.site for link in finding.evidence if link.part in (Part.SAME, Part.TRANSFER)))
 
 
 def sites(finding: FoundFinding) -> tuple[Site, ...]:
     """The sites that have to run for a verdict on a finding."""
-    claim = claim_of(finding)
-    return () if claim is None else sites_of(finding, claim)
+    return () if claim_of(finding) is None else sites_of(finding)
 
 
-def ends_of(finding: FoundFinding, claim: Claim) -> tuple[Site, ...]:
+def ends_of(finding: FoundFinding) -> tuple[Site, ...]:
     """The other ends of a round trip."""
-    return tuple(link.site for link in finding.evidence if link.message in claim.ends)
+    return tuple(link.site for link in finding.evidence if link.part is Part.RETURN)
 
 
 def made_within(finding: FoundFinding) -> tuple[Site, ...]:
     """Where a function makes the transfer that its call, the finding's site, is reported for."""
-    return tuple(link.site for link in finding.evidence if link.message.startswith(_WITHIN))
+    return tuple(link.site for link in finding.evidence if link.part is Part.CALLEE)

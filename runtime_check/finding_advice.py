@@ -48,7 +48,7 @@ def where_it_crossed(
 ) -> str:
     """Which of a finding's places crossed, where the one that it stands at did not: "`x.tolist()` at 151:55 crossed,
     `x.item()` never ran"."""
-    own, *others = sites_of(finding, claim)
+    own, *others = sites_of(finding)
     real = RealPaths()
     placed = [real.of(site) for one in records for site in (one.site, one.user, *one.chain) if site is not None]
     if not others or not own.column or not all(one.site.column for one in records):

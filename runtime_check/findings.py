@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transferlint.model import Direction, Evidence, QuietSite, Site
+from transferlint.model import Direction, Evidence, Part, QuietSite, Site
 
 
 class FindingsError(Exception):
@@ -82,7 +82,8 @@ def _finding(fields: Mapping[str, Any], root: str, real: dict[str, str]) -> Foun
         message=str(fields["message"]),
         help=str(fields.get("help", "")),
         evidence=tuple(
-            Evidence(_site(link, root, real), str(link["message"])) for link in fields.get("evidence") or ()
+            Evidence(_site(link, root, real), str(link["message"]), part=Part(link.get("part", "context")))
+            for link in fields.get("evidence") or ()
         ),
         confidence=str(fields.get("confidence", "")),
         hot=bool(heat.get("hot", False)),

@@ -27,7 +27,7 @@ def join(findings: Sequence[FoundFinding], run: Run) -> list[list[SiteRecord]]:
     by_path: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
         claim = claim_of(finding)
-        for path in {site.path for site in sites_of(finding, claim)} if claim else ():
+        for path in {site.path for site in sites_of(finding)} if claim else ():
             by_path.setdefault(path, []).append(number)
     real = RealPaths()
     formatted = Formatted() if run.header.python.startswith("3.11.") else None
@@ -141,7 +141,7 @@ def _choose(
 
 def _sites(finding: FoundFinding) -> tuple[Site, ...]:
     claim = claim_of(finding)
-    return () if claim is None else sites_of(finding, claim)
+    return () if claim is None else sites_of(finding)
 
 
 def _about(finding: FoundFinding, operation: str) -> bool:

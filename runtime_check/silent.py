@@ -23,7 +23,7 @@ def without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | No
     if ran is None:
         text = "no transfer was recorded here; which lines ran was not"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
-    sites = [site for site in sites_of(finding, claim) if _line_ran(site, ran)]
+    sites = [site for site in sites_of(finding) if _line_ran(site, ran)]
     if not sites:
         told = ran.get(finding.site.path)
         text = "the line did not run" if told is None or told.started else phrases.NEVER_IMPORTED
@@ -44,7 +44,7 @@ def without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | No
 def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) -> Verdict:
     """Of a finding that nothing in a trace is known to belong to. It is refuted where the trace shows that the
     expression itself ran; what has no stack may be anybody's."""
-    sites = sites_of(finding, claim)
+    sites = sites_of(finding)
     if ran is not None and any(_line_ran(site, ran) and not skipped(site, ran) for site in sites):
         text = "the trace shows that it ran, and nothing crossed"
         return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding))

@@ -118,7 +118,7 @@ def _how(
         return VerdictKind.PARTLY, "but no `non_blocking` was ignored"
     if links or not claim.links:
         return VerdictKind.CONFIRMED, phrases.linked(links)
-    if claim.ends and others:
+    if claim.returns and others:
         times = sum(record.count for record in others)
         return VerdictKind.CONFIRMED, (
             f"the other end crossed {phrases.times(times)}; that it is the same data was not seen"
@@ -127,7 +127,7 @@ def _how(
         return VerdictKind.PARTLY, "a trace does not follow data: `transferlint verify` does"
     if run.header.level == "guard":
         return VerdictKind.PARTLY, "level guard does not follow data: `--level trace` looks for the rest of it"
-    what = "nothing was seen to cross at the other end" if claim.ends else "the same data was not seen to go again"
+    what = "nothing was seen to cross at the other end" if claim.returns else "the same data was not seen to go again"
     return VerdictKind.PARTLY, what
 
 
@@ -140,7 +140,7 @@ def _links(records: Sequence[SiteRecord], kinds: frozenset[LinkKind], run: Run) 
 def other_ends(finding: FoundFinding, run: Run) -> list[SiteRecord]:
     """The records at the other end of the round trip that a finding claims."""
     claim, real = claim_of(finding), RealPaths()
-    ends = ends_of(finding, claim) if claim else ()
+    ends = ends_of(finding) if claim else ()
     return [
         record
         for record in (run.sites if claim and ends else ())

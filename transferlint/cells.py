@@ -30,11 +30,15 @@ def _name(path: str, cell: int) -> str:
     return f"{path}:cell {cell}"
 
 
+def _link(link: Evidence, text: str) -> Evidence:
+    return dataclasses.replace(link, site=_site(link.site, text), message=_words(link.message, text))
+
+
 def _finding(finding: Finding, text: str, texts: dict[str, str]) -> Finding:
     path = finding.site.path
     site = _site(finding.site, text)
     links = [
-        Evidence(_site(link.site, text), _words(link.message, text), link.source) if link.site.path == path else link
+        _link(link, text) if link.site.path == path else link
         for link in finding.evidence
     ]
     heat = finding.heat and dataclasses.replace(finding.heat, why=_words(finding.heat.why, text))

@@ -13,8 +13,6 @@ import re
 
 from transferlint import late
 
-# The evidence that a finding speaks for another site too, which has none of its own.
-AGAIN = "and again here"
 LINES = 2  # that a fix may need on top of those there were
 _CELL = late.pattern(r"(.*\.ipynb):cell (\d+)", re.DOTALL)
 _ASSIGNMENT = late.pattern(r"\s*(\w+(?:, *\w+)*) = ")
@@ -92,14 +90,26 @@ class Site:
         return int(found[2]) if found else 0
 
 
+class Part(enum.Enum):
+    """What a piece of evidence has to do with its finding."""
+
+    CONTEXT = "context"  # what else explains it
+    PLACE = "place"  # why a value is where it is
+    SAME = "same"  # a site with the same mistake, which the finding speaks for and which has no finding of its own
+    TRANSFER = "transfer"  # another transfer that the finding is about
+    RETURN = "return"  # the other end of a round trip
+    CALLEE = "callee"  # the transfer itself, in the function whose call is the finding's site
+
+
 @late.dataclass(frozen=True, slots=True)
 class Evidence:
     """One link of the chain that explains a finding: a site and what it shows ("on the device: moved here"). `source`
-    is the site's text where the finding speaks for it (`AGAIN`)."""
+    is the site's text where the finding speaks for it (`Part.SAME`)."""
 
     site: Site
     message: str
     source: str = ""
+    part: Part = Part.CONTEXT
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -197,6 +207,6 @@ class Finding:
 
     def members(self) -> tuple[Finding, ...]:
         """The finding for each site that it speaks for, its own first; the others have neither evidence nor fix."""
-        again = [link for link in self.evidence if link.message == AGAIN]
+        again = [link for link in self.evidence if link.part is Part.SAME]
         rest = (dataclasses.replace(self, site=a.site, source=a.source, evidence=(), fix=None) for a in again)
         return (self, *rest)

@@ -7,7 +7,7 @@ import pytest
 
 from proving import all_rules
 from transferlint import engine, selection
-from transferlint.model import AGAIN
+from transferlint.model import Part
 from transferlint.pipeline import Plan
 from transferlint.settings import Settings
 
@@ -61,7 +61,7 @@ def check(tmp_path, monkeypatch):
         (tmp_path / "user.py").write_text(USER)
         plan = Plan(rules=selection.choose(all_rules(), ("TL101",), (), ()))
         found = engine.check_paths((path,), Settings(), plan, Unheard()).findings
-        return [(one.site.line, [e.site.line for e in one.evidence if e.message == AGAIN]) for one in found]
+        return [(one.site.line, [e.site.line for e in one.evidence if e.part is Part.SAME]) for one in found]
 
     return run
 

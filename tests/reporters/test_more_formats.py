@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from transferlint import formats as names
-from transferlint.model import AGAIN, Confidence, Edit, Evidence, Finding, Fix, Heat, Level, Safety, Site
+from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Heat, Level, Part, Safety, Site
 from transferlint.reporters import (
     azure,
     formats,
@@ -256,7 +256,8 @@ def test_what_costs_most_comes_first():
 
 def test_repeated_sites_are_told_once():
     first = Finding("TL101", "x", Site("a.py", 2, 1, 2, 2), "m", context="f")
-    again = tuple(Evidence(Site(path, line, 1, line, 2), AGAIN) for path, line in (("a.py", 9), ("b.py", 4)))
+    sites = [Site(path, line, 1, line, 2) for path, line in (("a.py", 9), ("b.py", 4))]
+    again = tuple(Evidence(one, "and again here", part=Part.SAME) for one in sites)
     group = dataclasses.replace(first, evidence=again)
     twin = dataclasses.replace(first, site=Site("a.py", 5, 1, 5, 2))
     other = dataclasses.replace(first, context="g")

@@ -12,7 +12,7 @@ from runtime_check.expressions import Asked, Expressions
 from runtime_check.findings import FoundFinding
 from runtime_check.records import Blocked, Executed, Header, Link, LinkKind, Outcome, Run, SiteRecord
 from runtime_check.verdicts import Verdict, VerdictKind, judge
-from transferlint.model import AGAIN, Direction, Evidence, QuietSite, Site
+from transferlint.model import Direction, Evidence, Part, QuietSite, Site
 
 D2H, H2D = Direction.D2H, Direction.H2D
 SCALAR, COPY = "aten::_local_scalar_dense", "aten::copy_"
@@ -45,7 +45,7 @@ def run(*sites: SiteRecord, links: tuple[Link, ...] = (), full_steps: int = 100,
 
 
 def finding(code: str, site: Site, *others: Site) -> FoundFinding:
-    members = tuple(Evidence(one, AGAIN) for one in others)
+    members = tuple(Evidence(one, "and again here", part=Part.SAME) for one in others)
     return FoundFinding(code, "a-rule", site, "train.py", "it does", "as the rule says", members, hot=True)
 
 

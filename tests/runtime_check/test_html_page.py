@@ -20,7 +20,7 @@ from runtime_check.reports import highlight
 from runtime_check.reports.html import render
 from runtime_check.reports.timeline import Timeline, timeline
 from runtime_check.verdicts import judge
-from transferlint.model import Direction, Evidence
+from transferlint.model import Direction, Evidence, Part
 
 _VOID = {"meta", "br", "input", "link", "hr", "img"}
 
@@ -104,7 +104,7 @@ def test_the_other_end_of_a_round_trip_carries_the_verdict_where_only_the_source
     path = str(tmp_path / "train.py")
     back = dataclasses.replace(
         training.found("TL201", path, 7, "`x.cpu()` copies what is uploaded again"),
-        evidence=(Evidence(training.site(path, 8), "back on the device here"),),
+        evidence=(Evidence(training.site(path, 8), "back on the device here", part=Part.RETURN),),
     )
     judgement = judge((back,), run, [Executed(path, (7, 8))], str(tmp_path))
     said = notes(tree(render(dataclasses.replace(shown, run=run, judgement=judgement))))

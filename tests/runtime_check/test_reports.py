@@ -26,7 +26,7 @@ from runtime_check.reports import html as html_report
 from runtime_check.reports import json as json_report
 from runtime_check.reports.shown import Shown
 from runtime_check.verdicts import FoundFinding, judge
-from transferlint.model import Direction, Evidence, Site
+from transferlint.model import Direction, Evidence, Part, Site
 
 SOURCE = """\
 def train(loader, device):
@@ -130,7 +130,7 @@ def test_the_terminal_ranks_by_waiting_and_ends_with_what_was_missed(page: Shown
 
 def test_what_cannot_be_told_is_said_with_what_to_run(run: Run, tmp_path: Path) -> None:
     path = str(tmp_path / "train.py")
-    inner = Evidence(site(path, 4, 18, 29), "made here, in `f`")
+    inner = Evidence(site(path, 4, 18, 29), "made here, in `f`", part=Part.CALLEE)
     call = FoundFinding("TL101", "a", site(path, 7, 19, 26), "train.py", "of a call", evidence=(inner,))
     page = shown.of(run, judge((call,), run, [Executed(path, (7,))], str(tmp_path)), str(tmp_path))
     said = "run something in which this call comes before the others"

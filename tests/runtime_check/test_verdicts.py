@@ -26,7 +26,7 @@ from runtime_check.records import (
     SiteRecord,
 )
 from runtime_check.verdicts import Judgement, Missed, Verdict, VerdictKind, judge
-from transferlint.model import AGAIN, Direction, Evidence, QuietSite, Site
+from transferlint.model import Direction, Evidence, Part, QuietSite, Site
 
 D2H, H2D, NONE = Direction.D2H, Direction.H2D, Direction.NONE
 SCALAR, COPY = "aten::_local_scalar_dense", "aten::copy_"
@@ -39,8 +39,8 @@ def site(line: int, column: int = 0, end: int = 0, path: str = FILE) -> Site:
     return Site(path, line, column, line, end)
 
 
-def finding(code: str, where: Site, *evidence: tuple[Site, str], **more: str) -> FoundFinding:
-    links = tuple(Evidence(place, message) for place, message in evidence)
+def finding(code: str, where: Site, *evidence: tuple[Site, str, Part], **more: str) -> FoundFinding:
+    links = tuple(Evidence(place, message, part=part) for place, message, part in evidence)
     shown = FoundFinding(code, "a-rule", where, "train.py", "it does", "do without", links)
     return dataclasses.replace(shown, **more)  # type: ignore[arg-type]
 
@@ -199,7 +199,7 @@ def test_a_record_within_two_findings_bears_both_out() -> None:
 
 
 def test_a_read_of_what_came_back_belongs_to_the_round_trip() -> None:
-    evidence = (site(8, 1, 20), "back on the device here"), (site(9, 5, 16), "read again here")
+    evidence = (site(8, 1, 20), "back on the device", Part.RETURN), (site(9, 5, 16), "read again", Part.TRANSFER)
     trip = finding("TL201", site(7, 5, 16), *evidence)
     records = record(0, site(7, 5, 16)), record(1, site(8, 1, 20), H2D, COPY), record(2, site(9, 5, 16), count=7)
     judgement = judge([trip], run(*records, lines=(7, 8, 9)))
@@ -232,7 +232,7 @@ def test_a_read_in_a_wrapper_belongs_to_the_call_that_is_found() -> None:
 
 def test_a_call_of_a_wrapper_that_others_called_before_is_not_refuted() -> None:
     """A record has the chain of its first event; what came by others cannot be told."""
-    wrapped = finding("TL101", site(7, 5, 16), (site(90, 5, 20), "made here, in `read`"))
+    wrapped = finding("TL101", site(7, 5, 16), (site(90, 5, 20), "made here, in `read`", Part.CALLEE))
     elsewhere = {"chain": (site(40, 1, 9),)}
     verdict = only([wrapped], run(record(0, site(90, 5, 20), count=2, **elsewhere), lines=(7,)))
     assert verdict.kind is VerdictKind.NOT_REACHED
@@ -274,7 +274,8 @@ def test_columns_of_python_3_11_count_where_there_is_no_f_string(tmp_path: Path)
 
 
 def test_a_finding_stands_for_the_reads_near_it() -> None:
-    cluster = finding("TL101", site(7, 5, 16), (site(3, 1, 9), "moved to the device here"), (site(9, 5, 16), AGAIN))
+    moved, again = (site(3, 1, 9), "moved here", Part.PLACE), (site(9, 5, 16), "and again here", Part.SAME)
+    cluster = finding("TL101", site(7, 5, 16), moved, again)
     upload = record(0, site(3, 1, 9), H2D, COPY)
     judgement = judge([cluster], run(upload, record(1, site(7, 5, 16)), record(2, site(9, 5, 16))))
     (verdict,) = judgement.verdicts
@@ -285,7 +286,7 @@ def test_a_finding_stands_for_the_reads_near_it() -> None:
     assert [one.records for one in judgement.missed] == [(upload,)]
 
 
-ROUND = finding("TL201", site(7, 5, 16), (site(9, 5, 30), "back on the device here"))
+ROUND = finding("TL201", site(7, 5, 16), (site(9, 5, 30), "back on the device here", Part.RETURN))
 DOWN, UP = record(0, site(7, 5, 16), D2H, COPY), record(1, site(9, 5, 30), H2D, COPY)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transferlint import context, detecting, late, pipeline, selection, steps, workers
 from transferlint.discovery import Target
 from transferlint.flow.explain import Belief, beliefs
-from transferlint.model import AGAIN, Confidence, Direction, Evidence, Finding, Heat, Site
+from transferlint.model import Confidence, Direction, Evidence, Finding, Heat, Part, Site
 from transferlint.pipeline import Outcome, Plan
 from transferlint.rule import Rule
 from transferlint.steps import Prepared
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from transferlint.syntax.suppressions import Suppression
 
 # Evidence of where a value came to be on the device: it explains the finding, and the finding does not speak for it.
-_PLACE_EVIDENCE = ("moved to the device", "on the device", "made on the host", "uploaded")
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def _part(site: Site, counting: Sequence[Finding]) -> Verdict | None:
     """Where a reported finding speaks for this expression too."""
     for finding in counting:
         for evidence in finding.evidence:
-            if evidence.site == site and evidence.message == AGAIN:
+            if evidence.site == site and evidence.part is Part.SAME:
                 reason = f"merged into {finding.code} at line {finding.site.line}: one change serves both"
                 return Verdict(False, finding.code, reason)
     for finding in counting:
@@ -131,7 +130,7 @@ def _part(site: Site, counting: Sequence[Finding]) -> Verdict | None:
 
 
 def _mentions(finding: Finding, site: Site) -> bool:
-    return any(one.site == site and not one.message.startswith(_PLACE_EVIDENCE) for one in finding.evidence)
+    return any(one.site == site and one.part is not Part.PLACE for one in finding.evidence)
 
 
 def _encloses(outer: Site, inner: Site) -> bool:

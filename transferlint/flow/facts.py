@@ -22,7 +22,7 @@ from transferlint.flow.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOW
 from transferlint.flow.warmth import Warmth
 from transferlint.flow.words import device_evidence, heat_words
 from transferlint.flow.writes import FileWrites
-from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Site
+from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Part, Site
 from transferlint.syntax import program as p
 from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
@@ -102,7 +102,7 @@ class FunctionFacts:
         key, index, reg = transfer.inside
         if key == self.file.path:
             inner = self.file.functions[index]
-            return (Evidence(inner.site(reg), f"made here, in `{inner.function.qualname}`"),)
+            return (Evidence(inner.site(reg), f"made here, in `{inner.function.qualname}`", part=Part.CALLEE),)
         return self.file.project.evidence(key, index, reg) if self.file.project is not None else ()
 
     def transfers_at(self, reg: Reg) -> list[Transfer]:

@@ -19,7 +19,7 @@ from transferlint.flow.recursion import Recursion
 from transferlint.flow.runs import runs
 from transferlint.flow.values import ANYWHERE, NAME, Shared, Value
 from transferlint.knowledge import roles
-from transferlint.model import Evidence
+from transferlint.model import Evidence, Part
 from transferlint.reasons import Cause
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Import, Program, SetItem, StoreOuter
@@ -199,7 +199,7 @@ class Project:
         if self.lines is None or not isinstance(node, tuple):
             return ()
         site = FrozenSpans("", self.lines(key)).site(key, *node)
-        return (Evidence(site, f"made here, in `{owner.qualname}`"),)
+        return (Evidence(site, f"made here, in `{owner.qualname}`", part=Part.CALLEE),)
 
     def looked_up(self) -> Iterator[tuple[str, str]]:
         """The files in which others looked up names, each with the first part of one, "*" for all names."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from transferlint.flow.values import CONTAINER, TENSOR, Value
 from transferlint.flow.warmth import Warmth
-from transferlint.model import Evidence, Level
+from transferlint.model import Evidence, Level, Part
 from transferlint.syntax import program as p
 from transferlint.wording import words
 
@@ -54,11 +54,10 @@ def device_evidence(function: FunctionFacts, value: Value) -> tuple[Evidence, ..
                 ends = starts[site.line] if site.line < len(starts) else len(function.file.text)
                 line_end = len(function.file.text[starts[site.line - 1] : ends].rstrip()) + 1
                 head = type(site)(site.path, site.line, site.column, site.line, max(line_end, site.column + 1))
-                found.append(
-                    Evidence(head, f"`{given.name}` of `{name}` is on the device whenever its caller is given one")
-                )
+                assumed = f"`{given.name}` is a parameter of `{name}`, and assumed to be on the device"
+                found.append(Evidence(head, assumed, part=Part.PLACE))
         elif why < len(function.code) and function.has_text(why):
-            found.append(Evidence(function.site(why), _because(function, why)))
+            found.append(Evidence(function.site(why), _because(function, why), part=Part.PLACE))
     return tuple(found)
 
 

@@ -28,12 +28,13 @@ def _on_file(finding: Finding) -> Finding:
     """The finding on its file, where it stands in a notebook's cell: the cell and the line go into the words."""
     if not finding.site.cell:
         return finding
-    links = tuple(
-        Evidence(_whole(link.site), f"{_cell(link.site)}: {link.message}") if link.site.cell else link
-        for link in finding.evidence
-    )
+    links = tuple(_link_on_file(link) if link.site.cell else link for link in finding.evidence)
     words = f"{_cell(finding.site)}: {finding.message}"
     return dataclasses.replace(finding, site=_whole(finding.site), message=words, evidence=links, fix=None)
+
+
+def _link_on_file(link: Evidence) -> Evidence:
+    return dataclasses.replace(link, site=_whole(link.site), message=f"{_cell(link.site)}: {link.message}")
 
 
 def _whole(site: Site) -> Site:

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from transferlint import escaping
-from transferlint.model import Finding, Fix, Heat, QuietSite, Site
+from transferlint.model import Evidence, Finding, Fix, Heat, QuietSite, Site
 from transferlint.reporters.report import Report, fingerprint, fixable, position
 
 VERSION = 1
@@ -51,7 +51,7 @@ def finding_data(finding: Finding, report: Report) -> dict[str, Any]:
         "help": finding.help,
         "confidence": finding.confidence.name.lower(),
         "heat": _heat(finding.heat),
-        "evidence": [{**_site(link.site), "message": link.message} for link in finding.evidence],
+        "evidence": [_evidence(link) for link in finding.evidence],
         "fix": _fix(finding.fix, report.texts.get(finding.site.path, "")),
         "framework": finding.framework,
         "context": finding.context,
@@ -62,6 +62,10 @@ def finding_data(finding: Finding, report: Report) -> dict[str, Any]:
 def _quiet(one: QuietSite) -> dict[str, Any]:
     direction = None if one.direction is None else one.direction.value
     return {**_site(one.site), "direction": direction, "kind": one.kind, "reason": one.reason}
+
+
+def _evidence(link: Evidence) -> dict[str, Any]:
+    return {**_site(link.site), "message": link.message, "part": link.part.value}
 
 
 def _site(site: Site) -> dict[str, Any]:

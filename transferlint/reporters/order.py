@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from transferlint import late
-from transferlint.model import AGAIN, Finding
+from transferlint.model import Finding, Part
 from transferlint.reporters.report import fixable
 
 
@@ -83,5 +83,5 @@ def _told(group: list[Finding]) -> Told:
     sites = [site.site for finding in group for site in finding.members()][1:]
     own = sorted({site.line for site in sites if site.path == first.site.path} - {first.site.line})
     other = dict.fromkeys(f"{site.path}:{site.line}" for site in sites if site.path != first.site.path)
-    plain = dataclasses.replace(first, evidence=tuple(link for link in first.evidence if link.message != AGAIN))
+    plain = dataclasses.replace(first, evidence=tuple(link for link in first.evidence if link.part is not Part.SAME))
     return Told(plain, tuple(own), tuple(other), len(group))
