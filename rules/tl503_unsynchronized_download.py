@@ -70,7 +70,6 @@ _METADATA = frozenset({Effect.HOST, Effect.NOTHING, Effect.LIKE, Effect.MOVE, Ef
 _READERS = frozenset(
     f"builtins.{n}" for n in "float int bool print str repr list tuple sum max min sorted any all".split()
 )
-_COPIES = frozenset({"float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "type"})
 _MOST = 400  # blocks to look at; what is further is not looked at
 _KEY = late.pattern(r",[ \t]*(non_blocking[ \t]*=[ \t]*)?$")
 _MOST_CODE = 4000  # instructions
@@ -270,8 +269,8 @@ class _Walk:
             return False
         if callee.name == "copy_":
             return self._overwritten(callee.object)
-        if callee.name in VIEWS and callee.name not in _COPIES:
-            self._values.add(reg)
+        if callee.name in VIEWS:
+            self._values.add(reg)  # `.float()` too: of a tensor that is of that type already it is the tensor itself
             return False
         known = effects().get(f"Tensor.{callee.name}")
         return known is not None and known not in _METADATA
