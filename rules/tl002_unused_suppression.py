@@ -81,13 +81,13 @@ def _finding(facts: CommentFacts, comment: Suppression, unused: list[str]) -> Fi
     title = "remove the suppression" if whole else f"remove {', '.join(unused)} from the suppression"
     edit = comment_edits.without(facts.text, comment, unused)
     fix = Fix(title, Safety.SAFE if facts.whole else Safety.UNSAFE, (edit,))
-    return facts.finding(comment.start, comment.end, f"{what} silences nothing", title, fix)
+    return facts.finding(comment.start, comment.end, f"{what} has no effect", title, fix)
 
 
 RULE = Rule(
     code="TL002",
     name="unused-suppression",
-    summary="a suppression comment that silences nothing",
+    summary="a suppression comment that has no effect",
     category="linter",
     default=True,
     fix_safety=Safety.SAFE,

@@ -51,14 +51,14 @@ def judge(facts: CommentFacts) -> Iterator[Finding]:
         other = comment.kind == "malformed" or (comment.kind == "noqa" and not comment.codes)
         if not other and not comment.reason:
             yield facts.finding(
-                comment.start, comment.end, "the suppression gives no reason", "write behind the codes why it is fine"
+                comment.start, comment.end, "the suppression gives no reason", "add the reason after the codes"
             )
 
 
 RULE = Rule(
     code="TL003",
     name="suppression-without-a-reason",
-    summary="a suppression comment that does not say why",
+    summary="a suppression comment without a reason",
     category="linter",
     default=False,
     fix_safety=None,

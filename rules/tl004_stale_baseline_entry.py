@@ -49,7 +49,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 RULE = Rule(
     code="TL004",
     name="stale-baseline-entry",
-    summary="an entry of the baseline to which no finding answers any more",
+    summary="a baseline entry that no finding matches any more",
     category="linter",
     default=True,
     fix_safety=None,

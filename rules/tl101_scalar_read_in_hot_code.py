@@ -71,8 +71,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` makes the host wait for the device"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}` waits for the GPU (device-to-host copy and sync)"
+            f" {function.warmth(first.register).level.each}",
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
@@ -83,7 +83,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on whether the host goes on by what it reads."""
     if transfer.inside is None and read_purposes.decides(function, transfer.register):
-        return "ask on the device, and read the answer every so many steps; not at all where nothing hangs on it"
+        return "evaluate it on the device and read the result only every N steps, or drop it if nothing depends on it"
     return "keep the value on the device (`.detach()`) and read it once, after the loop or at log time"
 
 
@@ -99,7 +99,7 @@ def _costs(function: FunctionFacts, transfer: Transfer) -> bool:
 RULE = Rule(
     code="TL101",
     name="scalar-read-in-hot-code",
-    summary="`.item()` or `.tolist()` on a device value, for every step or element",
+    summary="`.item()` or `.tolist()` on a device tensor, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=Safety.UNSAFE,
@@ -196,7 +196,7 @@ def losses(model, loader, device):
         ),
         (
             "tensorflow",
-            "keep the tensor, or let a `keras.metrics.Mean` add it up, and read it once, after the loop",
+            "keep the tensor, or accumulate it in a `keras.metrics.Mean`, and read it once, after the loop",
         ),
         ("cupy", "keep the array on the device and read it once, after the loop or at log time"),
     ),

@@ -85,8 +85,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` copies to the host and waits for the device"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}` copies to the host and waits for the GPU"
+            f" {function.warmth(first.register).level.each}",
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
@@ -98,9 +98,9 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on what the host does with the copy."""
     reg = transfer.register
     if read_purposes.reduced(function, reg):
-        return "compute it on the device as well, and read the number that is left"
+        return "compute the result on the device too, and copy only the final number"
     if read_purposes.added_up(function, reg) and not read_purposes.collected(function, reg):
-        return "add it up on the device, and copy the sum once after the loop"
+        return "accumulate on the device, and copy the sum once after the loop"
     return "collect on the device and copy once after the loop"
 
 
@@ -267,7 +267,7 @@ def _gone_over(function: FunctionFacts, transfer: Transfer) -> bool:
 RULE = Rule(
     code="TL102",
     name="host-copy-in-hot-code",
-    summary="`.cpu()`, `.to('cpu')` or `.numpy()` of a device tensor, for every step or element",
+    summary="`.cpu()`, `.to('cpu')` or `.numpy()` of a device tensor, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=Safety.UNSAFE,

@@ -118,8 +118,8 @@ def _by_rows(function: FunctionFacts, group: list[Transfer]) -> Finding:
     assert table is not None
     return function.finding(
         first.register,
-        f"`{brief(function.text(first.register))}` uploads the rows of `{brief(function.text(table), 24)}` one by one",
-        "move the whole table once, before the loop, and take its rows there",
+        f"`{brief(function.text(first.register))}` uploads rows of `{brief(function.text(table), 24)}` one at a time",
+        "move the whole table to the device once, before the loop, and index it there",
         others(function, group),
         Confidence.LIKELY,
     )
@@ -132,10 +132,10 @@ def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple
     name = f'"{attribute}"' if attribute.isidentifier() else attribute
     buffer = f"register it as a buffer: `self.register_buffer({name}, ..., persistent=False)`"
     if not _kept(function, attribute):
-        return f"`{text}` moves the same attribute {function.warmth(reg).level.words}", buffer
+        return f"`{text}` moves the same attribute {function.warmth(reg).level.each}", buffer
     if _of_class(function, transfer, attribute):
-        return f"`{text}` moves the same table for each object that is made", "keep one copy of it for each device"
-    return f"`{text}` moves what the module's own `.to` leaves behind", buffer
+        return f"`{text}` moves the same table for every new object", "keep one copy per device"
+    return f"`{text}` moves an attribute that the module's own `.to()` does not move", buffer
 
 
 def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
@@ -168,7 +168,7 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
     line = function.file.line(function.file.spans.of(function.function.regions[outermost].node)[0])
     return function.finding(
         reg,
-        f"`{text}` moves the same data in every turn of the loop at line {line}",
+        f"`{text}` moves the same data in every iteration of the loop at line {line}",
         "move it once, before the loop",
         (),
         Confidence.LIKELY if subject.places != HOST or transfer.places != DEVICE else Confidence.CERTAIN,
@@ -266,7 +266,7 @@ def _is_self(function: FunctionFacts, reg: Reg) -> bool:
 RULE = Rule(
     code="TL103",
     name="invariant-transfer",
-    summary="a loop or step method moves to the device what it does not change",
+    summary="a loop or step method moves the same unchanged data to the device again and again",
     category="repeated",
     default=True,
     fix_safety=Safety.SAFE,

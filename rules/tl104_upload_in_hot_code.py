@@ -90,20 +90,20 @@ def _values(function: FunctionFacts, transfer: Transfer) -> str:
     """What is uploaded, and how often."""
     warmth = function.warmth(transfer.register)
     if warmth.hot:
-        return f"host values {warmth.level.words}"
-    return "the same list at every call" if _listed(function, transfer) else "host values that the device could fill in"
+        return f"host values {warmth.level.each}"
+    return "the same list on every call" if _listed(function, transfer) else "values that the device could create"
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if _constant(function, transfer) and _listed(function, transfer):
-        return "upload it once: as a buffer of the module, or one tensor for each device"
+        return "upload it once, as a buffer of the module or as one tensor per device"
     if uploading.made_before(function, transfer) is not None or _constant(function, transfer):
-        return "build it once before, in one upload, or fill it on the device (`torch.full`)"
+        return "build it once before the loop, in one upload, or fill it on the device (`torch.full`)"
     if uploading.filled(function, transfer) is not None:
-        return "fill it on the device (`torch.full`), or upload all such numbers at once"
+        return "fill it on the device (`torch.full`), or upload all these numbers in one copy"
     return (
-        "values that are known before the loop in one upload before it; new ones in one copy from pinned memory"
-        " (`.pin_memory()`, `non_blocking=True`), or made on the device"
+        "upload values that are known before the loop once, before it; upload new values in one copy from pinned memory"
+        " (`.pin_memory()`, `non_blocking=True`), or create them on the device"
     )
 
 
@@ -199,7 +199,7 @@ def _number(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL104",
     name="upload-in-hot-code",
-    summary="a device tensor built from host numbers or lists, for every step or element",
+    summary="a device tensor built from host numbers or lists, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=Safety.SAFE,
@@ -236,9 +236,9 @@ for step in range(10):
     more_examples=beside_torch.examples("TL104"),
     detect=detect,
     advice=(
-        ("jax", "make it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),
-        ("tensorflow", "make it on the device (`tf.range`, `tf.fill`), or let `tf.data` bring batches there"),
-        ("cupy", "make it on the device (`cp.arange`, `cp.full`), or upload all of it once before the loop"),
+        ("jax", "create it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),
+        ("tensorflow", "create it on the device (`tf.range`, `tf.fill`), or let `tf.data` copy batches there"),
+        ("cupy", "create it on the device (`cp.arange`, `cp.full`), or upload all of it once before the loop"),
     ),
     doubted=(("jax", 0.0), ("tensorflow", 0.0), ("cupy", 0.33)),
     doc=__doc__,

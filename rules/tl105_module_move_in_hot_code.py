@@ -75,7 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         text = brief(function.text(transfer.register))
         yield function.finding(
             transfer.register,
-            f"`{text}` moves a whole module {function.warmth(transfer.register).level.words}",
+            f"`{text}` moves a whole module {function.warmth(transfer.register).level.each}",
             "move it once, before the loop",
             (),
             Confidence.LIKELY,
@@ -137,7 +137,7 @@ def _makes(function: FunctionFacts, reg: Reg) -> bool:
 RULE = Rule(
     code="TL105",
     name="module-move-in-hot-code",
-    summary="`module.to()`, `.cuda()` or `.cpu()`, for every step or element",
+    summary="`module.to()`, `.cuda()` or `.cpu()`, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=None,

@@ -71,9 +71,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             what = "values" if len(group) > 1 else f"values of `{brief(_gone_over(function, first), 32)}`"
             yield function.finding(
                 first.register,
-                f"`{brief(function.text(first.register))}`: {many} {what} are read one by one"
-                f" {function.warmth(first.register).level.words}, and the host waits for each",
-                "read them in one copy, `torch.stack([...]).tolist()`, or keep them on the device until then",
+                f"`{brief(function.text(first.register))}`: {many} {what} are read one at a time, each with a sync,"
+                f" {function.warmth(first.register).level.each}",
+                "read them in one copy (`torch.stack([...]).tolist()`), or keep them on the device",
                 (*function.why(first.before), *others(function, group)),
                 sure(function, first),
                 stacking.stack(function, group),
@@ -89,9 +89,9 @@ def _told_once(function: FunctionFacts, group: list[Transfer]) -> Iterator[Findi
         tensor = tensor_of(function, first)
         yield function.finding(
             first.register,
-            f"`{tensor}` is read in {len(group)} places, in different ways, and the host waits at each"
-            f" {function.warmth(first.register).level.words}",
-            f"bring over once what is needed of it, `{tensor}.tolist()` where it is small, and use that",
+            f"`{tensor}` is read in {len(group)} places, each with a sync,"
+            f" {function.warmth(first.register).level.each}",
+            f"copy what is needed to the host once (`{tensor}.tolist()` if it is small) and use that copy",
             (*function.why(first.before), *others(function, part)),
             sure(function, first),
         )
@@ -184,7 +184,7 @@ def _gone_over(function: FunctionFacts, transfer: Transfer) -> str:
 RULE = Rule(
     code="TL106",
     name="scattered-reads",
-    summary="several device values are read one after the other, where one read would do",
+    summary="several device values are read one at a time, where one read would do",
     category="repeated",
     default=True,
     fix_safety=Safety.DISPLAY,
@@ -245,9 +245,9 @@ class Heads(torch.nn.Module):
     more_examples=beside_torch.examples("TL106"),
     detect=detect,
     advice=(
-        ("jax", "read them together: `a, b = jax.device_get((a, b))`"),
-        ("tensorflow", "read them together: `tf.stack([a, b]).numpy()`"),
-        ("cupy", "read them together: `cp.stack([a, b]).get()`"),
+        ("jax", "read them in one copy: `a, b = jax.device_get((a, b))`"),
+        ("tensorflow", "read them in one copy: `tf.stack([a, b]).numpy()`"),
+        ("cupy", "read them in one copy: `cp.stack([a, b]).get()`"),
     ),
     claims=claims,
     doc=__doc__,

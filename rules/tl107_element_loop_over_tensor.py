@@ -87,10 +87,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` reads `{tensor}` element by element in the loop at line {line}",
-            f"read all of it before the loop, `{tensor}.tolist()`, or compute on the whole tensor",
+            f"copy it to the host before the loop (`{tensor}.tolist()`), or compute on the whole tensor",
             (
                 *function.why(first.before),
-                Evidence(function.site(where[1]), "the loop goes over the elements of this"),
+                Evidence(function.site(where[1]), "the loop iterates over this"),
                 *others(function, group),
             ),
             sure(function, first),
@@ -205,7 +205,7 @@ def _counts(function: FunctionFacts, index: Reg, slots: set[int]) -> bool:
 RULE = Rule(
     code="TL107",
     name="element-loop-over-tensor",
-    summary="a Python loop over the elements of a device tensor that reads each",
+    summary="a Python loop that reads a device tensor element by element",
     category="repeated",
     default=True,
     fix_safety=Safety.DISPLAY,

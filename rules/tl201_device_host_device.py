@@ -68,10 +68,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, group in clusters(((f, t) for f in facts.functions for t in trips(f)), _of_one_upload):
         first = group[0]
         back = came_back(function)[first.register]
-        verb = "reads" if first.kind in (SCALAR_READ, NUMBER) else "copies"
+        what = "reads a value" if first.kind in (SCALAR_READ, NUMBER) else "copies data to the host"
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` {verb} to the host what is uploaded again at line"
+            f"`{brief(function.text(first.register))}` {what} that is uploaded again at line"
             f" {function.site(back).line}",
             _instead(function, first, back),
             (
@@ -97,10 +97,10 @@ def _fix(function: FunctionFacts, group: list[Transfer], back: Reg) -> Fix | Non
 def _instead(function: FunctionFacts, down: Transfer, up: Reg) -> str:
     other = _other(function, down, up)
     if other is None and down.api.startswith(".type("):
-        return "cast it with a method that keeps the device, such as `.float()`: this tensor type is a CPU type"
+        return "use a cast that keeps the device, such as `.float()`: this type is a CPU tensor type"
     if other is None:
-        return "compute it on the device"
-    return f"share the memory, which copies nothing: {other.title} takes a tensor by DLPack (`{other.from_dlpack}`)"
+        return "keep the computation on the device"
+    return f"share the memory without a copy: {other.title} takes a tensor through DLPack (`{other.from_dlpack}`)"
 
 
 def _other(function: FunctionFacts, down: Transfer, up: Reg) -> Framework | None:
@@ -127,7 +127,7 @@ def _read_again(function: FunctionFacts, group: list[Transfer]) -> Iterator[Evid
 RULE = Rule(
     code="TL201",
     name="device-host-device",
-    summary="data leaves the device and comes back, itself or in what was computed from it",
+    summary="device data is copied to the host and back, directly or after a host computation",
     category="round-trip",
     default=True,
     fix_safety=Safety.SAFE,
@@ -215,14 +215,17 @@ out = lowered(torch.arange(6.0), 3)
     more_examples=beside_torch.examples("TL201"),
     detect=detect,
     advice=(
-        ("jax", "compute it on the device with `jax.numpy`; take another framework's array by `jax.dlpack`"),
+        (
+            "jax",
+            "keep the computation on the device with `jax.numpy`; take another framework's array through `jax.dlpack`",
+        ),
         (
             "tensorflow",
-            "compute it on the device; take another framework's tensor by `tf.experimental.dlpack`",
+            "keep the computation on the device; take another framework's tensor through `tf.experimental.dlpack`",
         ),
         (
             "cupy",
-            "compute it on the device with `cupy`; take another framework's array by `cp.from_dlpack`",
+            "keep the computation on the device with `cupy`; take another framework's array through `cp.from_dlpack`",
         ),
     ),
     doc=__doc__,

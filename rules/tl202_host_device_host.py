@@ -60,9 +60,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         uploads = bounces(function, first)
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` brings back what was uploaded at line"
+            f"`{brief(function.text(first.register))}` copies back to the host what was uploaded at line"
             f" {function.site(uploads[0]).line}",
-            "compute it on the host, or keep it on the device over many steps",
+            "compute it on the host, or keep the data on the device across steps",
             (*(Evidence(function.site(r), "uploaded here") for r in uploads[:2]), *others(function, group)),
             sure(function, first),
             only_shown(
@@ -82,7 +82,7 @@ def _told(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -> bo
 RULE = Rule(
     code="TL202",
     name="host-device-host",
-    summary="host data goes to the device for a computation and straight back",
+    summary="host data is uploaded for one computation and copied straight back",
     category="round-trip",
     default=True,
     fix_safety=Safety.DISPLAY,

@@ -69,9 +69,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             asked = _asked(function, test, read)
             yield function.finding(
                 asked,
-                f"`{brief(function.text(asked))}` waits for the device to decide what it does next"
-                f" {function.warmth(asked).level.words}",
-                "decide on the device: `torch.where`, a mask, `clamp`, or a check that is deferred",
+                f"the condition `{brief(function.text(asked))}` depends on a device value: the host waits for the GPU"
+                f" {function.warmth(asked).level.each}",
+                "decide on the device (`torch.where`, a mask, `clamp`), or defer the check",
                 evidence,
                 _sure(function, asked, by_register[read]),
                 _fix(function, made.value, by_register[read]),
@@ -113,7 +113,7 @@ def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL203",
     name="host-decision",
-    summary="a host branch, taken from a device value, steers device work",
+    summary="a host branch on a device value controls device work",
     category="round-trip",
     default=True,
     fix_safety=Safety.DISPLAY,
@@ -178,10 +178,10 @@ class Decoder(torch.nn.Module):
     advice=(
         (
             "jax",
-            "decide on the device (`jnp.where`, `jax.lax.cond`, `jax.lax.while_loop`), or every so many steps",
+            "decide on the device (`jnp.where`, `jax.lax.cond`, `jax.lax.while_loop`), or decide only every N steps",
         ),
-        ("tensorflow", "decide in the graph (`tf.where`, `tf.cond` in a `tf.function`), or every so many steps"),
-        ("cupy", "decide on the device (`cp.where`), or every so many steps"),
+        ("tensorflow", "decide in the graph (`tf.where`, `tf.cond` in a `tf.function`), or decide only every N steps"),
+        ("cupy", "decide on the device (`cp.where`), or decide only every N steps"),
     ),
     doc=__doc__,
 )

@@ -70,10 +70,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if first is not None:
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` uploads again what was uploaded at line"
+                f"`{brief(function.text(transfer.register))}` uploads data that was already uploaded at line"
                 f" {function.site(first.register).line}",
-                "keep the first copy under a name and use it again",
-                (Evidence(function.site(first.register), "the same data is moved here, and not changed in between"),),
+                "keep the first copy in a variable and reuse it",
+                (Evidence(function.site(first.register), "the same data is uploaded here, unchanged in between"),),
                 Confidence.LIKELY if transfer.places & ~HOST else Confidence.POSSIBLE,
                 None if function.framework(transfer.register) else only_shown(reusing.reuse(function, first, transfer)),
             )
@@ -82,9 +82,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if source is not None:
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` uploads the copy of a tensor that is on the device still",
+                f"`{brief(function.text(transfer.register))}` uploads the host copy of a tensor that is still on the"
+                " device",
                 f"use `{brief(function.text(source), 32)}`",
-                (Evidence(function.site(source), "this is the same data"),),
+                (Evidence(function.site(source), "this tensor holds the same data"),),
                 Confidence.LIKELY,
             )
 
@@ -314,9 +315,9 @@ def train(model, loader, criterion, device):
     more_examples=beside_torch.examples("TL204"),
     detect=detect,
     advice=(
-        ("jax", "keep the array that the first upload gave"),
-        ("tensorflow", "keep the tensor that the first upload gave"),
-        ("cupy", "keep the array that the first upload gave"),
+        ("jax", "reuse the array from the first upload"),
+        ("tensorflow", "reuse the tensor from the first upload"),
+        ("cupy", "reuse the array from the first upload"),
     ),
     claims=claims,
     doc=__doc__,

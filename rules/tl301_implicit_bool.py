@@ -69,8 +69,8 @@ from . import beside_torch, branchless, derived, host_numbers, own_checks, prese
 from .chains import method, receiver
 from .detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
 
-_BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often"
-_ASSERTED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
+_BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or check less often"
+_ASSERTED = "check on the device with `torch._assert_async`, which does not block the host, or check less often"
 _TAKES = frozenset({"pop", "popleft", "remove"})
 
 
@@ -86,8 +86,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"the truth of `{brief(function.text(first.register))}` makes the host wait for the device"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}`{_in_condition(function, first)} synchronizes with the GPU"
+            f" {function.warmth(first.register).level.each}",
             _ASSERTED if all(_asserts(function, t) for t in group) else _BRANCHED,
             (*function.why(first.before), *others(function, group)),
             Confidence.POSSIBLE if presence.or_equal(function, first.register) else _sure(function, first),
@@ -95,6 +95,12 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         )
     for sure_enough in (True, False):
         yield from _checks([pair for pair in asked if _expected(*pair) is sure_enough])
+
+
+def _in_condition(function: FunctionFacts, transfer: Transfer) -> str:
+    """What tells of a test, whose text is that of its tensor alone."""
+    test = transfer.inside is None and isinstance(function.code[transfer.register], Test)
+    return " in a condition" if test else ""
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -144,8 +150,8 @@ def _checks(found: list[Found]) -> Iterator[Finding]:
         assert row is not None
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` checks its data on the device, and the host waits for the answer"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}` validates its arguments on the device and waits for the result"
+            f" {function.warmth(first.register).level.each}",
             row.instead,
             (*function.why(first.before), *others(function, group)),
             own_checks.surely(function, first, row),
@@ -236,12 +242,12 @@ class Padded(torch.nn.Module):
     more_examples=beside_torch.examples("TL301"),
     detect=detect,
     advice=(
-        ("jax", "decide on the device (`jnp.where`, `jax.lax.cond`), or ask every so many steps"),
+        ("jax", "decide on the device (`jnp.where`, `jax.lax.cond`), or check only every N steps"),
         (
             "tensorflow",
-            "decide on the device (`tf.where`, `tf.cond` in a `tf.function`), or ask every so many steps",
+            "decide on the device (`tf.where`, `tf.cond` in a `tf.function`), or check only every N steps",
         ),
-        ("cupy", "decide on the device (`cp.where`), or ask every so many steps"),
+        ("cupy", "decide on the device (`cp.where`), or check only every N steps"),
     ),
     doc=__doc__,
 )

@@ -61,8 +61,8 @@ from .detection import brief, clusters, hot, likely, only_shown, others, sure, t
 from .kept_sizes import kept_sizes
 from .round_trips import explained
 
-_HELP = "keep the arithmetic on the device, or read all values at once before"
-_SELECT = "`index_select(0, t.reshape(1))`: an index with a dimension stays on the device"
+_HELP = "keep the arithmetic on the device, or read all values in one copy first"
+_SELECT = "use `index_select(0, t.reshape(1))`: a 1-d index stays on the device"
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -72,8 +72,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` takes a number from a device tensor ({first.api}): the host"
-            f" waits {function.warmth(first.register).level.words}",
+            _message(function, first),
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
@@ -85,13 +84,20 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, reg, attribute, uses in kept_sizes(facts):
         yield function.finding(
             reg,
-            f"`self.{attribute}` is kept as a tensor on the device where a number is meant: the host waits each time it"
-            " is used",
-            f"read it once: `self.{attribute} = {brief(function.text(reg), 60)}.item()`",
+            f"`self.{attribute}` stores a size as a device tensor: every use of it as a number waits for the GPU",
+            f"convert it once: `self.{attribute} = {brief(function.text(reg), 60)}.item()`",
             (*function.why(function.values[reg]), *uses),
             Confidence.LIKELY,
             heated=False,
         )
+
+
+def _message(function: FunctionFacts, transfer: Transfer) -> str:
+    text, api = brief(function.text(transfer.register)), transfer.api
+    often = function.warmth(transfer.register).level.each
+    if transfer.inside is None and transfer.subject == transfer.register:
+        return f"`{text}` is used as a Python number ({api}): the host waits for the GPU {often}"
+    return f"`{text}` converts a device tensor to a Python number ({api}) and waits for the GPU {often}"
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -155,9 +161,9 @@ class Norms(torch.nn.Module):
     more_examples=beside_torch.examples("TL302"),
     detect=detect,
     advice=(
-        ("jax", "keep the arithmetic on the device, or read all values at once after the loop (`jax.device_get`)"),
-        ("tensorflow", "keep the arithmetic on the device, or read all values at once after the loop"),
-        ("cupy", "keep the arithmetic on the device, or read all values at once after the loop"),
+        ("jax", "keep the arithmetic on the device, or read all values in one copy after the loop (`jax.device_get`)"),
+        ("tensorflow", "keep the arithmetic on the device, or read all values in one copy after the loop"),
+        ("cupy", "keep the arithmetic on the device, or read all values in one copy after the loop"),
     ),
     doc=__doc__,
 )

@@ -78,15 +78,21 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     )
     for function, group in clusters(found):
         first = group[0]
-        level = function.warmth(first.register).level.words
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` is put into words: the host waits for the device {level}",
-            "keep it detached and print it behind an interval, or only where the level is enabled",
+            _message(function, first),
+            "keep the detached tensor and format it only every N steps, or only if the log level is enabled",
             (*function.why(first.before), *others(function, group)),
             min(sure(function, first), Confidence.LIKELY),
             together(function, group, [_guard(function, t.register) for t in group]),
         )
+
+
+def _message(function: FunctionFacts, transfer: Transfer) -> str:
+    often, subject = function.warmth(transfer.register).level.each, transfer.subject
+    if transfer.inside is None and subject is not None and function.has_text(subject):
+        return f"formatting `{brief(function.text(subject))}` copies it to the host and waits for the GPU {often}"
+    return f"`{brief(function.text(transfer.register))}` formats a device tensor and waits for the GPU {often}"
 
 
 def _plainly(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -203,7 +209,7 @@ def _guard(function: FunctionFacts, reg: Reg) -> Fix | None:
     safe = not any(call.stars) and all(key for key, _ in call.keywords)
     safe = safe and all(proven.harmless(function, r) for r in given)
     fix = Edit(start, start, f"{test}{newline}{indent}{unit}")
-    return Fix("ask for the level first", Safety.SAFE if safe else Safety.UNSAFE, (fix,))
+    return Fix("check the log level first", Safety.SAFE if safe else Safety.UNSAFE, (fix,))
 
 
 def _logging(function: FunctionFacts, reg: Reg) -> str:
@@ -296,9 +302,9 @@ def train(model, loader, optimizer):
     more_examples=beside_torch.examples("TL303"),
     detect=detect,
     advice=(
-        ("jax", "print it behind an interval, or collect and print after the loop"),
-        ("tensorflow", "print it behind an interval, or collect and print after the loop"),
-        ("cupy", "print it behind an interval, or collect and print after the loop"),
+        ("jax", "print it only every N steps, or collect and print after the loop"),
+        ("tensorflow", "print it only every N steps, or collect and print after the loop"),
+        ("cupy", "print it only every N steps, or collect and print after the loop"),
     ),
     doc=__doc__,
 )

@@ -66,9 +66,9 @@ _SIZED: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
 )
 _OTHERWISE: Mapping[str, str] = types.MappingProxyType(
     {
-        "bincount": "count into a tensor of a size that is known: `torch.zeros(n).scatter_add_(0, x, ones)`",
-        "unique": "do it once, where the data stays the same, or on the host, before the data goes up",
-        "unique_consecutive": "do it once, where the data stays the same, or on the host, before the data goes up",
+        "bincount": "count into a tensor of known size: `torch.zeros(n).scatter_add_(0, x, ones)`",
+        "unique": "compute it once if the data does not change, or on the host before the upload",
+        "unique_consecutive": "compute it once if the data does not change, or on the host before the upload",
     }
 )
 
@@ -80,8 +80,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"the size of `{brief(function.text(first.register))}` depends on device data ({first.api}): the host"
-            f" waits {function.warmth(first.register).level.words}",
+            f"the size of `{brief(function.text(first.register))}` depends on device data ({first.api}): the host waits"
+            f" for the GPU {function.warmth(first.register).level.each}",
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
@@ -95,12 +95,12 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     name = method(function, transfer.register) or called(function, transfer.register)
     last = name.rpartition(".")[2]
     if transfer.inside is not None or not isinstance(made, p.Call) or not name:
-        return "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum"
+        return "use a fixed-size form: `torch.where`, `masked_fill`, a weighted sum"
     row = rows().get(name)
     told = _SIZED.get(last) or (row.unless if row is not None else ())
     if told:
-        return f"give {' and '.join(f'`{one}=`' for one in told)}, where that is known"
-    return _OTHERWISE.get(last, "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum")
+        return f"pass {' and '.join(f'`{one}=`' for one in told)} if known"
+    return _OTHERWISE.get(last, "use a fixed-size form: `torch.where`, `masked_fill`, a weighted sum")
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -163,11 +163,11 @@ class Masked(torch.nn.Module):
     advice=(
         (
             "jax",
-            "give a `size=`, or use the three-argument `jnp.where`: a shape that depends on data has to be read first",
+            "pass `size=`, or use the three-argument `jnp.where`: a data-dependent shape has to be read first",
         ),
         (
             "cupy",
-            "use the three-argument `cp.where`, or weights: a shape that depends on data has to be read first",
+            "use the three-argument `cp.where`, or weights: a data-dependent shape has to be read first",
         ),
     ),
     doc=__doc__,

@@ -86,8 +86,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.outer_text(first.subject))}` is on the host and indexes a device tensor: it is uploaded"
-            f" {function.warmth(first.register).level.words}",
-            "make the index on the device, once, or use a slice",
+            f" {function.warmth(first.register).level.each}",
+            "create the index on the device once, or use a slice",
             (*function.why(base), *others(function, group)),
             _sure(function, first, base),
             _gains(function, group, together(function, group, [host_indices.index_fix(function, t) for t in group])),

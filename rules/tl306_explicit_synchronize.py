@@ -67,9 +67,7 @@ from .detection import brief, clusters, hot, others, together
 _NEAR = 40
 _WAITS = frozenset({"synchronize", "block_until_ready"})
 _TAKES = frozenset({"pop", "popleft", "popitem", "get"})
-_MEASURE = (
-    "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
-)
+_MEASURE = "time on the device: `record()` two `torch.cuda.Event(enable_timing=True)` and read `elapsed_time` later"
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -84,7 +82,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0].register
         yield function.finding(
             first,
-            f"`{brief(function.text(first))}` makes the host wait for the device {function.warmth(first).level.words}",
+            f"`{brief(function.text(first))}` makes the host wait for the GPU {function.warmth(first).level.each}",
             _instead(function, group[0]),
             others(function, group),
             Confidence.LIKELY,
@@ -95,10 +93,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: for memory that is given back it is not what helps for a wait."""
     if transfer.api.endswith("empty_cache"):
-        return "remove it: what is freed is used again without it; or call it once, after the loop"
+        return "remove it: freed memory is reused without it; or call it once, after the loop"
     if measuring.clocked(function, transfer.register):
         return _MEASURE
-    return "remove it; order streams with `wait_stream` or `wait_event`"
+    return "remove it, or order streams with `wait_stream` or `wait_event`"
 
 
 def _timed(function: FunctionFacts, reg: Reg) -> bool:
@@ -200,13 +198,14 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     kind = _kind(function, waited)
     text = rewriting.operand(function, waited)
     if kind == "Event" and text:
-        return Fix("wait on the device", Safety.DISPLAY, (Edit(*function.span(reg), f"{text}.wait()"),))
+        return Fix("make the stream wait, not the host", Safety.DISPLAY, (Edit(*function.span(reg), f"{text}.wait()"),))
     if kind == "Stream" and text:
         root = called(function, origin(function, waited)).rpartition(".")[0] or "torch.cuda"
         torch, imports = importing.torch_name(function, reg)
         if torch and root in ("torch.cuda", "torch.xpu"):
             line = f"{torch}{root.removeprefix('torch')}.current_stream().wait_stream({text})"
-            return Fix("wait on the device", Safety.DISPLAY, (*imports, Edit(*function.span(reg), line)))
+            edit = Edit(*function.span(reg), line)
+            return Fix("make the stream wait, not the host", Safety.DISPLAY, (*imports, edit))
     if any(isinstance(function.code[r], p.Call) for r in function.expression(waited)) and not _getter(function, waited):
         return None  # what it is called on is taken from a queue, and has to be
     edit = rewriting.remove(function, reg)
@@ -277,9 +276,9 @@ def train(model, loader, optimizer):
     more_examples=beside_torch.examples("TL306"),
     detect=detect,
     advice=(
-        ("jax", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
-        ("tensorflow", "drop it: what reads the result waits for it"),
-        ("cupy", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
+        ("jax", "remove it: reading the result waits anyway; to measure time, wait once after the loop"),
+        ("tensorflow", "remove it: reading the result waits anyway"),
+        ("cupy", "remove it: reading the result waits anyway; to measure time, wait once after the loop"),
     ),
     doc=__doc__,
 )

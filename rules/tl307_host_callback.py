@@ -75,13 +75,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _finding(facts: FileFacts, function: FunctionFacts, group: list[Transfer], computes: bool) -> Finding:
     first = group[0]
     fed = function.index in facts.placement.tracing.fed
-    how = "one at a time, on the host" if fed else "on the host"
-    so = "the threads of the data set wait for one another" if fed else "the device waits for it"
+    how = "one thread at a time, on the host," if fed else "on the host"
+    so = "the threads of the data set wait for each other" if fed else "the device waits for it"
     return function.finding(
         first.register,
         f"`{brief(function.text(first.register))}` calls Python {how}"
-        f" {function.warmth(first.register).level.words}: {so}",
-        "write it in the framework's own operations, or return the value and use it after the step",
+        f" {function.warmth(first.register).level.each}: {so}",
+        "write it with the framework's own operations, or return the value and use it after the step",
         others(function, group),
         sure(function, first) if computes and not host_functions.loops_on_the_device(function) else Confidence.POSSIBLE,
     )
@@ -90,7 +90,7 @@ def _finding(facts: FileFacts, function: FunctionFacts, group: list[Transfer], c
 RULE = Rule(
     code="TL307",
     name="host-callback",
-    summary="compiled code that calls Python on the host for every step: `jax.pure_callback`, `tf.py_function`",
+    summary="compiled code that calls Python on the host on every step: `jax.pure_callback`, `tf.py_function`",
     category="hidden-sync",
     default=True,
     fix_safety=None,
@@ -160,8 +160,8 @@ class Net(tf.keras.Model):
     ),
     detect=detect,
     advice=(
-        ("jax", "write it in `jax.numpy`, or return the value and use it after the step, behind an interval"),
-        ("tensorflow", "write it in TensorFlow's own operations; what has to be Python belongs before the data set"),
+        ("jax", "write it in `jax.numpy`, or return the value and use it after the step, only every N steps"),
+        ("tensorflow", "write it with TensorFlow operations; do what needs Python before the data set is built"),
     ),
     doc=__doc__,
 )

@@ -104,7 +104,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             evidence = (Evidence(function.site(made), "made on the host here"),)
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` makes a tensor on the host and moves it",
+            f"`{brief(function.text(first.register))}` creates a tensor on the host and copies it to the device",
             _instead(function, first, made),
             (*evidence, *others(function, group)),
             _sure(function, first),
@@ -115,12 +115,12 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
     """What helps: `device=` saves the crossing of what the device can make itself, and not of data of the host's."""
     if making.filled_by_numpy(function, transfer):
-        return "fill a tensor instead of the array: the function of the same name takes `device=`"
+        return "fill a tensor instead of the array: the torch function of the same name takes `device=`"
     if not making.of_host_data(function, made):
-        return "give `device=` to the function that makes it"
+        return "pass `device=` to the function that creates it"
     if any(invariance(function, region).holds(transfer.register, makes=True) for region in function.loops(made)[:1]):
         return "upload it once, before the loop"
-    return "upload it once, where its values stay the same: `device=` alone saves a tensor on the host, not the upload"
+    return "upload it once if its values do not change: `device=` alone saves the host tensor, not the upload"
 
 
 def _text(function: FunctionFacts, transfer: Transfer) -> str:
@@ -205,7 +205,7 @@ def _wraps_given(function: FunctionFacts, made: Reg) -> bool:
 RULE = Rule(
     code="TL401",
     name="create-then-move",
-    summary="a tensor made on the host and moved to the device at once",
+    summary="a tensor that is created on the host and immediately moved to the device",
     category="wasteful",
     default=True,
     fix_safety=Safety.SAFE,

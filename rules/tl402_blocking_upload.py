@@ -94,7 +94,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         said.add((function.index, transfer.register))
         yield function.finding(
             transfer.register,
-            f"`{brief(function.text(transfer.register))}` waits for the copy although the source is pinned",
+            f"`{brief(function.text(transfer.register))}` blocks until the copy is done although the source is pinned",
             "add `non_blocking=True`" if transfer.inside is None else "move it there with `non_blocking=True`",
             function.wrapped(transfer),
             Confidence.LIKELY,
@@ -104,8 +104,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` uploads a batch from pageable memory, and the host waits for it",
-            "pin it and move it with `non_blocking=True`: `batch.pin_memory().to(device, non_blocking=True)`",
+            f"`{brief(function.text(first.register))}` uploads a batch from pageable memory, which blocks the host",
+            "pin the batch and move it with `non_blocking=True`: `batch.pin_memory().to(device, non_blocking=True)`",
             others(function, group),
             Confidence.LIKELY,
         )
@@ -114,8 +114,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` uploads from pageable memory"
-            f" {function.warmth(first.register).level.words}, and the host waits for it",
-            "keep what is uploaded again and again in pinned memory, and copy it with `non_blocking=True`",
+            f" {function.warmth(first.register).level.each}, which blocks the host",
+            "keep a host tensor that is uploaded repeatedly in pinned memory, and copy it with `non_blocking=True`",
             others(function, group),
             Confidence.LIKELY,
         )
@@ -137,9 +137,9 @@ def _without_choice(facts: FileFacts, said: Container[tuple[int, Reg]]) -> Itera
         if not function.claimed(transfer.register) and (function.index, transfer.register) not in said:
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` moves what batches are made of, and the host waits for"
-                " each copy, pinned or not",
-                "take `non_blocking` as an argument and hand it on: `.to(device, non_blocking=non_blocking)`",
+                f"`{brief(function.text(transfer.register))}` moves batch tensors without `non_blocking`:"
+                " every copy blocks the host, pinned or not",
+                "accept `non_blocking` as an argument and pass it on: `.to(device, non_blocking=non_blocking)`",
                 (),
                 Confidence.LIKELY,
                 heated=False,
@@ -149,8 +149,8 @@ def _without_choice(facts: FileFacts, said: Container[tuple[int, Reg]]) -> Itera
             continue
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` takes `non_blocking`, and without it the host waits for each copy",
-            "hand on `non_blocking=True` where the batches are pinned",
+            f"`{brief(function.text(reg))}` is called without `non_blocking`: every copy blocks the host",
+            "pass `non_blocking=True` if the batches are pinned",
             (),
             Confidence.LIKELY,
         )

@@ -76,13 +76,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, group in clusters(found):
         first = group[0]
         source = loaders.get((function.index, first.register))
-        where = "the loader does not pin its batches" if source is not None else "its source is not pinned"
+        where = "the loader does not pin its batches" if source is not None else "the source is not pinned"
         if _with_gaps(function, first):
-            where = "its source has gaps"
+            where = "the source is not contiguous"
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` waits for the copy in spite of `non_blocking=True`: {where}",
-            "pin the memory that is uploaded",
+            f"`{brief(function.text(first.register))}` blocks in spite of `non_blocking=True`: {where}",
+            "pin the source memory",
             (*_made(source), *others(function, group)),
             Confidence.LIKELY,
             together(function, group, [_cure(function, t, loaders) for t in group]),

@@ -69,7 +69,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, reg in prefetching.unprepared(facts) if facts.placement.tracing is not NOTHING_TRACED else ():
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` does not prepare the next batch while a step runs",
+            f"`{brief(function.text(reg))}` does not prefetch: the next batch is not prepared while a step runs",
             confidence=Confidence.LIKELY,
             heated=False,
         )
@@ -94,8 +94,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         function, reg = loader.function, loader.register
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` does not pin the batches that are moved to the device",
-            "add `pin_memory=True`, and `non_blocking=True` where they are moved",
+            f"`{brief(function.text(reg))}` does not pin its batches, which are moved to the device",
+            "add `pin_memory=True`, and `non_blocking=True` where the batches are moved",
             tuple(Evidence(f.site(t.register), "moved here") for f, t in found[:_SHOWN]),
             Confidence.LIKELY,
             loaders_of.pinning(loader),
@@ -153,7 +153,7 @@ def train(model, data, device):
     more_examples=beside_torch.examples("TL404"),
     detect=detect,
     advice=(
-        ("tensorflow", "end it with `.prefetch(tf.data.AUTOTUNE)`; from TensorFlow 2.12 on it is put there by itself"),
+        ("tensorflow", "end it with `.prefetch(tf.data.AUTOTUNE)`; TensorFlow 2.12 and later add it automatically"),
     ),
     doc=__doc__,
 )

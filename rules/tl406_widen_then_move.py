@@ -71,10 +71,11 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             continue
         evidence: tuple[Evidence, ...] = ()
         if wide not in set(function.expression(transfer.register)):
-            evidence = (Evidence(function.site(wide), "made larger on the host here"),)
+            evidence = (Evidence(function.site(wide), "enlarged on the host here"),)
         yield function.finding(
             transfer.register,
-            f"`{brief(function.text(transfer.register))}` uploads what `{_name(function, wide)}` has made larger",
+            f"`{brief(function.text(transfer.register))}` uploads data that `{_name(function, wide)}` enlarged on the"
+            " host",
             "move first, then " + ("convert" if _name(function, wide) in (*widths.CASTS, "to") else "enlarge"),
             evidence,
             _sure(function, transfer),
@@ -231,7 +232,7 @@ def _names_place(function: FunctionFacts, transfer: Transfer, inner: Reg) -> boo
 RULE = Rule(
     code="TL406",
     name="widen-then-move",
-    summary="host data is converted to a wider type, repeated or encoded, and then uploaded",
+    summary="host data is converted to a wider type, repeated or encoded before it is uploaded",
     category="wasteful",
     default=True,
     fix_safety=Safety.SAFE,

@@ -75,11 +75,11 @@ def _needless(function: FunctionFacts, reg: Reg) -> Finding | None:
         return None
     if target == _own(function, subject):
         fix = _without(function, subject, reg, _proven(function, subject, subject, reg))
-        return _finding(function, reg, "moves a tensor to where it is", fix)
+        return _finding(function, reg, "moves a tensor to the device it is already on", fix)
     kept = _kept(function, reg, subject)
     if kept is not None and _place(function, kept) == target and target != "cpu":
         fix = _without(function, subject, reg, Safety.UNSAFE)
-        words = f"moves again what was put there at line {function.site(kept).line}"
+        words = f"moves a tensor that was already moved there at line {function.site(kept).line}"
         return _finding(function, reg, words, fix)
     at = subject
     while method(function, at) in _THROUGH and function.has_text(at):
@@ -94,12 +94,12 @@ def _needless(function: FunctionFacts, reg: Reg) -> Finding | None:
         return None
     if before == target:
         fix = _without(function, subject, reg, _proven(function, subject, at, reg))
-        return _finding(function, reg, "moves again what was put there just before", fix)
+        return _finding(function, reg, "moves a tensor to the device it was just put on", fix)
     inner = receiver(function, at)
     if method(function, at) not in _MOVERS or inner is None or "cpu" in (before, target):
         return None  # a round trip, or a tensor that is made elsewhere on purpose
     fix = _without(function, inner, at, Safety.UNSAFE)
-    return _finding(function, reg, f"moves on what `{_call(function, at)}` has just moved", fix)
+    return _finding(function, reg, f"moves a tensor again that `{_call(function, at)}` has just moved", fix)
 
 
 def _proven(function: FunctionFacts, subject: Reg, first: Reg, reg: Reg) -> Safety:
@@ -148,7 +148,7 @@ def _call(function: FunctionFacts, reg: Reg) -> str:
 
 def _finding(function: FunctionFacts, reg: Reg, words: str, fix: Fix | None) -> Finding:
     text = brief(function.text(reg))
-    return function.finding(reg, f"`{text}` {words}", "leave the needless move out", (), Confidence.LIKELY, fix)
+    return function.finding(reg, f"`{text}` {words}", "remove the redundant move", (), Confidence.LIKELY, fix)
 
 
 def _place(function: FunctionFacts, reg: Reg) -> str:
@@ -210,7 +210,7 @@ def _without(function: FunctionFacts, inner: Reg, reg: Reg, safety: Safety) -> F
     users = function.users(reg)
     kept, load = function.code[users[0]] if len(users) == 1 else None, function.code[inner]
     if not isinstance(kept, p.Store) or not isinstance(load, p.Load) or kept.slot != load.slot:
-        return Fix("leave the move out", safety, (Edit(start, end, ""),))
+        return Fix("remove the redundant move", safety, (Edit(start, end, ""),))
     home = statement(function, reg)
     line = re.compile(r"([ \t]*)[^\r\n#]*(\r\n|\r|\n)").match(text, home[1]) if home is not None else None
     if line is None or line.end() < end or text[end : line.end()].strip():
@@ -219,13 +219,13 @@ def _without(function: FunctionFacts, inner: Reg, reg: Reg, safety: Safety) -> F
     before = re.search(r"(?:^|[\r\n])([ \t]*)\S[^\r\n]*[\r\n\s]*\Z", text[: line.start()])
     if not any(found is not None and found[1] == line[1] for found in (after, before)):
         return None  # the only statement of its suite
-    return Fix("leave the move out", safety, (Edit(line.start(), line.end(), ""),))
+    return Fix("remove the redundant move", safety, (Edit(line.start(), line.end(), ""),))
 
 
 RULE = Rule(
     code="TL407",
     name="needless-move",
-    summary="a tensor is moved to where it is already, or twice in a row",
+    summary="a tensor is moved to the device it is already on, or twice in a row",
     category="wasteful",
     default=False,
     fix_safety=Safety.SAFE,

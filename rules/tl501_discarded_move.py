@@ -85,10 +85,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         named = _alone(function, transfer.register) and isinstance(function.code[transfer.subject], _ASSIGNABLE)
         yield function.finding(
             transfer.register,
-            f"`{text}` moves nothing: a tensor's move gives a copy back",
+            f"`{text}` has no effect: it returns a moved copy, which is discarded",
             f"assign it: `{brief(function.text(transfer.subject))} = {text}`"
             if named
-            else "use what it gives back, or remove it",
+            else "use the returned tensor, or remove the call",
             (),
             Confidence.CERTAIN if tensor else Confidence.LIKELY,
             _fix(function, transfer),
@@ -182,7 +182,7 @@ def _removed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL501",
     name="discarded-move",
-    summary="`x.to(d)` as a statement, on a tensor: nothing moved",
+    summary="`x.to(d)` as a statement, on a tensor: the result is discarded",
     category="mistake",
     default=True,
     fix_safety=Safety.DISPLAY,

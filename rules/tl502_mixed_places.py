@@ -78,7 +78,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 reg,
                 f"`{brief(function.text(host))}` is on the host and `{brief(function.text(device))}` on the device:"
                 " the operation raises",
-                "make or move both on the same device",
+                "create or move both on the same device",
                 (Evidence(function.site(host), "on the host"), *function.why(there)),
                 Confidence.CERTAIN if there.places == DEVICE else Confidence.LIKELY,
                 heated=False,

@@ -88,10 +88,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 continue
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` returns before the data is there, and it is read"
-                f" at line {function.site(read).line}",
-                "wait for it first, with an event, or leave `non_blocking` out",
-                (Evidence(function.site(read), "read here, with nothing in between that waits"),),
+                f"`{brief(function.text(transfer.register))}` returns before the copy is done, and the result is read"
+                f" at line {function.site(read).line} without a sync",
+                "wait for the copy first, with an event, or remove `non_blocking`",
+                (Evidence(function.site(read), "read here, with no sync in between"),),
                 Confidence.CERTAIN if transfer.before.places == DEVICE else Confidence.LIKELY,
                 _fix(function, transfer),
                 heated=False,
@@ -300,7 +300,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL503",
     name="unsynchronized-download",
-    summary="a `non_blocking` download that the host reads before anything waited: garbage values",
+    summary="a `non_blocking` copy to the host that is read before a sync: garbage values",
     category="mistake",
     default=True,
     fix_safety=Safety.UNSAFE,

@@ -67,7 +67,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             value = function.values[subject]
             yield function.finding(
                 reg,
-                f"`{brief(function.text(subject))}` is on the device: numpy raises on it",
+                f"`{brief(function.text(subject))}` is on the device: converting it to numpy raises",
                 "copy it to the host first: `.cpu()`",
                 function.why(value),
                 Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,

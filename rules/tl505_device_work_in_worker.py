@@ -77,9 +77,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, reg, use in formatted_data.formatted(facts):
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` uploads each sample by itself, where it is taken",
-            "format without `device`, and move the batch where it is used",
-            (Evidence(function.site(use), "taken here"),),
+            f"`{brief(function.text(reg))}` uploads every sample separately when it is accessed",
+            "set the format without `device`, and move the batch where it is used",
+            (Evidence(function.site(use), "accessed here"),),
             Confidence.LIKELY,
             heated=False,
         )
@@ -93,8 +93,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` works on the device in {where[function.index]}",
-            "give host data back, and move the batch where it is used",
+            f"`{brief(function.text(first.register))}` uses the GPU in {where[function.index]}",
+            "return host data, and move the batch where it is used",
             others(function, group),
             Confidence.CERTAIN if first.places == DEVICE else Confidence.LIKELY,
             heated=False,
@@ -116,8 +116,8 @@ def _in_calls(function: FunctionFacts, why: str) -> Iterator[Finding]:
             passed = [dataclasses.replace(one, inside=(*place, one.register)) for one in inside]
             yield function.finding(
                 reg,
-                f"`{brief(function.text(reg))}` works on the device in {why}",
-                "give host data back, and move the batch where it is used",
+                f"`{brief(function.text(reg))}` uses the GPU in {why}",
+                "return host data, and move the batch where it is used",
                 tuple(evidence for one in passed for evidence in function.wrapped(one)),
                 Confidence.LIKELY,
                 heated=False,
@@ -166,7 +166,7 @@ def _workers(facts: FileFacts) -> dict[int, str]:
         info = facts.placement.class_of(function.function)
         own = info is not None and function.function.parent == info.index
         if own and info is not None and function.function.name in _METHODS and DATA_SETS & _bases(facts, info.bases):
-            found[function.index] = f"`{function.function.name}` of a data set, which a loader's workers call"
+            found[function.index] = f"`{function.function.name}` of a dataset, which runs in loader workers"
         for reg in function.of(p.Call, p.SetAttr):
             made = function.code[reg]
             if isinstance(made, p.Call) and facts.placement.names.dotted(function.function, made.function) in LOADERS:
@@ -207,7 +207,7 @@ def _named(function: FunctionFacts, reg: Reg, what: str) -> dict[int, str]:
     place = split(names.dotted(function.function, reg) or function.values[reg].name)
     if place is None or place[0] != function.file.path:
         return {}
-    return {place[1]: f"a `{what}`, which a loader's workers call"}
+    return {place[1]: f"a `{what}`, which runs in loader workers"}
 
 
 def _to_device(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -240,7 +240,7 @@ def _names_device(function: FunctionFacts, reg: Reg) -> bool:
 RULE = Rule(
     code="TL505",
     name="device-work-in-worker",
-    summary="device transfers in a data set's `__getitem__`, a `collate_fn` or a worker's init",
+    summary="GPU work in a dataset's `__getitem__`, a `collate_fn` or a worker's init function",
     category="mistake",
     default=True,
     fix_safety=None,

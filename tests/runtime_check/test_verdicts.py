@@ -520,12 +520,12 @@ def test_a_run_contradicts_what_was_taken_for_setup() -> None:
 
 
 def test_a_run_contradicts_what_was_taken_for_once() -> None:
-    once = quiet(site(7, 5, 16), "rare", "not hot: it runs once a call")
+    once = quiet(site(7, 5, 16), "rare", "not hot: runs once per call")
     thousand = record(0, site(7, 5, 16), count=1000, stepped=0)
     for full_steps in (0, 100):  # in a program without steps, and after the last of a hundred
         miss = with_reason(once, thousand, full_steps=full_steps)
         assert (miss.explained, miss.count) == ("", 1000)
-        assert miss.act.endswith("(`check` took it for rare: not hot: it runs once a call)")
+        assert miss.act.endswith("(`check` took it for rare: not hot: runs once per call)")
     assert with_reason(once, record(0, site(7, 5, 16), count=3, stepped=3), full_steps=3).explained == once.reason
 
 
@@ -533,15 +533,15 @@ def test_a_run_contradicts_an_interval_and_a_queue_by_its_name() -> None:
     every = quiet(site(7, 5, 16), "amortised", "amortised: only every so many steps")
     assert with_reason(every, record(0, site(7, 5, 16), steps=100)).explained == ""
     assert with_reason(every, record(0, site(7, 5, 16), steps=3)).explained == every.reason
-    handed = quiet(site(7, 5, 16), "handed over", "`q.put` gives it to another process, which only the host can do")
+    handed = quiet(site(7, 5, 16), "handed over", "`q.put` passes it to another process, which only the host can do")
     miss = with_reason(handed, record(0, site(7, 5, 16), D2H, COPY, steps=100))
     assert miss.explained == ""
-    assert miss.act.endswith("; if `q.put` gives it to another process, hand over many at once")
+    assert miss.act.endswith("; if `q.put` passes it to another process, hand over many at once")
     assert with_reason(handed, record(0, site(7, 5, 16), steps=3)).explained == handed.reason
 
 
 def test_new_data_that_was_not_new_is_missed() -> None:
-    new = quiet(site(7, 5, 16), "new data", "an upload of what each step brings: new data has to cross once", H2D)
+    new = quiet(site(7, 5, 16), "new data", "an upload of new data: every batch has to be copied to the device once", H2D)
     up = record(1, site(7, 5, 16), H2D, COPY, pinned=0)
     assert with_reason(new, up).explained.startswith("new data every time")
     again = (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),)

@@ -34,7 +34,7 @@ def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
     if warmth.reason:
         return f"{level} (assumed): {warmth.reason}" if not warmth.seen else f"{level}: {warmth.reason}"
     if warmth.level is Level.ONCE:
-        return "once a call"
+        return "once per call"
     return level
 
 
@@ -52,9 +52,8 @@ def device_evidence(function: FunctionFacts, value: Value) -> tuple[Evidence, ..
                 ends = starts[site.line] if site.line < len(starts) else len(function.file.text)
                 line_end = len(function.file.text[starts[site.line - 1] : ends].rstrip()) + 1
                 head = type(site)(site.path, site.line, site.column, site.line, max(line_end, site.column + 1))
-                found.append(
-                    Evidence(head, f"`{given.name}` of `{name}` is on the device whenever its caller is given one")
-                )
+                words = f"`{given.name}` is a parameter of `{name}` and is assumed to be on the device"
+                found.append(Evidence(head, words))
         elif why < len(function.code) and function.has_text(why):
             found.append(Evidence(function.site(why), _because(function, why)))
     return tuple(found)
@@ -67,13 +66,13 @@ def _because(function: FunctionFacts, reg: int) -> str:
         if isinstance(callee, p.Attr) and callee.name in ("to", "cuda"):
             return "moved to the device here"
         if function.values[reg].on_device:
-            return "on the device: computed here"
+            return "computed on the device here"
         if reg in function.calls and not function.values[reg].kinds & (TENSOR | CONTAINER):
             return "moved to the device in this call"  # what it was given: it gives nothing back
         return "made on the host here"
     if isinstance(instruction, p.Store | p.Next):
         return "on the device from here on"
-    return "on the device: computed here"
+    return "computed on the device here"
 
 
 def _brief(text: str) -> str:
