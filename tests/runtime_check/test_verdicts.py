@@ -541,7 +541,8 @@ def test_a_run_contradicts_an_interval_and_a_queue_by_its_name() -> None:
 
 
 def test_new_data_that_was_not_new_is_missed() -> None:
-    new = quiet(site(7, 5, 16), "new data", "an upload of new data: every batch has to be copied to the device once", H2D)
+    words = "an upload of new data: every batch has to be copied to the device once"
+    new = quiet(site(7, 5, 16), "new data", words, H2D)
     up = record(1, site(7, 5, 16), H2D, COPY, pinned=0)
     assert with_reason(new, up).explained.startswith("new data every time")
     again = (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),)
