@@ -2,14 +2,17 @@
 
 What it does
 ------------
-Reports `torch.tensor(values, device=d)`, `torch.as_tensor`, `x.new_tensor(values)` and `from_numpy(row).to(d)` on the
-device, `torch.tensor(v)` as an operand of `torch.where` beside device tensors, and numbers that are written to elements
-of one (`x[rows] = 0` by rows, `x[0, 0] = 0`), in code that runs for every step or element.
+Reports, in code that runs on every step or for every element:
+
+- `torch.tensor(values, device=d)`, `torch.as_tensor`, `x.new_tensor(values)` and `from_numpy(row).to(d)` on the device
+- `torch.tensor(v)` as an operand of `torch.where` together with device tensors
+- numbers that are assigned to elements of a device tensor (`x[rows] = 0` with an index tensor, `x[0, 0] = 0`)
 
 Why
 ---
-The values are packed on the host and copied from pageable memory: the host waits for each of these small copies. A
-number that is written by positions, or to one element, is made a tensor of the host first; slices and masks are filled.
+The values are packed on the host and copied from pageable memory, and each of these small copies blocks the host. A
+number that is assigned by index, or to a single element, becomes a host tensor first and is then copied; for slices and
+masks it is not.
 
 Example
 -------
@@ -23,24 +26,34 @@ Use instead
 
 When it is fine
 ---------------
-Uploading each batch once, building a constant before the loop, `torch.full((), v, device=d)`, which fills on the
-device. A list that is worked out for each sample has to cross: uploaded once a batch, it is not reported.
+Uploading each batch once, building a constant before the loop, and `torch.full((), v, device=d)`, which fills on the
+device. A list that is computed for each sample has to be copied: if it is uploaded once per batch, it is not reported.
 
 Fix safety
 ----------
-Safe for what is a number for certain: `torch.full` makes the same values, of the same dtype, on the device. Unsafe for
-what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, and a list has another shape), for
-fractions and what is below zero where the dtype is not written out (`dtype=x.dtype`: types without a sign take them in
-`torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
-writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
-memory has a price, and there is none without an accelerator; and an unsafe one where the function goes on to upload
-other numbers or lists, and where it would be `torch.full` of one number, which is no shorter, or the host waits in the
-function anyway.
+Safe if the value is certainly a number: `torch.full` creates the same values with the same dtype on the device.
+
+Unsafe:
+
+- if the value only may be a number (a numpy number keeps its own dtype in `torch.tensor`, and a list gives another
+  shape)
+- for fractions and negative numbers if the dtype is not a literal (`dtype=x.dtype`): unsigned dtypes accept them only
+  in `torch.full`
+- for `[n] * m`
+
+Only shown, not applied:
+
+- one upload before the loop, if the loop does not change the values: code that writes to the tensor then writes to the
+  same tensor in every iteration
+- an upload from pinned memory that does not block: pinned memory is a limited resource, and not available without an
+  accelerator
+- an unsafe fix if the function also uploads other numbers or lists, if `torch.full` of a single number would be no
+  shorter, or if the host waits in the function anyway
 
 See also
 --------
-- TL401 for what is made on the host and moved
-- TL305 for lists as indices
+- TL401 for tensors that are created on the host and moved
+- TL305 for lists used as indices
 - https://docs.pytorch.org/docs/stable/generated/torch.full.html
 - https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html

@@ -2,11 +2,11 @@
 
 What it does
 ------------
-Reports `module.to(...)`, `.cuda()` and `.cpu()` on a module in code that runs for every step or element.
+Reports `module.to(...)`, `.cuda()` and `.cpu()` on a module, in code that runs on every step or for every element.
 
 Why
 ---
-Every parameter crosses the bus, one copy after another, and the host waits for each.
+Every parameter is copied separately, and each copy blocks the host.
 
 Example
 -------
@@ -23,8 +23,8 @@ Use instead
 
 When it is fine
 ---------------
-Offloading that keeps a model within memory; say so in a suppression. A part of a module that is brought to where the
-input is, and that nothing takes away, is there already: it is not reported.
+Offloading that is needed to fit a model into memory; suppress the finding and give that reason. A submodule that is
+moved to the device of the input, and that nothing moves away, is already there and is not reported.
 
 Fix safety
 ----------

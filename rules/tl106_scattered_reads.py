@@ -1,14 +1,15 @@
-"""Several device values are read one after the other, where one read would do.
+"""Several device values are read one at a time, where one read would do.
 
 What it does
 ------------
-Reports three or more scalar reads (`.item()`, `float(t)`, `int(t)`) of different tensors that stand side by side in hot
-code, and a comprehension or loop that reads every tensor of a list or dictionary. One finding for all of them.
+Reports three or more scalar reads (`.item()`, `float(t)`, `int(t)`) of different tensors next to each other in hot
+code, and a comprehension or loop that reads every tensor of a list or dictionary. All reads are reported as one
+finding.
 
 Why
 ---
-Each read is a copy of its own, for which the host waits. Stacked on the device, all values come over in one copy, and
-the host waits once.
+Each read is a separate copy with its own sync. If the values are stacked on the device, one copy and one sync bring all
+of them to the host.
 
 Example
 -------
@@ -19,16 +20,17 @@ Use instead
     names = ("loss", "accuracy", "norm")
     logs = dict(zip(names, torch.stack([loss, accuracy, norm]).tolist()))
 
-or keep them on the device and read them together at log time.
+or keep them on the device and read them together when logging.
 
 When it is fine
 ---------------
-Behind an interval, once an epoch, or on the host. None of these is reported, nor are two reads of two tensors.
+Reads every N steps, once per epoch, or of host tensors. None of these is reported, nor are only two reads of two
+tensors.
 
 Fix safety
 ----------
-Only shown: `torch.stack` takes tensors of one shape and one device, and gives all numbers one type, so that integers
-among floats become floats (large ones lose digits); and names for the numbers are for somebody to find.
+Only shown: `torch.stack` needs tensors of the same shape on the same device and gives all numbers the same dtype, so
+integers among floats become floats (large ones lose digits). The new variables also need better names.
 
 See also
 --------

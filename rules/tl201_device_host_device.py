@@ -1,14 +1,14 @@
-"""Data leaves the device and comes back.
+"""Device data is copied to the host and back.
 
 What it does
 ------------
-Reports uploads of what was downloaded, or of what the host computed from it, in hot code: a numpy detour, a list
-detour, a scalar detour (`torch.tensor(x.item(), device=d)`), a cast to a type of the host
-(`mask.type(torch.FloatTensor).to(d)`).
+Reports uploads of data that was copied from the device to the host before, or that the host computed from such data, in
+hot code: through numpy, through a list, through a scalar (`torch.tensor(x.item(), device=d)`), or through a cast to a
+CPU tensor type (`mask.type(torch.FloatTensor).to(d)`).
 
 Why
 ---
-The download waits for the device, the host computes what the device could, the upload waits again.
+The copy to the host waits for the device, the host computes what the device could compute, and the upload blocks again.
 
 Example
 -------
@@ -21,24 +21,30 @@ Use instead
 
 When it is fine
 ---------------
-Where the host has to do the work (a library without a device version), and it is rare.
+If the host has to do the work (a library without a GPU version) and it happens rarely.
 
 Fix safety
 ----------
-Safe for `torch.tensor(x.item(), device=x.device)` where `x` is known to have no dimensions, and its type is kept
-(`dtype=x.dtype`, or a boolean): `x.detach().clone()`. Unsafe for other plain detours, because the type may differ (a
-Python number becomes torch's default type), as may the shape of an empty list and what memory is shared; and where
-numpy's function is replaced by torch's of the same name, whose order of equal elements, types and rounding may differ;
-`x.float()` for `x.type(torch.FloatTensor)` shares the memory of a tensor that is of that type already.
-A sum or list that is read once after the loop, and one copy before it, are as for TL101.
+Safe for `torch.tensor(x.item(), device=x.device)` if `x` is known to be 0-d and the dtype is kept (`dtype=x.dtype`, or
+a boolean): it becomes `x.detach().clone()`.
 
-Elsewhere the edit is only shown, where a tensor serves as well, and `torch.stack(values)` for `torch.tensor(values)` of
-a list of tensors without dimensions. For a tensor of torch that another framework takes, its `from_dlpack` is shown.
+Unsafe for other simple detours:
+
+- the dtype may differ (a Python number gets torch's default dtype), as may the shape of an empty list and which tensors
+  share memory
+- a numpy function is replaced by the torch function of the same name, which may differ in the order of equal elements,
+  in dtypes and in rounding
+- `x.float()` for `x.type(torch.FloatTensor)` shares the memory of a tensor that already has that dtype
+
+A sum or list that is read once after the loop, and one copy before the loop, are handled as for TL101.
+
+Only shown, not applied: edits where a tensor works as well as the host value; `torch.stack(values)` for
+`torch.tensor(values)` with a list of 0-d tensors; and `from_dlpack` for a torch tensor that another framework takes.
 
 See also
 --------
-- TL202 for the way round from the host
-- TL203 for a decision on the way
+- TL202 for the opposite round trip, from the host
+- TL203 for a decision in between
 - TL102 for the copy alone
 - https://docs.pytorch.org/docs/stable/tensors.html#data-types
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html

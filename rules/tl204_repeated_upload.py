@@ -2,12 +2,12 @@
 
 What it does
 ------------
-Reports a move to the device of what has been moved there a few lines before and has not changed since, and the upload
-of a copy that was downloaded from a tensor that is there still.
+Reports a move to the device of data that was already moved there a few lines before and has not changed since, and the
+upload of a host copy of a tensor that is still on the device.
 
 Why
 ---
-The same bytes cross again, into memory of their own, and unless the source is pinned the host waits for the copy again.
+The same bytes are copied again into new memory, and unless the source is pinned, the copy blocks the host again.
 
 Example
 -------
@@ -22,18 +22,18 @@ Use instead
 
 When it is fine
 ---------------
-Where the source has changed in between, or two copies are wanted because one is written to. What may be on the device
-already is not reported, as moving it again costs nothing.
+If the source has changed in between, or two copies are wanted because one of them is written to. Data that may already
+be on the device is not reported, because moving it again costs nothing.
 
 Fix safety
 ----------
-The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that a
-tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; otherwise only
-shown, since the two copies become one: of such edits too few were worth taking.
+The second move is replaced by the result of the first, which gets a name if it has none. Safe if a tensor is proven to
+be moved, nothing writes to it in between, and neither copy is written to or passed on. Otherwise only shown, because
+the two copies become one.
 
 See also
 --------
-- TL103 for the same move in every turn
+- TL103 for the same move in every iteration
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers
 """

@@ -1,16 +1,16 @@
-"""Python asks a device tensor for a number.
+"""A device tensor is implicitly converted to a Python number.
 
 What it does
 ------------
 Reports `float(t)`, `int(t)`, `range(t)`, `x[:t]`, `[v] * t`, `xs[t]` on lists, `math.f(t)`, `max(tensors)`, and sizes
-taken from `t`, in hot code, where `t` is a tensor on the device.
+given by `t`, in hot code, where `t` is a tensor on the device.
 
-Also an attribute in which a class keeps a size as a number in one place and as a 0-d tensor of the device in another
-(`self.longest = lengths.max()`): each use of it waits.
+Also reports an attribute in which a class stores a size as a number in one place and as a 0-d device tensor in another
+(`self.longest = lengths.max()`): each use of it waits for the device.
 
 Why
 ---
-Each of them calls `__float__`, `__int__` or `__index__`, which copies the value to the host and waits for the device.
+Each of these calls `__float__`, `__int__` or `__index__`, which copies the value to the host and waits for the device.
 
 Example
 -------
@@ -23,20 +23,21 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval, on an error path, or on a host copy that was made once (`lengths = lengths.tolist()` before the
-loop).
+Every N steps, on an error path, or on a host copy that was made once (`lengths = lengths.tolist()` before the loop).
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking. The largest of several tensors is found on the device
-(`torch.stack([...]).max()` for `max(...)`): NaN is then the largest, and no elements or tensors of several shapes or
-places are another error. `max(t, 0)` becomes `torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if
-that is larger. `total += float(t)` and `values.append(float(t))` stay on the device as for `.item()` (TL101).
+Only shown, because too few of these edits were worth taking:
 
-And: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
-for `float(t)`, where a tensor serves as well as the number; and for the longest of several lengths either the size that
-they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes `x`), where the padding does no harm because the
-lengths, or a mask, say what counts.
+- The largest of several tensors is computed on the device (`torch.stack([...]).max()` for `max(...)`). NaN is then the
+  largest value, and an empty list, or tensors of different shapes or devices, raise a different error.
+- `max(t, 0)` becomes `torch.clamp(t, min=0)`. The result is always a tensor, while `max` returns the number if that is
+  larger.
+- `total += float(t)` and `values.append(float(t))` stay on the device, as for `.item()` (TL101).
+- A tensor whose elements a loop reads is copied once before the loop.
+- `t.detach()` replaces `float(t)` if a tensor works as well as the number.
+- The longest of several lengths is replaced by the padded size, or the slice is removed (`x[:, : lengths.max()]`
+  becomes `x`), if the padding does no harm because the lengths or a mask mark what is valid.
 
 See also
 --------

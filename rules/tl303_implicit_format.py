@@ -1,15 +1,15 @@
-"""A device tensor is put into words.
+"""A device tensor is formatted as text.
 
 What it does
 ------------
 Reports `print(t)`, `f"{t}"`, `"%s" % t`, `"{}".format(t)`, `str(t)` and the texts of progress bars in hot code, where
-`t` is a tensor on the device. A logger's arguments count where they are put into words whatever its level is
-(`logger.debug(f"loss {loss}")`); `logger.debug("loss %s", loss)` does not.
+`t` is a tensor on the device. Arguments of a logger are reported if they are formatted regardless of its level:
+`logger.debug(f"loss {loss}")` is, `logger.debug("loss %s", loss)` is not.
 
 Why
 ---
-To print a tensor is to copy it to the host, and to wait for all that the device has queued. With logging off an
-f-string is made all the same, and thrown away.
+Formatting a tensor copies it to the host and waits for all work that is queued on the device. An f-string does this
+even if the log level is disabled and the text is thrown away.
 
 Example
 -------
@@ -26,16 +26,15 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval or a switch, on an error path or in a warning, once an epoch. None of these is reported. Nor are the
-`logs` of a Keras callback: Keras has made numbers of them when it calls `on_train_batch_end` (source:
-keras/src/callbacks/callback_list.py, `pythonify_logs`), whether they are printed or not.
+None of these is reported: formatting every N steps or behind a switch, on an error path or in a warning, or once per
+epoch. The `logs` of a Keras callback are not reported either: Keras has already converted them to numbers when it calls
+`on_train_batch_end` (source: keras/src/callbacks/callback_list.py, `pythonify_logs`).
 
 Fix safety
 ----------
-A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.isEnabledFor(logging.DEBUG):`. Safe where
-the logger is the one that `logging.getLogger` gave this file, and the arguments have no effect and cannot raise: names,
-and what any tensor can be asked. Otherwise there is no automatic fix: after how many steps to print is for a person to
-say.
+A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.isEnabledFor(logging.DEBUG):`. Safe if
+the logger comes from `logging.getLogger` in this file and the arguments have no side effects and cannot raise: names,
+and attributes that every tensor has. Otherwise there is no automatic fix: how often to print is up to you.
 
 See also
 --------

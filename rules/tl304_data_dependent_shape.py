@@ -2,7 +2,7 @@
 
 What it does
 ------------
-Reports `nonzero`, one-argument `torch.where`, `x[mask]` with a boolean mask (read, or written with a tensor),
+Reports `nonzero`, one-argument `torch.where`, `x[mask]` with a boolean mask (read, or assigned a tensor),
 `masked_select`, `unique`, `bincount`, `repeat_interleave` without `output_size` and `one_hot` without `num_classes`, on
 device tensors in hot code.
 
@@ -20,23 +20,27 @@ Use instead
 
 When it is fine
 ---------------
-Where the result is much smaller than its source and everything after it gains; then the wait is worth its cost.
+If the result is much smaller than its source and everything after it becomes cheaper; then it is worth the sync.
 
 Fix safety
 ----------
-Only shown: `x[mask].mean()` becomes a masked sum over a count, which adds in another order; `x[mask] = t` becomes
-`masked_fill_`; `output_size=` is the sum of the list that the repeats were uploaded from, and an error where it is not;
-`.nonzero().item()` becomes `.int().argmax().item()`, which finds the first place where there are several, and 0 where
-there is none. What the host asks of the elements of a tensor comes from one copy, made before the loop.
+Only shown, not applied:
 
-So are `torch.where` in place of `x[mask] += t`, which binds another tensor, and of `x[mask] = y[mask]`; masks of which
-nothing says that they have the shape of what they select from; the mean of a selection that is taken where it is not
-empty (it is NaN then); `masked_scatter_` for rows; and all rows in place of `torch.unique` of them, where its inverse
-puts the results back.
+- `x[mask].mean()` becomes a masked sum divided by a count, which adds in a different order. The mean is NaN for an
+  empty mask; this matters if the code took the mean only of a mask that is not empty.
+- `x[mask] = t` becomes `masked_fill_`.
+- `output_size=` is set to the sum of the list that the repeats were uploaded from. It raises an error if that is wrong.
+- `.nonzero().item()` becomes `.int().argmax().item()`, which returns the first position if there are several, and 0 if
+  there is none.
+- Elements that the host reads come from one copy made before the loop.
+- `torch.where` replaces `x[mask] += t`, which binds a new tensor, and `x[mask] = y[mask]`.
+- Masks that may not have the shape of the tensor they select from.
+- `masked_scatter_` for rows.
+- All rows instead of `torch.unique` of them, if its inverse puts the results back.
 
 See also
 --------
-- TL301 for the question whether a mask is empty
+- TL301 for a check whether a mask is empty
 - https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
 - https://docs.pytorch.org/docs/stable/generated/torch.where.html
 - https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html

@@ -1,16 +1,16 @@
-"""The host waits for the device because the source says so.
+"""The host explicitly synchronizes with the device.
 
 What it does
 ------------
 Reports `torch.cuda.synchronize()`, `torch.accelerator.synchronize()`, `Stream.synchronize()`, `Event.synchronize()` and
-`torch.cuda.empty_cache()` in hot code, unless a timer is read next to it; in the loop that trains, and in the methods
-of a stopwatch that hot code calls, the timer does not excuse it, unless the loop keeps the time of every step in a
-list.
+`torch.cuda.empty_cache()` in hot code, unless a timer is read next to it. In the training loop, and in the methods of a
+stopwatch class that hot code calls, it is reported even next to a timer, unless the loop stores the time of every step
+in a list.
 
 Why
 ---
-Work is queued ahead of the device so that it never idles; a synchronize throws the lead away. `empty_cache` makes the
-next allocations ask the driver, which synchronises too.
+Work is queued ahead of the device so that it never runs idle. A synchronize empties that queue. After `empty_cache`,
+the next allocations have to ask the driver, which synchronizes too.
 
 Example
 -------
@@ -25,23 +25,24 @@ Use instead
 
 When it is fine
 ---------------
-Next to a timer in a benchmark, at the end of a run, behind an interval, before host memory of a non-blocking copy is
-read, for the oldest event of a queue; none of these is reported. What asks how much memory is in use
-(`tf.config.experimental.get_memory_info`, `torch.cuda.memory_allocated`) asks the allocator, which is on the host: it
-moves nothing and waits for nothing, once a step or not, and is not reported either.
+Not reported: next to a timer in a benchmark, at the end of a run, every N steps, before the host reads the result of a
+non-blocking copy, and for the oldest event of a queue. Functions that return how much memory is in use
+(`tf.config.experimental.get_memory_info`, `torch.cuda.memory_allocated`) only ask the allocator on the host, without a
+transfer or a sync, and are not reported either.
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking: the statement goes, or what it waited for is waited for on the
-device: `event.wait()` for `event.synchronize()`, `torch.cuda.current_stream().wait_stream(stream)` for
-`stream.synchronize()`. Both keep the order of device work. What failed on the device is reported by a later line. No
-fix has what the host may need: a wait in a function that reads a clock or in a `with` statement of what measures time,
-the time between events, the memory in use, or that begins copies which nobody waits for; `empty_cache`, which gives
-memory back that others may need; collectives that wait.
+Only shown, because too few of these edits were worth taking: the statement is removed, or the device waits instead of
+the host: `event.wait()` for `event.synchronize()`, `torch.cuda.current_stream().wait_stream(stream)` for
+`stream.synchronize()`. Both keep the order of device work. A device error is then reported at a later line.
+
+There is no fix if the host may need the sync: in a function that reads a clock, in a `with` statement that measures
+time, for the time between events, for the memory in use, and in a function that starts copies for which nothing else
+waits. `empty_cache` has none if others may need the memory that it returns; neither have collectives that wait.
 
 See also
 --------
-- TL503 for the wait that must stay
+- TL503 for the sync that must stay
 - https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize.html
 - https://docs.pytorch.org/docs/stable/generated/torch.cuda.streams.Event.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution

@@ -1,14 +1,14 @@
-"""A whole tensor is copied to the host, and a number or an element of it is used.
+"""A whole tensor is copied to the host, but only a number or an element of it is used.
 
 What it does
 ------------
 Reports `x.cpu().sum()`, `x.cpu().numpy().mean()`, `np.max(x.cpu().numpy())`, `x.cpu()[i]`, `x.tolist()[-1]` and
-`len(x.cpu())`, also where the copy is kept in a variable of which nothing but such parts is used.
+`len(x.cpu())`, also if the copy is kept in a variable of which only such parts are used.
 
 Why
 ---
-The tensor crosses the bus and the host then does, element by element, what the device does at once. Reduced or indexed
-on the device, a few bytes cross.
+The whole tensor is copied, and the host then does element by element what the device does in parallel. If it is reduced
+or indexed on the device, only a few bytes are copied.
 
 Example
 -------
@@ -20,18 +20,18 @@ Use instead
 
 When it is fine
 ---------------
-For tensors of a few elements, and where the host reduces in a wider type on purpose. `x.cpu()[0]` is not reported: it
-mostly takes the only row of a batch of one. Neither is code that runs once, or behind an interval.
+For tensors of a few elements, and if the host uses a wider dtype for the reduction on purpose. `x.cpu()[0]` is not
+reported: it mostly takes the only row of a batch of one. Code that runs once, or every N steps, is not reported either.
 
 Fix safety
 ----------
-Safe where nothing but the size is asked of the copy of what is proven to be a tensor: the copy is left out. Only shown
-for all else, of which too few edits were worth taking: the device adds in another order than numpy and the host do, so
-that sums and means may differ in the last digits, and numpy's scalars become numbers of Python.
+Safe if only the size of the copy is used and the source is proven to be a tensor: the copy is removed. Everything else
+is only shown, because too few of these edits were worth taking: the device adds in a different order than numpy and the
+host, so sums and means may differ in the last digits, and numpy scalars become Python numbers.
 
 See also
 --------
-- TL102 for a copy that is used whole
+- TL102 for a copy that is used as a whole
 - https://docs.pytorch.org/docs/stable/generated/torch.max.html
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cpu.html
 """

@@ -1,14 +1,14 @@
-"""A tensor is moved to where it is already.
+"""A tensor is moved to the device it is already on.
 
 What it does
 ------------
-Reports moves that change nothing: `x.cpu().cpu()`, `x.to(device).to(device)`, `x.to(x.device)`,
-`torch.zeros(n, device=device).to(device)`; and those of which only the last counts: `x.cuda().to(device)`.
+Reports moves that have no effect: `x.cpu().cpu()`, `x.to(device).to(device)`, `x.to(x.device)`, `torch.zeros(n,
+device=device).to(device)`; and two moves in a row of which only the last counts: `x.cuda().to(device)`.
 
 Why
 ---
-A move to the same place copies nothing, but it costs the host a call, and whoever reads it believes that data crosses
-there. Of two moves in a row the first may cross for nothing.
+A move to the same device copies nothing, but it costs a call, and readers assume that data is transferred there. Of two
+moves in a row, the first may be a useless copy.
 
 Example
 -------
@@ -20,18 +20,19 @@ Use instead
 
 When it is fine
 ---------------
-Where it says what the reader should know. The rule is off by default: it is about tidiness more than about time.
+If the move documents something that the reader should know. The rule is off by default: it is about readability more
+than about speed.
 
 Fix safety
 ----------
-The needless call is taken out. Safe where what is proven to be a tensor is moved, in one expression, to the very place
-at which it has just been put. Unsafe across statements and for places that may have changed, and where the first of two
-moves to different places is taken out: without it an error about that place is not raised.
+The redundant call is removed. Safe if a proven tensor is moved, in one expression, to exactly the device it was just
+put on. Unsafe across statements, for devices that may have changed, and if the first of two moves to different devices
+is removed: an error about that device is then no longer raised.
 
 See also
 --------
 - TL204 for a move that is made twice
-- TL501 for one that does nothing
+- TL501 for a move without effect
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 """
 

@@ -1,20 +1,22 @@
-"""Data is put on the device where a loader's workers run.
+"""Data is moved to the device inside a loader's workers.
 
 What it does
 ------------
-Reports `.cuda()`, `.to(device)` and tensors built on the device in `__getitem__` and `__iter__` of data sets, and in
-functions that a `DataLoader` is given as `collate_fn` or `worker_init_fn`; calls there of functions that are told which
-device to do that on (`tensorify(rows, self.device)`); and data sets of the `datasets` library
-that are formatted for the device (`with_format("torch", device=device)`, `set_format`) and given to a `DataLoader`,
-or of which a loop takes one sample after the other.
+Reports, in code that `DataLoader` workers run:
+
+- `.cuda()`, `.to(device)` and tensors built on the device in `__getitem__` and `__iter__` of data sets, and in
+  functions that a `DataLoader` gets as `collate_fn` or `worker_init_fn`
+- calls there of functions that get a device to work on (`tensorify(rows, self.device)`)
+- data sets of the `datasets` library with a device format (`with_format("torch", device=device)`, `set_format`) that
+  are passed to a `DataLoader`, or that a loop reads sample by sample
 
 Why
 ---
-Workers are processes of their own. A forked one raises `Cannot re-initialize CUDA in forked subprocess`; a spawned one
-takes a context's worth of device memory for itself, and what it makes there cannot be pinned, and must be kept alive
-for the process that reads it (docs.pytorch.org torch.utils.data, 'Multi-process data loading': it is "generally not
-recommended to return CUDA tensors"). Without workers, a sample that is uploaded by itself makes the host wait once a
-sample where one batch would do.
+Workers are separate processes. A forked worker raises `Cannot re-initialize CUDA in forked subprocess`. A spawned
+worker needs device memory for its own CUDA context, and the tensors it creates cannot be pinned and must be kept alive
+for the process that reads them (docs.pytorch.org torch.utils.data, 'Multi-process data loading': it is "generally not
+recommended to return CUDA tensors"). Without workers, uploading each sample separately blocks the host once per sample
+instead of once per batch.
 
 Example
 -------
@@ -33,12 +35,12 @@ Use instead
 
 When it is fine
 ---------------
-A `collate_fn` of a loader that says `num_workers=0` runs where the batch is used, and uploads it once; it is not
-reported. Nor is data that is moved to where other data of the sample is.
+Not reported: a `collate_fn` of a loader with `num_workers=0`, which runs where the batch is used and uploads it once;
+and data that is moved to the device of other data of the same sample.
 
 Fix safety
 ----------
-No automatic fix: the move belongs where the batches are taken, which is other code.
+No automatic fix: the move belongs where the batches are used, which is other code.
 
 See also
 --------

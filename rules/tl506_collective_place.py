@@ -1,18 +1,18 @@
-"""A collective works in the wrong place, or the host does its work.
+"""A collective gets host tensors, or the host does the work of a collective.
 
 What it does
 ------------
-Reports tensors of the host that are given to a collective under NCCL, or beside device tensors; in hot code,
-`all_gather` into a list that is only added up, and sums over copies on the host of what several devices hold
-(`x.cpu() + y.cpu()`). Of TensorFlow's distribution strategies, values that are read or added up one replica after the
-other (`strategy.experimental_local_results`, `values` of what `strategy.run` gives). None was found in 7,200 kLOC of
-public code.
+Reports host tensors that are passed to a collective under NCCL, or together with device tensors; in hot code,
+`all_gather` into a list that is only summed, and sums over host copies from several devices (`x.cpu() + y.cpu()`). For
+TensorFlow's distribution strategies, reports values that are read or summed one replica at a time
+(`strategy.experimental_local_results`, `values` of the result of `strategy.run`). Findings are rare: there was none in
+7,200 kLOC of public code.
 
 Why
 ---
-NCCL takes device tensors alone: with others the call raises (docs.pytorch.org distributed, 'Backends'). To gather and
-then add, every process receives every part and adds them all; `all_reduce` adds on the way. A sum over copies makes the
-host wait once a device, for data that one move between devices would bring together.
+NCCL only accepts device tensors; with others the call raises (docs.pytorch.org distributed, 'Backends'). With gather
+and sum, every process receives every part and adds them all; `all_reduce` sums while communicating. A sum over host
+copies waits for each device, although one move between devices would bring the data together.
 
 Example
 -------
@@ -34,16 +34,16 @@ Use instead
 
 When it is fine
 ---------------
-Host tensors in a group of their own (`group=gloo`), and gathered parts that are used one by one; neither is reported.
+Not reported: host tensors in a separate group (`group=gloo`), and gathered parts that are used one by one.
 
 Fix safety
 ----------
-No automatic fix: which device, and which process keeps the result, is for a person to say.
+No automatic fix: which device, and which process keeps the result, is up to you.
 
 See also
 --------
 - TL102 for copies to the host
-- TL101 for reads of what is reduced
+- TL101 for reads of the reduced value
 - https://docs.pytorch.org/docs/stable/distributed.html
 - https://www.tensorflow.org/api_docs/python/tf/distribute/Strategy
 """
