@@ -14,7 +14,7 @@ from transferlint.model import Direction, QuietSite, Site
 
 _OFTEN = 10  # events from which a site counts as hot, where no steps were seen
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-KEEP = "nothing: it is as it should be"
+KEEP = "nothing: this is as it should be"
 # Reasons that a run can contradict.
 _RARE = ("cold", "callers", "rare", "amortised")
 _NAMED = ("handed over",)  # a queue by its name alone
