@@ -165,8 +165,8 @@ def test_an_interval_that_let_it_run_each_time_is_named(tmp_path: Path) -> None:
     quiet = QuietSite(site, D2H, "amortised", "amortised: only every so many steps")
     (miss,) = judge([], run(record(0, site, stepped=100, steps=100)), quiet=[quiet]).missed
     assert miss.act == (
-        "keep it on the device, where the device goes on with it; else ask less often: it crossed in every other step"
-        " or more, for all that is around it (amortised: only every so many steps)"
+        "keep it on the device if only the device uses it, else read it less often: it ran on at least every"
+        " other step, in spite of its condition (amortised: only every so many steps)"
     )
 
 

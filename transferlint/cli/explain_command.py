@@ -21,13 +21,13 @@ _WIDTH = 11
 
 @click.command("explain", short_help="Explain what the analysis knows about a line, and why it is (not) reported.")
 @click.argument("place", metavar="FILE:LINE")
-@click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Form of the answer.")
-@click.option("--min-confidence", type=click.Choice(_LEVELS), help="As `check` has it.  [default: likely]")
+@click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Output format.")
+@click.option("--min-confidence", type=click.Choice(_LEVELS), help="As for `check`.  [default: likely]")
 @click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 @click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A settings file, or one setting as TOML.")
-@click.option("--project-root", type=click.Path(exists=True, file_okay=False), help="As `check` has it.")
-@click.option("--rules", multiple=True, type=click.Path(), help="As `check` has it.")
-@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+@click.option("--project-root", type=click.Path(exists=True, file_okay=False), help="As for `check`.")
+@click.option("--rules", multiple=True, type=click.Path(), help="As for `check`.")
+@click.option("--color/--no-color", default=None, help="Force colours on or off.")
 def COMMAND(
     place: str,
     output_format: str,
