@@ -133,7 +133,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
     """What helps: `device=` saves the crossing of what the device can make itself, and not of data of the host's."""
     if making.filled_by_numpy(function, transfer):
-        return "fill a tensor instead of the array: the torch function of the same name takes `device=`"
+        return "fill a tensor instead of the array: the function of the same name takes `device=`"
     if not making.of_host_data(function, made):
         return "pass `device=` to the function that creates it"
     if any(invariance(function, region).holds(transfer.register, makes=True) for region in function.loops(made)[:1]):
