@@ -37,11 +37,11 @@ NOTE = "<!-- Written by docs/generate.py from the rule's file; edit that. -->"
 FIXES = {None: "none", Safety.SAFE: "safe", Safety.UNSAFE: "unsafe", Safety.DISPLAY: "shown only"}
 CATEGORIES = {
     "linter": "The linter itself",
-    "repeated": "Transfers that repeat",
+    "repeated": "Repeated transfers",
     "round-trip": "Round trips",
-    "hidden-sync": "Syncs that the source does not show",
-    "wasteful": "Transfers made wastefully",
-    "mistake": "Mistakes of place",
+    "hidden-sync": "Implicit syncs",
+    "wasteful": "Inefficient transfers",
+    "mistake": "Wrong device",
 }
 # Pages of documentation that are not about one function, by how their addresses end.
 TITLES = {
@@ -130,11 +130,11 @@ def _example(rule: Rule, rules: tuple[Rule, ...]) -> Iterator[str]:
     yield f"```text\n{_said(rule, example, rules)}\n```"
     if example.fixed and example.fixed != example.good:
         option = "--fix --unsafe-fixes" if example.unsafe else "--fix"
-        yield f"`transferlint check {option}` makes of it:"
+        yield f"`transferlint check {option}` rewrites it to:"
         yield f"```python\n{example.fixed.rstrip()}\n```"
-        yield "Nothing is reported of:"
+        yield "No findings in:"
     else:
-        yield "Nothing is reported of:" if not example.fixed else "The fix makes of it, and nothing is reported of:"
+        yield "No findings in:" if not example.fixed else "The fix rewrites it to this, without findings:"
     yield f"```python\n{example.good.rstrip()}\n```"
 
 
@@ -144,9 +144,9 @@ def _beside_torch(rule: Rule) -> Iterator[str]:
         yield f"## {one['framework']}"
         yield "Use instead: " + "\n".join(textwrap.wrap(f"{one['advice']}. There is no automatic fix.", 107))
         if one["asked"]:
-            yield "\n".join(textwrap.wrap(f"{one['asked']} in code that nobody had mended against.", 107))
+            yield "\n".join(textwrap.wrap(f"{one['asked']} in code that was not tuned for it.", 107))
         yield f"```python\n{one['bad'].rstrip()}\n```"
-        yield "Nothing is reported of:"
+        yield "No findings in:"
         yield f"```python\n{one['good'].rstrip()}\n```"
 
 
@@ -179,7 +179,7 @@ def _counted(code: str) -> Iterator[str]:
         f"In [a small training program](https://github.com/OWNER/transferlint/blob/main/benchmarks/pairs/{code}.py) "
         f"in which {about}, counted per step on the simulated accelerator (`python -m benchmarks.crossings`):"
     )
-    lines = ["| | uploads | downloads | waits of the host |", "| --- | ---: | ---: | ---: |"]
+    lines = ["| | uploads | downloads | host waits |", "| --- | ---: | ---: | ---: |"]
     for name in ("before", "after"):
         lines.append(f"| {name} | " + " | ".join(f"{row[name][kind]:.3g}" for kind in ("h2d", "d2h", "waits")) + " |")
     yield "\n".join(lines)
@@ -190,7 +190,7 @@ def _counted(code: str) -> Iterator[str]:
         gain = f"{step['ratio']:.2f} ({step['low']:.2f} to {step['high']:.2f})"
         yield f"Time per step on {device}, before over after: {gain} (`python -m benchmarks.fixes`)."
     else:
-        yield "How long that takes depends on the device and on what is queued: `transferlint verify` says it."
+        yield "How long that takes depends on the device and the queued work: `transferlint verify` measures it."
 
 
 def _see_also(text: str, rules: tuple[Rule, ...]) -> Iterator[str]:

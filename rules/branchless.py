@@ -67,7 +67,7 @@ def _identical(function: FunctionFacts, read: Reg) -> Fix | None:
     start, end = function.span(users[0])
     if function.file.spans.commented(start, end):
         return None
-    title = "ask whether they are the same, not whether they are equal"
+    title = "compare by identity (`is`), not by value"
     return Fix(title, Safety.DISPLAY, (Edit(start, end, function.text(others[0])),))
 
 
@@ -81,7 +81,7 @@ def _asked_once(function: FunctionFacts, read: Reg) -> Fix | None:
     if value.kinds != TENSOR or not torch:
         return None
     edit = Edit(*function.span(made.function), f"{torch}.{name.rpartition('.')[2]}")
-    return Fix("ask once, not for every element", Safety.UNSAFE, (*imports, edit))
+    return Fix("check once, not for every element", Safety.UNSAFE, (*imports, edit))
 
 
 def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:
@@ -171,7 +171,7 @@ def _unguarded(function: FunctionFacts, value: Reg, start: int, text: str, tree:
     given = getattr(body, "value", None)
     plain = isinstance(given, ast.Constant | ast.Name | ast.UnaryOp)  # `x[mask]` waits as the branch does
     safety = Safety.UNSAFE if plain else Safety.DISPLAY
-    return Fix("leave out the branch: an empty mask sets nothing", safety, (Edit(start, inner, ""),))
+    return Fix("remove the branch: an empty mask assigns nothing", safety, (Edit(start, inner, ""),))
 
 
 def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
@@ -190,7 +190,7 @@ def _chosen(function: FunctionFacts, value: Reg, start: int, text: str, tree: as
     line = f"{one[0]} = {torch}.where({form}, {one[1]}, {one[0] if other is None else other[1]})"
     if statement_text.parsed(line) is None:
         return None
-    return Fix("choose on the device", Safety.DISPLAY, (*edits, Edit(start, start + len(text), line)))
+    return Fix("select on the device", Safety.DISPLAY, (*edits, Edit(start, start + len(text), line)))
 
 
 def _either(function: FunctionFacts, value: Reg) -> Fix | None:
@@ -219,7 +219,7 @@ def _either(function: FunctionFacts, value: Reg) -> Fix | None:
         return None
     one, other = function.outer_text(made.body), function.outer_text(made.orelse)
     edit = Edit(start, end, f"{torch}.where({form}, {one}, {other})")
-    return Fix("choose on the device", Safety.DISPLAY, (*edits, edit))
+    return Fix("select on the device", Safety.DISPLAY, (*edits, edit))
 
 
 def _assigned(body: list[ast.stmt], text: str) -> tuple[str, str] | None:

@@ -185,7 +185,7 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     lines = rewriting.after_loop(function, region, line) if line else None
     if lines is None:
         return None
-    return Fix("add up on the device, read once after the loop", safety, (*imports, edit, *lines))
+    return Fix("accumulate on the device, read once after the loop", safety, (*imports, edit, *lines))
 
 
 def _number(function: FunctionFacts, made: p.Instruction) -> bool:

@@ -68,7 +68,7 @@ def make_there(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     edits = (edit, Edit(end, outer_end, ""))
     safe = exact(function, create) and named(function, transfer.register, made)
-    return Fix("make it on the device", Safety.SAFE if safe else Safety.UNSAFE, edits)
+    return Fix("create it on the device", Safety.SAFE if safe else Safety.UNSAFE, edits)
 
 
 def named(function: FunctionFacts, moved: Reg, made: Reg) -> bool:

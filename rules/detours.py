@@ -71,7 +71,7 @@ def _cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     cut = rewriting.after(function, read, subject)
     if typed is None or cut is None or not moved:
         return None
-    return Fix("cast it where it is", Safety.UNSAFE, (Edit(cut.start, cut.end, f".{typed}()"),))
+    return Fix("cast it on the device", Safety.UNSAFE, (Edit(cut.start, cut.end, f".{typed}()"),))
 
 
 def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str) -> Fix | None:
@@ -103,7 +103,7 @@ def _listed(function: FunctionFacts, transfer: Transfer, base: str, tensor: str)
     made = function.code[above]
     simple = simple and isinstance(made, p.Call) and bindings.api(function, made.function) == "torch.tensor"
     safe = known and number and simple and text == f"{tensor}.clone()"
-    return Fix("stay on the device", Safety.SAFE, fix.edits) if safe else fix
+    return Fix("keep it on the device", Safety.SAFE, fix.edits) if safe else fix
 
 
 def _options(function: FunctionFacts, reg: Reg) -> dict[str, str]:
@@ -134,7 +134,7 @@ def _whole(
     ]
     move = f".to({', '.join(wanted)})" if wanted else ""
     edit = Edit(*function.span(end), f"{new}{move}")
-    return Fix("stay on the device", Safety.UNSAFE, (*imports, edit))
+    return Fix("keep it on the device", Safety.UNSAFE, (*imports, edit))
 
 
 def _moved(function: FunctionFacts, reg: Reg, given: dict[str, str]) -> Reg | None:
@@ -188,4 +188,4 @@ def _computed(function: FunctionFacts, at: Reg, new: str, base: str, imports: tu
     if second is None:
         return None
     edits = (*imports, Edit(*function.span(at), new), *second.edits)
-    return Fix("stay on the device", Safety.UNSAFE, edits)
+    return Fix("keep it on the device", Safety.UNSAFE, edits)

@@ -15,7 +15,7 @@ from transferlint.syntax.program import Reg
 from . import arguments, importing, rewriting, statement_text
 from .chains import called, method, origin, receiver, user
 
-_WEIGHTED = "weigh with the mask instead"
+_WEIGHTED = "use the mask as weights"
 _ENTRIES = frozenset({"mean", "sum"})
 
 
@@ -91,7 +91,7 @@ def _filled(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if start < 0 or _commented(function, start, end):
         return None
     text = f"{whole}.masked_fill_({function.outer_text(made.index)}, {function.outer_text(made.value)})"
-    return Fix("fill what the mask says", Safety.DISPLAY, (Edit(start, end, text),))
+    return Fix("fill with the mask", Safety.DISPLAY, (Edit(start, end, text),))
 
 
 def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -126,7 +126,7 @@ def _set(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not torch or (match[1] is None and value == line[match.end() :] and not _broadcast(function, made.value)):
         return None
     line = f"{x} = {torch}.where({mask}, {value}, {x})"
-    return Fix("choose on the device", Safety.DISPLAY, (*edits, Edit(start, end, line)))
+    return Fix("select on the device", Safety.DISPLAY, (*edits, Edit(start, end, line)))
 
 
 def _sets(function: FunctionFacts, made: p.Subscript) -> list[Reg]:
@@ -203,7 +203,7 @@ def _repeated(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not isinstance(function.code[counts], p.Load) or function.values[counts].kinds != CONTAINER:
         return None
     edit = arguments.added(function, reg, f"output_size=sum({function.text(counts)})")
-    return Fix("say how long the result is", Safety.DISPLAY, (edit,)) if edit is not None else None
+    return Fix("pass the size of the result", Safety.DISPLAY, (edit,)) if edit is not None else None
 
 
 def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -221,7 +221,7 @@ def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if _commented(function, start, end):
         return None
     # The number is read as before, of two waits one is left; and where there is none, the first place is wrong.
-    return Fix("ask for the place of the first", Safety.DISPLAY, (Edit(start, end, ".int().argmax()"),))
+    return Fix("compute the position of the first", Safety.DISPLAY, (Edit(start, end, ".int().argmax()"),))
 
 
 def _commented(function: FunctionFacts, start: int, end: int) -> bool:

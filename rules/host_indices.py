@@ -35,7 +35,7 @@ def index_fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         edit = creating.added_device(function, transfer.subject, f"{function.text(made.object)}.device")
         safe = creating.exact(function, index) and _surely(function, made.object, transfer.subject)
         safety = Safety.SAFE if safe else Safety.DISPLAY
-        return Fix("make the index on the device", safety, (edit,)) if edit is not None else None
+        return Fix("create the index on the device", safety, (edit,)) if edit is not None else None
     if isinstance(made, p.Subscript) and (fix := _without_list(function, made, transfer)) is not None:
         return fix
     return _made_before(function, made.object, transfer.subject)
@@ -62,7 +62,7 @@ def _made_before(function: FunctionFacts, base: Reg, index: Reg) -> Fix | None:
     if not all(_only_index(function, r) for r in loads):
         return None
     edit = creating.added_device(function, maker, f"{function.text(base)}.device")
-    return Fix("make the index on the device", Safety.DISPLAY, (edit,)) if edit is not None else None
+    return Fix("create the index on the device", Safety.DISPLAY, (edit,)) if edit is not None else None
 
 
 def _only_index(function: FunctionFacts, reg: Reg) -> bool:

@@ -45,7 +45,7 @@ def _drawn_there(function: FunctionFacts, subject: Reg) -> Fix | None:
     start = function.span(maker)[0] + found.start() if found is not None else -1
     if start < 0 or function.file.spans.commented(start, stop):
         return None
-    return Fix("draw it where it is used, on the host", Safety.UNSAFE, (Edit(start, stop, ""),))
+    return Fix("draw the random number on the host", Safety.UNSAFE, (Edit(start, stop, ""),))
 
 
 def _bound(function: FunctionFacts, reg: Reg) -> Reg | None:
@@ -129,4 +129,4 @@ def _handed_on(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     edit = rewriting.after(function, reg, subject) if kept and receiver(function, reg) == subject else None
     if edit is None or function.function.kind != "function":
         return None
-    return Fix("hand on the tensor, and read it where the host needs it", Safety.DISPLAY, (edit,))
+    return Fix("pass the tensor on, and read it where the host needs it", Safety.DISPLAY, (edit,))

@@ -12,7 +12,7 @@ from transferlint.syntax.program import Reg
 from . import altering, rewriting
 from .chains import captured, statement
 
-_TITLE = "read what the host has still"
+_TITLE = "use the data that is still on the host"
 
 
 def from_host(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -> Fix | None:

@@ -83,7 +83,7 @@ def _uses(facts: FileFacts, index: int, name: str) -> tuple[Evidence, ...]:
             continue
         for reg, made in enumerate(function.code):
             if isinstance(made, p.Attr) and made.name == name and _own(function, made.object) and _sizes(function, reg):
-                found.append(Evidence(function.site(reg), "taken for a size here"))
+                found.append(Evidence(function.site(reg), "used as a size here"))
     return tuple(found[:_SHOWN])
 
 

@@ -22,11 +22,11 @@ def found(facts: FileFacts) -> Iterator[Finding]:
         one = _one_element(function, first)
         yield function.finding(
             first.register,
-            f"the number written to `{brief(function.text(first.register))}` is copied there from the host"
-            f" {function.warmth(first.register).level.words}",
+            f"the number assigned to `{brief(function.text(first.register))}` is copied from the host"
+            f" {function.warmth(first.register).level.each}",
             "fill that element on the device (`x[i].fill_(n)`)"
             if one
-            else "write what is on the device: `x[i] = x.new_full((), n)`, `x.index_fill_(0, i, n)` or `torch.where`",
+            else "assign a device value: `x[i] = x.new_full((), n)`, `x.index_fill_(0, i, n)` or `torch.where`",
             others(function, group),
             Confidence.POSSIBLE if function.warmth(first.register).unsure else Confidence.LIKELY,
             together(function, group, [_fix(function, t) for t in group]),
@@ -63,4 +63,4 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return Fix("fill it on the device", Safety.UNSAFE, (Edit(start, end, text),))
     zero = isinstance(value, p.Const) and value.value == 0 and type(value.value) is not bool
     text = f"{whole}.new_zeros(())" if zero else f"{whole}.new_full((), {number})"
-    return Fix("make it on the device", Safety.UNSAFE, (Edit(*function.outer_span(made.value), text),))
+    return Fix("create it on the device", Safety.UNSAFE, (Edit(*function.outer_span(made.value), text),))

@@ -16,8 +16,8 @@ from transferlint.syntax.program import Function, Reg
 from . import arguments, rewriting, statement_text
 from .chains import called, method, origin, receiver
 
-_WHOLE = "leave the padding in: the lengths say what counts"
-_SIZE = "take the size that the lengths are parts of, not the longest"
+_WHOLE = "keep the padding: the lengths mark what is valid"
+_SIZE = "use the padded size, not the longest length"
 _MAXIMA = frozenset({"torch.max", "torch.amax", "builtins.max"})
 _NUMBERS = frozenset({"builtins.int", "builtins.float"})
 _SAME = frozenset("round long int ceil floor clamp to item float max amax detach cpu".split())
@@ -46,7 +46,7 @@ def _largest(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not text or made.keywords or not function.has_text(reg):
         return None
     edit = Edit(*function.span(reg), f"{text}.{name.rpartition('.')[2]}()")
-    return Fix("compare all at once, not element by element", Safety.UNSAFE, (edit,))
+    return Fix("compare all elements at once", Safety.UNSAFE, (edit,))
 
 
 def _size(function: FunctionFacts, transfer: Transfer) -> Fix | None:

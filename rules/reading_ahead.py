@@ -60,8 +60,8 @@ def _by_index(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def _title(sure: bool) -> str:
-    doubt = "" if sure else ", if it is one tensor that nothing in the loop changes"
-    return f"copy the whole to the host once, before the loop{doubt}"
+    doubt = "" if sure else ", if it is one tensor that the loop does not change"
+    return f"copy the whole tensor to the host once, before the loop{doubt}"
 
 
 def _one_tensor(function: FunctionFacts, transfer: Transfer, whole: Reg) -> bool:

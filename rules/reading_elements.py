@@ -16,7 +16,7 @@ from transferlint.syntax.program import Reg
 from . import rewriting
 from .chains import called, captured, method
 
-_TITLE = "copy the whole to the host once, before the loop"
+_TITLE = "copy the whole tensor to the host once, before the loop"
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "range", "round"))
 _READS = frozenset({"item", "tolist", "detach", "int", "long", "float", "cpu"})
 

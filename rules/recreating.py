@@ -176,7 +176,7 @@ def make_cast(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     edits, fills = refilling.refilled(function, made, edits, transfer.register)
     safety = Safety.DISPLAY if _renamed(function, transfer) else min(safety, fills)
-    return Fix("make it on the device", safety, (*edits, *rest, *cast.edits))
+    return Fix("create it on the device", safety, (*edits, *rest, *cast.edits))
 
 
 def _moved(function: FunctionFacts, transfer: Transfer) -> tuple[Reg, Safety, str, str] | None:
@@ -221,7 +221,7 @@ def make_behind(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         edits, fills = refilling.refilled(function, made, edits, transfer.register)
         makes = min(makes, fills)
     lines = 0 if dtype and not cast else LINES  # a call that stays
-    return Fix("make it on the device", min(safety, makes), (*edits, *rest), lines)
+    return Fix("create it on the device", min(safety, makes), (*edits, *rest), lines)
 
 
 def _always_moved(function: FunctionFacts, moved: Reg, made: Reg) -> bool:

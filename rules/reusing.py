@@ -31,7 +31,7 @@ from .chains import captured, statement
 
 def reuse(function: FunctionFacts, first: Transfer, second: Transfer) -> Fix | None:
     """Write the first's name for the second; give it a name where it has none."""
-    title = "use the first copy again"
+    title = "reuse the first copy"
     safety = Safety.SAFE if _proven(function, first, second) else Safety.UNSAFE
     start, end = function.span(second.register)
     users = function.users(first.register)

@@ -76,7 +76,8 @@ def _averaged(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     summed = f"{torch}.where({name}, {x}, 0).sum()"
     line = f"{name} = {mask}{rewriting.newline(function)}{blanks}{target} = {summed}"
     line += f" / {name}.sum()" if how == "mean" else ""
-    return Fix("weigh with the mask; the mean of nothing is NaN", Safety.DISPLAY, (*imports, Edit(start, end, line)))
+    title = "use the mask as weights; the mean over an empty mask is NaN"
+    return Fix(title, Safety.DISPLAY, (*imports, Edit(start, end, line)))
 
 
 def _reduction(node: ast.stmt, name: str) -> tuple[str, str] | None:
@@ -143,7 +144,7 @@ def _moved(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     x = function.text(made.object)
     text = f"{x} {operator} {text}" if operator else text
     line = f"{x}.copy_({torch}.where({function.outer_text(made.index)}, {text}, {x}))"
-    return Fix("choose on the device", Safety.DISPLAY, (*imports, Edit(start, end, line)))
+    return Fix("select on the device", Safety.DISPLAY, (*imports, Edit(start, end, line)))
 
 
 def _scattered(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -159,7 +160,7 @@ def _scattered(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     x, mask = function.text(made.object), function.outer_text(made.index)
     mask = mask if re.fullmatch(r"[\w.]+", mask) else f"({mask})"
     line = f"{x}.masked_scatter_({mask}.unsqueeze(-1), {value})"
-    return Fix("scatter the rows where the mask says", Safety.DISPLAY, (Edit(start, end, line),))
+    return Fix("scatter the rows with the mask", Safety.DISPLAY, (Edit(start, end, line),))
 
 
 def _all_rows(function: FunctionFacts, transfer: Transfer) -> Fix | None:
@@ -182,7 +183,7 @@ def _all_rows(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if not torch or not re.fullmatch(r"[\w.]+", x) or _commented(function, start, end):
         return None
     text = f"{x}, {torch}.arange({x}.shape[{dim.value}], device={x}.device)"
-    return Fix("compute for all rows, equal ones too", Safety.DISPLAY, (*imports, Edit(start, end, text)))
+    return Fix("compute all rows, duplicates too", Safety.DISPLAY, (*imports, Edit(start, end, text)))
 
 
 def _indexes(function: FunctionFacts, reg: Reg) -> bool:

@@ -1,13 +1,13 @@
-"""A file that cannot be read as Python was not checked.
+"""A file could not be parsed and was not checked.
 
 What it does
 ------------
-Reports a file that is no valid Python 3 source: a syntax error, Python 2, a wrong encoding, NUL bytes, or a size or
-nesting beyond the limits. The rest of the run goes on.
+Reports a file that is not valid Python 3 source: a syntax error, Python 2 code, a wrong encoding, NUL bytes, or a size
+or nesting depth beyond the limits. All other files are still checked.
 
 Why
 ---
-A file that was not checked must not pass for a clean one.
+A file that was not checked must not be mistaken for a file without findings.
 
 Example
 -------
@@ -19,7 +19,7 @@ Use instead
 
 When it is fine
 ---------------
-Templates and Python 2 code that is kept on purpose: exclude it (`extend-exclude` in `[tool.transferlint]`).
+Templates, and Python 2 code that is kept on purpose. Exclude such files (`extend-exclude` in `[tool.transferlint]`).
 
 Fix safety
 ----------

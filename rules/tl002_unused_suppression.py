@@ -1,13 +1,14 @@
-"""A suppression silences nothing.
+"""A suppression comment has no effect.
 
 What it does
 ------------
-Reports a comment (`# transferlint: ignore[...]`, `ignore-file[...]`, `# noqa: TL...`), or some of the codes in one, of
-which nothing would be reported without it.
+Reports a suppression comment (`# transferlint: ignore[...]`, `ignore-file[...]`, `# noqa: TL...`), or individual codes
+in it, that does not suppress any finding.
 
 Why
 ---
-It outlives the code it was written for, and silences the next finding there, which nobody has looked at.
+The comment outlives the code it was written for, and would hide the next finding on that line before anybody has seen
+it.
 
 Example
 -------
@@ -19,20 +20,21 @@ Use instead
 
 When it is fine
 ---------------
-A code is judged only where its rule ran on the file: not where it was left out, or broke. The beginning of a code
-(`TL1`), and a comment without codes, speak for the rules that are on by default, and are judged where all of these ran.
-A `# noqa` without codes speaks to other linters too and is never reported. Nor is a finding below `--min-confidence`
-nothing: what silences it is used. `ignore[TL101, TL002]` keeps a comment, whatever becomes of it.
+A code is only checked if its rule ran on the file: rules that were not selected, or that failed, are not considered. A
+prefix (`TL1`) and a comment without codes stand for all rules that are on by default, and are only checked if all of
+them ran. A `# noqa` without codes may be meant for other linters and is never reported. A comment that suppresses a
+finding below `--min-confidence` counts as used. To keep a comment that has no effect, add TL002 to it: `ignore[TL101,
+TL002]`.
 
 Fix safety
 ----------
-Safe: takes the codes out of the comment, or the comment away with its reason. Unsafe where the file was checked without
-its project (`--context file`), in which the comment may have something to silence.
+Safe: removes the unused codes, or the whole comment including its reason. Unsafe if the file was checked without its
+project (`--context file`): there may be findings to suppress once the other files are known.
 
 See also
 --------
-- TL003 for one without a reason
-- TL004 for baselines
+- TL003 for suppressions without a reason
+- TL004 for baseline entries
 """
 
 from __future__ import annotations
@@ -81,13 +83,13 @@ def _finding(facts: CommentFacts, comment: Suppression, unused: list[str]) -> Fi
     title = "remove the suppression" if whole else f"remove {', '.join(unused)} from the suppression"
     edit = comment_edits.without(facts.text, comment, unused)
     fix = Fix(title, Safety.SAFE if facts.whole else Safety.UNSAFE, (edit,))
-    return facts.finding(comment.start, comment.end, f"{what} silences nothing", title, fix)
+    return facts.finding(comment.start, comment.end, f"{what} has no effect", title, fix)
 
 
 RULE = Rule(
     code="TL002",
     name="unused-suppression",
-    summary="a suppression comment that silences nothing",
+    summary="a suppression comment that has no effect",
     category="linter",
     default=True,
     fix_safety=Safety.SAFE,

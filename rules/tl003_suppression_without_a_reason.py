@@ -1,13 +1,13 @@
-"""A suppression does not say why.
+"""A suppression comment has no reason.
 
 What it does
 ------------
-Reports a comment that silences findings (`# transferlint: ignore[...]`, `ignore-file[...]`, `# noqa: TL...`) and has no
-words behind its codes.
+Reports a suppression comment (`# transferlint: ignore[...]`, `ignore-file[...]`, `# noqa: TL...`) without any text
+after its codes.
 
 Why
 ---
-Whoever comes later cannot tell a transfer that is meant from one that was silenced in a hurry.
+Without a reason, nobody can tell a transfer that is intended from one that was silenced in a hurry.
 
 Example
 -------
@@ -19,15 +19,16 @@ Use instead
 
 When it is fine
 ---------------
-The rule is off by default: `extend-select = ["TL003"]`. A `# noqa` without codes is other linters' affair.
+The rule is off by default; enable it with `extend-select = ["TL003"]`. A `# noqa` without codes is not checked, because
+it may be meant for other linters.
 
 Fix safety
 ----------
-No automatic fix: only a person knows the reason. `--add-ignore --reason "..."` writes one.
+No automatic fix: only the author knows the reason. `--add-ignore --reason "..."` writes a comment with one.
 
 See also
 --------
-- TL002 for one that silences nothing
+- TL002 for suppressions without an effect
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ def judge(facts: CommentFacts) -> Iterator[Finding]:
         other = comment.kind == "malformed" or (comment.kind == "noqa" and not comment.codes)
         if not other and not comment.reason:
             yield facts.finding(
-                comment.start, comment.end, "the suppression gives no reason", "write behind the codes why it is fine"
+                comment.start, comment.end, "the suppression gives no reason", "add the reason after the codes"
             )
 
 
 RULE = Rule(
     code="TL003",
     name="suppression-without-a-reason",
-    summary="a suppression comment that does not say why",
+    summary="a suppression comment without a reason",
     category="linter",
     default=False,
     fix_safety=None,

@@ -1,13 +1,13 @@
-"""The baseline knows a finding that is gone.
+"""A baseline entry does not match any finding.
 
 What it does
 ------------
-Reports an entry of the file given with `--baseline` to which nothing in the source answers any more: the finding was
-fixed, its line was rewritten, or its file is gone.
+Reports an entry of the `--baseline` file that no longer matches a finding: the finding was fixed, its line was
+rewritten, or its file was removed.
 
 Why
 ---
-The entry would hide the next finding that looks the same.
+The stale entry would hide the next finding that looks the same.
 
 Example
 -------
@@ -19,16 +19,16 @@ Use instead
 
 When it is fine
 ---------------
-An entry is judged only where this run would have found what it knows: its file was checked, its rule ran, and neither
-`--min-confidence` nor `--context` is narrower than when the baseline was written.
+An entry is only checked if this run could have found its finding: its file was checked, its rule ran, and
+`--min-confidence` and `--context` are not narrower than when the baseline was written.
 
 Fix safety
 ----------
-No automatic fix: writing the baseline anew also takes in what is new.
+No automatic fix: rewriting the baseline would also add new findings to it.
 
 See also
 --------
-- TL002 for comments
+- TL002 for suppression comments
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 RULE = Rule(
     code="TL004",
     name="stale-baseline-entry",
-    summary="an entry of the baseline to which no finding answers any more",
+    summary="a baseline entry that no finding matches any more",
     category="linter",
     default=True,
     fix_safety=None,

@@ -2,12 +2,12 @@
 
 What it does
 ------------
-Reports `.item()` and `.tolist()` on a tensor that is on the device, in code that runs for every step or element.
+Reports `.item()` and `.tolist()` on a tensor on the device, in code that runs on every step or for every element.
 
 Why
 ---
-The read copies the value to the host and waits until the device has finished everything queued before it. Until then no
-new work is queued, so the device runs dry once a step.
+The read copies the value to the host and waits until the device has finished all work queued before it. Meanwhile the
+host queues no new work, so the device runs idle on every step.
 
 Example
 -------
@@ -19,32 +19,40 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval (`if step % 100 == 0:`), once an epoch, on the last line before leaving the loop, or one bulk
-`.tolist()` before a loop over its elements; where the device has nothing left to do, behind the synchronize of a
-measurement; the one answer that processes agreed upon. None of these is reported.
+None of these is reported:
+
+- reads every N steps (`if step % 100 == 0:`), once per epoch, or on the last line before leaving the loop
+- one bulk `.tolist()` before a loop over its elements
+- reads directly after the synchronize of a time measurement, where the device is idle anyway
+- a value that all processes have agreed on and that is read to decide
 
 Fix safety
 ----------
-Unsafe, where a number is added to a sum or appended to a list that nothing looks at before the loop ends: it stays on
-the device, and one read after the loop gives a number or a list of numbers again. A sum is then kept in the tensor's
-type, not in Python's double precision (in half precision it loses digits, add `.float()` there), and a loop that fails
-midway leaves a tensor behind. A random number that the host alone uses is drawn on the host: another generator draws
-another number.
+Unsafe if a number is added to a sum, or appended to a list, that nothing reads before the loop ends. The value stays on
+the device, and one read after the loop gives the number or the list. Note:
 
-Only shown: what would have to be copied to be kept, a list of which it is not known that each read is of a tensor
-without dimensions, several lists of one loop, and one read where another wait in the same loop stays (also for an
-upload of what no loader brings, or by name); `x.detach()` for `x.item()`, where a tensor serves as well as the number
-(who uses the value further on has to take a tensor; the same for `x.tolist()` that is returned or kept as it is); one
-copy of the whole tensor before a loop that reads its elements; `torch.stack(values)` for `torch.tensor(values)` of a
-list of tensors without dimensions; `torch._assert_async` for a number that is only compared to raise, whose message is
-lost; and `x.shape[1]` in place of the longest of lengths that are parts of it: a mask is as wide as the padding then,
-also where no length is whole.
+- A sum is accumulated in the tensor's dtype, not in Python's double precision. In half precision it loses digits; add
+  `.float()` there.
+- A loop that is left by an exception leaves a tensor behind instead of a number.
+- A random number that only the host uses is drawn on the host, from another generator, so its value changes.
+
+Only shown, not applied:
+
+- values that would have to be copied to be kept, lists whose elements may not be 0-d tensors, and several lists in one
+  loop
+- reads in a loop where another sync remains, also for an upload of data that does not come from a loader
+- `x.detach()` for `x.item()` if a tensor works as well as a number (later users of the value get a tensor; the same for
+  `x.tolist()` that is returned or stored)
+- one copy of the whole tensor before a loop that reads its elements
+- `torch.stack(values)` for `torch.tensor(values)` with a list of 0-d tensors
+- `torch._assert_async` for a number that is only compared to raise an error; the error message is lost
+- `x.shape[1]` for the longest of several lengths of rows of `x`; the mask is then as wide as the padding
 
 See also
 --------
-- TL106 for several reads side by side
+- TL106 for several reads next to each other
 - TL107 for a loop over the elements
-- TL302 for reads that the source does not show
+- TL302 for implicit reads
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
@@ -71,8 +79,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` makes the host wait for the device"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}` waits for the GPU (device-to-host copy and sync)"
+            f" {function.warmth(first.register).level.each}",
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             sure(function, first),
@@ -83,7 +91,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on whether the host goes on by what it reads."""
     if transfer.inside is None and read_purposes.decides(function, transfer.register):
-        return "ask on the device, and read the answer every so many steps; not at all where nothing hangs on it"
+        return "evaluate it on the device and read the result only every N steps, or drop it if nothing depends on it"
     return "keep the value on the device (`.detach()`) and read it once, after the loop or at log time"
 
 
@@ -99,7 +107,7 @@ def _costs(function: FunctionFacts, transfer: Transfer) -> bool:
 RULE = Rule(
     code="TL101",
     name="scalar-read-in-hot-code",
-    summary="`.item()` or `.tolist()` on a device value, for every step or element",
+    summary="`.item()` or `.tolist()` on a device tensor, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=Safety.UNSAFE,
@@ -196,7 +204,7 @@ def losses(model, loader, device):
         ),
         (
             "tensorflow",
-            "keep the tensor, or let a `keras.metrics.Mean` add it up, and read it once, after the loop",
+            "keep the tensor, or accumulate it in a `keras.metrics.Mean`, and read it once, after the loop",
         ),
         ("cupy", "keep the array on the device and read it once, after the loop or at log time"),
     ),

@@ -2,12 +2,13 @@
 
 What it does
 ------------
-Reports `.cpu()`, `.to("cpu")` and `.numpy()` after them on device tensors, in code that runs for every step or element.
+Reports `.cpu()`, `.to("cpu")` and a following `.numpy()` on device tensors, in code that runs on every step or for
+every element.
 
 Why
 ---
-Each copy waits until the device has finished all queued work, then moves the data over the bus; many small copies cost
-many waits where one copy would do.
+Each copy waits until the device has finished all queued work, then transfers the data. Many small copies cost many
+syncs where one copy would do.
 
 Example
 -------
@@ -22,29 +23,33 @@ Use instead
 
 When it is fine
 ---------------
-Where the results of an evaluation do not fit on the device, behind an interval, in saving code, or once after the loop.
-What goes straight to a metric on the host (`metric.append(ids=ids, predict=p.cpu())`) or, of lengths, to
-`pack_padded_sequence` is not reported either; nor is the one copy of a whole tensor that the host needs, where nothing
-of it goes back: it is made text, a picture or a file, a loop goes over its elements, or it is packed into the result;
-nor what an argument asks for (`if convert_to_numpy:`).
+Copies are fine if the results of an evaluation do not fit on the device, every N steps, in code that saves results, or
+once after the loop. Not reported either:
+
+- tensors passed directly to a metric on the host (`metric.append(ids=ids, predict=p.cpu())`), and lengths passed to
+  `pack_padded_sequence`
+- a single copy of a whole tensor that only the host needs: it becomes text, an image or a file, is iterated over, or is
+  part of the result
+- copies that an argument asks for (`if convert_to_numpy:`)
 
 Fix safety
 ----------
-Unsafe: collecting on the device takes device memory, which a person has to judge. A list of reduced values that is
-joined once after the loop is joined on the device, and copied then.
+Unsafe: collecting on the device needs device memory, which only you can judge. A list of reduced values that is joined
+once after the loop is joined on the device and copied afterwards.
 
-Only shown: a list of values that are not reduced (all its parts are on the device at once); and that a function returns
-the tensor on the device and its callers decide when to copy, unless what it returns may go to another process (the file
-imports `torch.distributed.rpc`, `multiprocessing`, `pickle` and the like, or hands the function on).
+Only shown, not applied:
 
-Elsewhere the edit is only shown, where a tensor on the device serves as well: it is kept or handed on, and who uses the
-value further on has to take it there, or all that is done with it are computations, which the device makes as well. So
-is one copy before a loop that takes the elements of a tensor, whose memory they share.
+- a list of values that are not reduced: all of them are on the device at the same time
+- returning the device tensor, so that callers decide when to copy; not offered if the result may go to another process
+  (the file imports `torch.distributed.rpc`, `multiprocessing`, `pickle` and the like, or passes the function on)
+- keeping the tensor on the device if it is stored, passed on, or only used in computations that the device can do;
+  later users get a device tensor
+- one copy before a loop that takes the elements of a tensor; the elements share the memory of the copy
 
 See also
 --------
-- TL405 for a copy of which one number is used
-- TL201 for a copy that goes back
+- TL405 for a copy of which only one number is used
+- TL201 for a copy that goes back to the device
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cpu.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
@@ -85,8 +90,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` copies to the host and waits for the device"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}` copies to the host and waits for the GPU"
+            f" {function.warmth(first.register).level.each}",
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
@@ -98,9 +103,9 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on what the host does with the copy."""
     reg = transfer.register
     if read_purposes.reduced(function, reg):
-        return "compute it on the device as well, and read the number that is left"
+        return "compute the result on the device too, and copy only the final number"
     if read_purposes.added_up(function, reg) and not read_purposes.collected(function, reg):
-        return "add it up on the device, and copy the sum once after the loop"
+        return "accumulate on the device, and copy the sum once after the loop"
     return "collect on the device and copy once after the loop"
 
 
@@ -267,7 +272,7 @@ def _gone_over(function: FunctionFacts, transfer: Transfer) -> bool:
 RULE = Rule(
     code="TL102",
     name="host-copy-in-hot-code",
-    summary="`.cpu()`, `.to('cpu')` or `.numpy()` of a device tensor, for every step or element",
+    summary="`.cpu()`, `.to('cpu')` or `.numpy()` of a device tensor, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=Safety.UNSAFE,

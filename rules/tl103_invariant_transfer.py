@@ -1,16 +1,21 @@
-"""A loop moves what it does not change.
+"""A loop moves the same unchanged data to the device again and again.
 
 What it does
 ------------
-Reports a move to the device (or a device tensor built from constants), in a loop that changes neither what is moved nor
-where to; in a loop, moves of rows of a table that torch makes of constants before it (`torch.linspace`); and, in a step
-method, the move of a plain attribute of `self` that nothing but this move brings to the device, also where a module
-keeps it there; as possible alone, where the target is the module's own: `self.table = self.table.to(self.device)` moves
-nothing from the second call on.
+Reports:
+
+- a move to the device (or a device tensor built from constants) in a loop that changes neither the data nor the target
+  device
+- in a loop, moves of single rows of a constant table that torch created before the loop (`torch.linspace`)
+- in a step method, the move of a plain attribute of `self` that no other code moves to the device, also if the module
+  keeps the moved tensor
+
+If the target is the module's own attribute, the finding is only `possible`: `self.table = self.table.to(self.device)`
+copies nothing from the second call on.
 
 Why
 ---
-The same bytes cross on every turn, and unless the source is pinned the host waits for each copy.
+The same bytes are copied in every iteration, and unless the source is pinned, each copy blocks the host.
 
 Example
 -------
@@ -23,28 +28,29 @@ Use instead
     for _ in range(10):
         y = x + table_on_device
 
-In a module, register the tensor as a buffer (`self.register_buffer("table", table)`): it then moves with the module,
-and `forward` neither asks where it is nor writes to `self`.
+In a module, register the tensor as a buffer (`self.register_buffer("table", table)`). It then moves with the module,
+and `forward` needs no `.to()` and does not write to `self`.
 
 When it is fine
 ---------------
-Where the device cannot hold the tensor for as long as the loop runs.
+If the device does not have enough memory to hold the tensor while the loop runs.
 
 Fix safety
 ----------
-The move is put before the loop under a new name. Safe where it is proven to be a tensor's, where nothing that the loop
-does can write to the tensor, where its copy is only read, and where the device is there even if the loop turns not
-once; only shown where that is not proven, as for attributes, for arguments in a loop that calls functions, and for
-copies that are handed on. A copy that the function is seen to write to or to keep is cloned in each turn, on the
-device.
+The move is placed before the loop under a new name.
 
-Only shown too: an attribute that the constructor alone sets becomes a buffer, which the module's `.to` moves. It
-converts its type with it (`half()`), and the buffer is found by `buffers()`; it is not saved.
+- Safe if the moved value is proven to be a tensor, nothing in the loop can write to it, the copy is only read, and the
+  device exists even if the loop has no iterations.
+- Only shown if this is not proven: for attributes, for arguments in a loop that calls functions, and for copies that
+  are passed on.
+- A copy that the function writes to or stores is cloned in every iteration, on the device.
+- Only shown: an attribute that only the constructor sets becomes a buffer, which the module's `.to()` moves. `.half()`
+  and the like then convert its dtype, and `buffers()` lists it; it is not saved in the state dict.
 
 See also
 --------
-- TL204 for the same move twice in one turn
-- TL401 for what could be made on the device
+- TL204 for the same move twice in one iteration
+- TL401 for tensors that could be created on the device
 - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 """
@@ -118,8 +124,8 @@ def _by_rows(function: FunctionFacts, group: list[Transfer]) -> Finding:
     assert table is not None
     return function.finding(
         first.register,
-        f"`{brief(function.text(first.register))}` uploads the rows of `{brief(function.text(table), 24)}` one by one",
-        "move the whole table once, before the loop, and take its rows there",
+        f"`{brief(function.text(first.register))}` uploads rows of `{brief(function.text(table), 24)}` one at a time",
+        "move the whole table to the device once, before the loop, and index it there",
         others(function, group),
         Confidence.LIKELY,
     )
@@ -132,10 +138,10 @@ def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple
     name = f'"{attribute}"' if attribute.isidentifier() else attribute
     buffer = f"register it as a buffer: `self.register_buffer({name}, ..., persistent=False)`"
     if not _kept(function, attribute):
-        return f"`{text}` moves the same attribute {function.warmth(reg).level.words}", buffer
+        return f"`{text}` moves the same attribute {function.warmth(reg).level.each}", buffer
     if _of_class(function, transfer, attribute):
-        return f"`{text}` moves the same table for each object that is made", "keep one copy of it for each device"
-    return f"`{text}` moves what the module's own `.to` leaves behind", buffer
+        return f"`{text}` moves the same table for every new object", "keep one copy per device"
+    return f"`{text}` moves an attribute that the module's own `.to()` does not move", buffer
 
 
 def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
@@ -168,7 +174,7 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
     line = function.file.line(function.file.spans.of(function.function.regions[outermost].node)[0])
     return function.finding(
         reg,
-        f"`{text}` moves the same data in every turn of the loop at line {line}",
+        f"`{text}` moves the same data in every iteration of the loop at line {line}",
         "move it once, before the loop",
         (),
         Confidence.LIKELY if subject.places != HOST or transfer.places != DEVICE else Confidence.CERTAIN,
@@ -266,7 +272,7 @@ def _is_self(function: FunctionFacts, reg: Reg) -> bool:
 RULE = Rule(
     code="TL103",
     name="invariant-transfer",
-    summary="a loop or step method moves to the device what it does not change",
+    summary="a loop or step method moves the same unchanged data to the device again and again",
     category="repeated",
     default=True,
     fix_safety=Safety.SAFE,

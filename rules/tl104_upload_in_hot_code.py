@@ -2,14 +2,17 @@
 
 What it does
 ------------
-Reports `torch.tensor(values, device=d)`, `torch.as_tensor`, `x.new_tensor(values)` and `from_numpy(row).to(d)` on the
-device, `torch.tensor(v)` as an operand of `torch.where` beside device tensors, and numbers that are written to elements
-of one (`x[rows] = 0` by rows, `x[0, 0] = 0`), in code that runs for every step or element.
+Reports, in code that runs on every step or for every element:
+
+- `torch.tensor(values, device=d)`, `torch.as_tensor`, `x.new_tensor(values)` and `from_numpy(row).to(d)` on the device
+- `torch.tensor(v)` as an operand of `torch.where` together with device tensors
+- numbers that are assigned to elements of a device tensor (`x[rows] = 0` with an index tensor, `x[0, 0] = 0`)
 
 Why
 ---
-The values are packed on the host and copied from pageable memory: the host waits for each of these small copies. A
-number that is written by positions, or to one element, is made a tensor of the host first; slices and masks are filled.
+The values are packed on the host and copied from pageable memory, and each of these small copies blocks the host. A
+number that is assigned by index, or to a single element, becomes a host tensor first and is then copied; for slices and
+masks it is not.
 
 Example
 -------
@@ -23,24 +26,34 @@ Use instead
 
 When it is fine
 ---------------
-Uploading each batch once, building a constant before the loop, `torch.full((), v, device=d)`, which fills on the
-device. A list that is worked out for each sample has to cross: uploaded once a batch, it is not reported.
+Uploading each batch once, building a constant before the loop, and `torch.full((), v, device=d)`, which fills on the
+device. A list that is computed for each sample has to be copied: if it is uploaded once per batch, it is not reported.
 
 Fix safety
 ----------
-Safe for what is a number for certain: `torch.full` makes the same values, of the same dtype, on the device. Unsafe for
-what only may be one (a number of numpy keeps its own dtype in `torch.tensor`, and a list has another shape), for
-fractions and what is below zero where the dtype is not written out (`dtype=x.dtype`: types without a sign take them in
-`torch.full` alone), and for `[n] * m`. Only shown is an upload before the loop, where that leaves its values alone: who
-writes to the tensor then writes to the same one in every turn; and one from pinned memory that does not wait: pinned
-memory has a price, and there is none without an accelerator; and an unsafe one where the function goes on to upload
-other numbers or lists, and where it would be `torch.full` of one number, which is no shorter, or the host waits in the
-function anyway.
+Safe if the value is certainly a number: `torch.full` creates the same values with the same dtype on the device.
+
+Unsafe:
+
+- if the value only may be a number (a numpy number keeps its own dtype in `torch.tensor`, and a list gives another
+  shape)
+- for fractions and negative numbers if the dtype is not a literal (`dtype=x.dtype`): unsigned dtypes accept them only
+  in `torch.full`
+- for `[n] * m`
+
+Only shown, not applied:
+
+- one upload before the loop, if the loop does not change the values: code that writes to the tensor then writes to the
+  same tensor in every iteration
+- an upload from pinned memory that does not block: pinned memory is a limited resource, and not available without an
+  accelerator
+- an unsafe fix if the function also uploads other numbers or lists, if `torch.full` of a single number would be no
+  shorter, or if the host waits in the function anyway
 
 See also
 --------
-- TL401 for what is made on the host and moved
-- TL305 for lists as indices
+- TL401 for tensors that are created on the host and moved
+- TL305 for lists used as indices
 - https://docs.pytorch.org/docs/stable/generated/torch.full.html
 - https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
@@ -90,20 +103,20 @@ def _values(function: FunctionFacts, transfer: Transfer) -> str:
     """What is uploaded, and how often."""
     warmth = function.warmth(transfer.register)
     if warmth.hot:
-        return f"host values {warmth.level.words}"
-    return "the same list at every call" if _listed(function, transfer) else "host values that the device could fill in"
+        return f"host values {warmth.level.each}"
+    return "the same list on every call" if _listed(function, transfer) else "values that the device could create"
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if _constant(function, transfer) and _listed(function, transfer):
-        return "upload it once: as a buffer of the module, or one tensor for each device"
+        return "upload it once, as a buffer of the module or as one tensor per device"
     if uploading.made_before(function, transfer) is not None or _constant(function, transfer):
-        return "build it once before, in one upload, or fill it on the device (`torch.full`)"
+        return "build it once before the loop, in one upload, or fill it on the device (`torch.full`)"
     if uploading.filled(function, transfer) is not None:
-        return "fill it on the device (`torch.full`), or upload all such numbers at once"
+        return "fill it on the device (`torch.full`), or upload all these numbers in one copy"
     return (
-        "values that are known before the loop in one upload before it; new ones in one copy from pinned memory"
-        " (`.pin_memory()`, `non_blocking=True`), or made on the device"
+        "upload values that are known before the loop once, before it; upload new values in one copy from pinned memory"
+        " (`.pin_memory()`, `non_blocking=True`), or create them on the device"
     )
 
 
@@ -199,7 +212,7 @@ def _number(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL104",
     name="upload-in-hot-code",
-    summary="a device tensor built from host numbers or lists, for every step or element",
+    summary="a device tensor built from host numbers or lists, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=Safety.SAFE,
@@ -236,9 +249,9 @@ for step in range(10):
     more_examples=beside_torch.examples("TL104"),
     detect=detect,
     advice=(
-        ("jax", "make it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),
-        ("tensorflow", "make it on the device (`tf.range`, `tf.fill`), or let `tf.data` bring batches there"),
-        ("cupy", "make it on the device (`cp.arange`, `cp.full`), or upload all of it once before the loop"),
+        ("jax", "create it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),
+        ("tensorflow", "create it on the device (`tf.range`, `tf.fill`), or let `tf.data` copy batches there"),
+        ("cupy", "create it on the device (`cp.arange`, `cp.full`), or upload all of it once before the loop"),
     ),
     doubted=(("jax", 0.0), ("tensorflow", 0.0), ("cupy", 0.33)),
     doc=__doc__,

@@ -2,11 +2,11 @@
 
 What it does
 ------------
-Reports `module.to(...)`, `.cuda()` and `.cpu()` on a module in code that runs for every step or element.
+Reports `module.to(...)`, `.cuda()` and `.cpu()` on a module, in code that runs on every step or for every element.
 
 Why
 ---
-Every parameter crosses the bus, one copy after another, and the host waits for each.
+Every parameter is copied separately, and each copy blocks the host.
 
 Example
 -------
@@ -23,8 +23,8 @@ Use instead
 
 When it is fine
 ---------------
-Offloading that keeps a model within memory; say so in a suppression. A part of a module that is brought to where the
-input is, and that nothing takes away, is there already: it is not reported.
+Offloading that is needed to fit a model into memory; suppress the finding and give that reason. A submodule that is
+moved to the device of the input, and that nothing moves away, is already there and is not reported.
 
 Fix safety
 ----------
@@ -75,7 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         text = brief(function.text(transfer.register))
         yield function.finding(
             transfer.register,
-            f"`{text}` moves a whole module {function.warmth(transfer.register).level.words}",
+            f"`{text}` moves a whole module {function.warmth(transfer.register).level.each}",
             "move it once, before the loop",
             (),
             Confidence.LIKELY,
@@ -137,7 +137,7 @@ def _makes(function: FunctionFacts, reg: Reg) -> bool:
 RULE = Rule(
     code="TL105",
     name="module-move-in-hot-code",
-    summary="`module.to()`, `.cuda()` or `.cpu()`, for every step or element",
+    summary="`module.to()`, `.cuda()` or `.cpu()`, on every step or for every element",
     category="repeated",
     default=True,
     fix_safety=None,

@@ -1,14 +1,15 @@
-"""Several device values are read one after the other, where one read would do.
+"""Several device values are read one at a time, where one read would do.
 
 What it does
 ------------
-Reports three or more scalar reads (`.item()`, `float(t)`, `int(t)`) of different tensors that stand side by side in hot
-code, and a comprehension or loop that reads every tensor of a list or dictionary. One finding for all of them.
+Reports three or more scalar reads (`.item()`, `float(t)`, `int(t)`) of different tensors next to each other in hot
+code, and a comprehension or loop that reads every tensor of a list or dictionary. All reads are reported as one
+finding.
 
 Why
 ---
-Each read is a copy of its own, for which the host waits. Stacked on the device, all values come over in one copy, and
-the host waits once.
+Each read is a separate copy with its own sync. If the values are stacked on the device, one copy and one sync bring all
+of them to the host.
 
 Example
 -------
@@ -19,16 +20,17 @@ Use instead
     names = ("loss", "accuracy", "norm")
     logs = dict(zip(names, torch.stack([loss, accuracy, norm]).tolist()))
 
-or keep them on the device and read them together at log time.
+or keep them on the device and read them together when logging.
 
 When it is fine
 ---------------
-Behind an interval, once an epoch, or on the host. None of these is reported, nor are two reads of two tensors.
+Reads every N steps, once per epoch, or of host tensors. None of these is reported, nor are only two reads of two
+tensors.
 
 Fix safety
 ----------
-Only shown: `torch.stack` takes tensors of one shape and one device, and gives all numbers one type, so that integers
-among floats become floats (large ones lose digits); and names for the numbers are for somebody to find.
+Only shown: `torch.stack` needs tensors of the same shape on the same device and gives all numbers the same dtype, so
+integers among floats become floats (large ones lose digits). The new variables also need better names.
 
 See also
 --------
@@ -71,9 +73,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             what = "values" if len(group) > 1 else f"values of `{brief(_gone_over(function, first), 32)}`"
             yield function.finding(
                 first.register,
-                f"`{brief(function.text(first.register))}`: {many} {what} are read one by one"
-                f" {function.warmth(first.register).level.words}, and the host waits for each",
-                "read them in one copy, `torch.stack([...]).tolist()`, or keep them on the device until then",
+                f"`{brief(function.text(first.register))}`: {many} {what} are read one at a time, each with a sync,"
+                f" {function.warmth(first.register).level.each}",
+                "read them in one copy (`torch.stack([...]).tolist()`), or keep them on the device",
                 (*function.why(first.before), *others(function, group)),
                 sure(function, first),
                 stacking.stack(function, group),
@@ -89,9 +91,9 @@ def _told_once(function: FunctionFacts, group: list[Transfer]) -> Iterator[Findi
         tensor = tensor_of(function, first)
         yield function.finding(
             first.register,
-            f"`{tensor}` is read in {len(group)} places, in different ways, and the host waits at each"
-            f" {function.warmth(first.register).level.words}",
-            f"bring over once what is needed of it, `{tensor}.tolist()` where it is small, and use that",
+            f"`{tensor}` is read in {len(group)} places, each with a sync,"
+            f" {function.warmth(first.register).level.each}",
+            f"copy what is needed to the host once (`{tensor}.tolist()` if it is small) and use that copy",
             (*function.why(first.before), *others(function, part)),
             sure(function, first),
         )
@@ -184,7 +186,7 @@ def _gone_over(function: FunctionFacts, transfer: Transfer) -> str:
 RULE = Rule(
     code="TL106",
     name="scattered-reads",
-    summary="several device values are read one after the other, where one read would do",
+    summary="several device values are read one at a time, where one read would do",
     category="repeated",
     default=True,
     fix_safety=Safety.DISPLAY,
@@ -245,9 +247,9 @@ class Heads(torch.nn.Module):
     more_examples=beside_torch.examples("TL106"),
     detect=detect,
     advice=(
-        ("jax", "read them together: `a, b = jax.device_get((a, b))`"),
-        ("tensorflow", "read them together: `tf.stack([a, b]).numpy()`"),
-        ("cupy", "read them together: `cp.stack([a, b]).get()`"),
+        ("jax", "read them in one copy: `a, b = jax.device_get((a, b))`"),
+        ("tensorflow", "read them in one copy: `tf.stack([a, b]).numpy()`"),
+        ("cupy", "read them in one copy: `cp.stack([a, b]).get()`"),
     ),
     claims=claims,
     doc=__doc__,

@@ -1,14 +1,14 @@
-"""A Python loop reads the elements of a device tensor one by one.
+"""A Python loop reads a device tensor element by element.
 
 What it does
 ------------
-Reports a `for` loop or comprehension that goes over a tensor of the device, or over its indices, and reads a value from
-it in every turn: `v.item()`, `int(x[i])`, `if x[i] > 0`. One finding a loop, at the first such read.
+Reports a `for` loop or comprehension that iterates over a device tensor, or over its indices, and reads a value from it
+in every iteration: `v.item()`, `int(x[i])`, `if x[i] > 0`. There is one finding per loop, at the first such read.
 
 Why
 ---
-Every element costs a copy of its own, and the host waits for the device each time: a loop over a thousand elements
-waits a thousand times.
+Every element is a separate copy, and the host waits for the device each time: a loop over a thousand elements waits a
+thousand times.
 
 Example
 -------
@@ -27,15 +27,15 @@ or without a loop, on the device:
 
 When it is fine
 ---------------
-On a tensor of the host, after one `.tolist()` or `.cpu()` before the loop, for a handful of constants, and in code that
-runs rarely. None of these is reported.
+Loops over a host tensor, after one `.tolist()` or `.cpu()` before the loop, over a few constants, and in code that runs
+rarely. None of these is reported.
 
 Fix safety
 ----------
-Only shown: the whole is copied before the loop, `x_on_host = x.cpu()`, and its elements are read from there. The loop
-must not change the tensor under another name, what it computes with an element it computes on the host, and where other
-values of the device meet the elements, or other reads stay, it waits as before. Whether the loop is better vectorised
-is for a person to say.
+Only shown: the whole tensor is copied before the loop (`x_on_host = x.cpu()`), and its elements are read from the copy.
+Check that the loop does not change the tensor under another name. Computations with the elements then happen on the
+host, and if they are combined with other device values, or other reads remain, the loop still waits. Whether to
+vectorize the loop instead is up to you.
 
 See also
 --------
@@ -87,10 +87,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` reads `{tensor}` element by element in the loop at line {line}",
-            f"read all of it before the loop, `{tensor}.tolist()`, or compute on the whole tensor",
+            f"copy it to the host before the loop (`{tensor}.tolist()`), or compute on the whole tensor",
             (
                 *function.why(first.before),
-                Evidence(function.site(where[1]), "the loop goes over the elements of this"),
+                Evidence(function.site(where[1]), "the loop iterates over this"),
                 *others(function, group),
             ),
             sure(function, first),
@@ -205,7 +205,7 @@ def _counts(function: FunctionFacts, index: Reg, slots: set[int]) -> bool:
 RULE = Rule(
     code="TL107",
     name="element-loop-over-tensor",
-    summary="a Python loop over the elements of a device tensor that reads each",
+    summary="a Python loop that reads a device tensor element by element",
     category="repeated",
     default=True,
     fix_safety=Safety.DISPLAY,

@@ -1,14 +1,14 @@
-"""Data leaves the device and comes back.
+"""Device data is copied to the host and back.
 
 What it does
 ------------
-Reports uploads of what was downloaded, or of what the host computed from it, in hot code: a numpy detour, a list
-detour, a scalar detour (`torch.tensor(x.item(), device=d)`), a cast to a type of the host
-(`mask.type(torch.FloatTensor).to(d)`).
+Reports uploads of data that was copied from the device to the host before, or that the host computed from such data, in
+hot code: through numpy, through a list, through a scalar (`torch.tensor(x.item(), device=d)`), or through a cast to a
+CPU tensor type (`mask.type(torch.FloatTensor).to(d)`).
 
 Why
 ---
-The download waits for the device, the host computes what the device could, the upload waits again.
+The copy to the host waits for the device, the host computes what the device could compute, and the upload blocks again.
 
 Example
 -------
@@ -21,24 +21,30 @@ Use instead
 
 When it is fine
 ---------------
-Where the host has to do the work (a library without a device version), and it is rare.
+If the host has to do the work (a library without a GPU version) and it happens rarely.
 
 Fix safety
 ----------
-Safe for `torch.tensor(x.item(), device=x.device)` where `x` is known to have no dimensions, and its type is kept
-(`dtype=x.dtype`, or a boolean): `x.detach().clone()`. Unsafe for other plain detours, because the type may differ (a
-Python number becomes torch's default type), as may the shape of an empty list and what memory is shared; and where
-numpy's function is replaced by torch's of the same name, whose order of equal elements, types and rounding may differ;
-`x.float()` for `x.type(torch.FloatTensor)` shares the memory of a tensor that is of that type already.
-A sum or list that is read once after the loop, and one copy before it, are as for TL101.
+Safe for `torch.tensor(x.item(), device=x.device)` if `x` is known to be 0-d and the dtype is kept (`dtype=x.dtype`, or
+a boolean): it becomes `x.detach().clone()`.
 
-Elsewhere the edit is only shown, where a tensor serves as well, and `torch.stack(values)` for `torch.tensor(values)` of
-a list of tensors without dimensions. For a tensor of torch that another framework takes, its `from_dlpack` is shown.
+Unsafe for other simple detours:
+
+- the dtype may differ (a Python number gets torch's default dtype), as may the shape of an empty list and which tensors
+  share memory
+- a numpy function is replaced by the torch function of the same name, which may differ in the order of equal elements,
+  in dtypes and in rounding
+- `x.float()` for `x.type(torch.FloatTensor)` shares the memory of a tensor that already has that dtype
+
+A sum or list that is read once after the loop, and one copy before the loop, are handled as for TL101.
+
+Only shown, not applied: edits where a tensor works as well as the host value; `torch.stack(values)` for
+`torch.tensor(values)` with a list of 0-d tensors; and `from_dlpack` for a torch tensor that another framework takes.
 
 See also
 --------
-- TL202 for the way round from the host
-- TL203 for a decision on the way
+- TL202 for the opposite round trip, from the host
+- TL203 for a decision in between
 - TL102 for the copy alone
 - https://docs.pytorch.org/docs/stable/tensors.html#data-types
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
@@ -68,10 +74,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, group in clusters(((f, t) for f in facts.functions for t in trips(f)), _of_one_upload):
         first = group[0]
         back = came_back(function)[first.register]
-        verb = "reads" if first.kind in (SCALAR_READ, NUMBER) else "copies"
+        what = "reads a value" if first.kind in (SCALAR_READ, NUMBER) else "copies data to the host"
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` {verb} to the host what is uploaded again at line"
+            f"`{brief(function.text(first.register))}` {what} that is uploaded again at line"
             f" {function.site(back).line}",
             _instead(function, first, back),
             (
@@ -97,10 +103,10 @@ def _fix(function: FunctionFacts, group: list[Transfer], back: Reg) -> Fix | Non
 def _instead(function: FunctionFacts, down: Transfer, up: Reg) -> str:
     other = _other(function, down, up)
     if other is None and down.api.startswith(".type("):
-        return "cast it with a method that keeps the device, such as `.float()`: this tensor type is a CPU type"
+        return "use a cast that keeps the device, such as `.float()`: this type is a CPU tensor type"
     if other is None:
-        return "compute it on the device"
-    return f"share the memory, which copies nothing: {other.title} takes a tensor by DLPack (`{other.from_dlpack}`)"
+        return "keep the computation on the device"
+    return f"share the memory without a copy: {other.title} takes a tensor through DLPack (`{other.from_dlpack}`)"
 
 
 def _other(function: FunctionFacts, down: Transfer, up: Reg) -> Framework | None:
@@ -127,7 +133,7 @@ def _read_again(function: FunctionFacts, group: list[Transfer]) -> Iterator[Evid
 RULE = Rule(
     code="TL201",
     name="device-host-device",
-    summary="data leaves the device and comes back, itself or in what was computed from it",
+    summary="device data is copied to the host and back, directly or after a host computation",
     category="round-trip",
     default=True,
     fix_safety=Safety.SAFE,
@@ -215,14 +221,17 @@ out = lowered(torch.arange(6.0), 3)
     more_examples=beside_torch.examples("TL201"),
     detect=detect,
     advice=(
-        ("jax", "compute it on the device with `jax.numpy`; take another framework's array by `jax.dlpack`"),
+        (
+            "jax",
+            "keep the computation on the device with `jax.numpy`; take another framework's array through `jax.dlpack`",
+        ),
         (
             "tensorflow",
-            "compute it on the device; take another framework's tensor by `tf.experimental.dlpack`",
+            "keep the computation on the device; take another framework's tensor through `tf.experimental.dlpack`",
         ),
         (
             "cupy",
-            "compute it on the device with `cupy`; take another framework's array by `cp.from_dlpack`",
+            "keep the computation on the device with `cupy`; take another framework's array through `cp.from_dlpack`",
         ),
     ),
     doc=__doc__,

@@ -1,13 +1,13 @@
-"""Host data goes to the device for a computation and straight back.
+"""Host data is uploaded for one computation and copied straight back.
 
 What it does
 ------------
-Reports a download, in hot code, of what was computed from data uploaded in the same turn and from nothing else: no
-module, no parameter, nothing that was on the device before.
+Reports, in hot code, a copy to the host of a result that was computed only from data uploaded in the same iteration: no
+module, no parameter, and no tensor that was on the device before is involved.
 
 Why
 ---
-Two copies and a wait for work that the host could have done itself in less time.
+Two copies and a sync for work that the host could have done faster itself.
 
 Example
 -------
@@ -21,17 +21,17 @@ Use instead
 
 When it is fine
 ---------------
-Where the computation is large; then upload everything once and download once.
+If the computation is large. Then upload everything once and copy the results back once.
 
 Fix safety
 ----------
-Only shown: where one upload of a variable went into what is read, and nothing wrote to it since, the host computes it
-of its own data, with its own rounding. The upload stays; where nothing else needs it, it is for a person to remove.
-Other round trips have no automatic fix.
+Only shown: if the result depends on one uploaded variable that was not changed since, the host computes it from its own
+data, with its own rounding. The upload remains; remove it by hand if nothing else needs it. Other round trips have no
+automatic fix.
 
 See also
 --------
-- TL201 for the way round from the device
+- TL201 for the opposite round trip, from the device
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
@@ -60,9 +60,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         uploads = bounces(function, first)
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` brings back what was uploaded at line"
+            f"`{brief(function.text(first.register))}` copies back to the host what was uploaded at line"
             f" {function.site(uploads[0]).line}",
-            "compute it on the host, or keep it on the device over many steps",
+            "compute it on the host, or keep the data on the device across steps",
             (
                 *(Evidence(function.site(reg), "uploaded here", part=Part.RETURN) for reg in uploads[:2]),
                 *others(function, group),
@@ -85,7 +85,7 @@ def _told(function: FunctionFacts, transfer: Transfer, uploads: list[Reg]) -> bo
 RULE = Rule(
     code="TL202",
     name="host-device-host",
-    summary="host data goes to the device for a computation and straight back",
+    summary="host data is uploaded for one computation and copied straight back",
     category="round-trip",
     default=True,
     fix_safety=Safety.DISPLAY,

@@ -2,12 +2,13 @@
 
 What it does
 ------------
-Reports, in hot code, a branch or loop condition that rests on an explicit read of a device value (`.item()`, `.cpu()`,
-`.tolist()`, `float(t)`) and whose body computes on the device.
+Reports, in hot code, an `if` or `while` condition that depends on an explicit read of a device value (`.item()`,
+`.cpu()`, `.tolist()`, `float(t)`) and whose body computes on the device.
 
 Why
 ---
-The device finishes, the host reads, decides, and only then queues the work: the device idles for the whole round trip.
+The device finishes its work, the host reads the value, decides, and only then queues new work: the device is idle for
+the whole round trip.
 
 Example
 -------
@@ -20,17 +21,17 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval, for a decision once an epoch (early stopping), on an error path.
+Decisions every N steps, once per epoch (early stopping), or on an error path.
 
 Fix safety
 ----------
-Only shown: an element that decides comes from one copy of the whole, made before the loop, which must not change it; a
-tensor is not shortened to the longest of its lengths. Other branches have no automatic fix: a branch-free form
-is another program, and to ask less often whether a loop is to be left is to turn more often.
+Only shown: an element that decides is read from one copy of the whole tensor, made before the loop, which must not
+change it; or a tensor is no longer cut to the longest of its lengths. Other branches have no automatic fix: a
+branch-free form is a different program, and checking a loop's exit condition less often means more iterations.
 
 See also
 --------
-- TL301 for a condition that is a tensor itself
+- TL301 for a condition that is itself a tensor
 - TL101 for the read alone
 - https://docs.pytorch.org/docs/stable/generated/torch.where.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
@@ -69,9 +70,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             asked = _asked(function, test, read)
             yield function.finding(
                 asked,
-                f"`{brief(function.text(asked))}` waits for the device to decide what it does next"
-                f" {function.warmth(asked).level.words}",
-                "decide on the device: `torch.where`, a mask, `clamp`, or a check that is deferred",
+                f"the condition `{brief(function.text(asked))}` depends on a device value: the host waits for the GPU"
+                f" {function.warmth(asked).level.each}",
+                "decide on the device (`torch.where`, a mask, `clamp`), or defer the check",
                 evidence,
                 _sure(function, asked, by_register[read]),
                 _fix(function, made.value, by_register[read]),
@@ -113,7 +114,7 @@ def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL203",
     name="host-decision",
-    summary="a host branch, taken from a device value, steers device work",
+    summary="a host branch on a device value controls device work",
     category="round-trip",
     default=True,
     fix_safety=Safety.DISPLAY,
@@ -178,10 +179,10 @@ class Decoder(torch.nn.Module):
     advice=(
         (
             "jax",
-            "decide on the device (`jnp.where`, `jax.lax.cond`, `jax.lax.while_loop`), or every so many steps",
+            "decide on the device (`jnp.where`, `jax.lax.cond`, `jax.lax.while_loop`), or decide only every N steps",
         ),
-        ("tensorflow", "decide in the graph (`tf.where`, `tf.cond` in a `tf.function`), or every so many steps"),
-        ("cupy", "decide on the device (`cp.where`), or every so many steps"),
+        ("tensorflow", "decide in the graph (`tf.where`, `tf.cond` in a `tf.function`), or decide only every N steps"),
+        ("cupy", "decide on the device (`cp.where`), or decide only every N steps"),
     ),
     doc=__doc__,
 )

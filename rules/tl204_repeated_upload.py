@@ -2,12 +2,12 @@
 
 What it does
 ------------
-Reports a move to the device of what has been moved there a few lines before and has not changed since, and the upload
-of a copy that was downloaded from a tensor that is there still.
+Reports a move to the device of data that was already moved there a few lines before and has not changed since, and the
+upload of a host copy of a tensor that is still on the device.
 
 Why
 ---
-The same bytes cross again, into memory of their own, and unless the source is pinned the host waits for the copy again.
+The same bytes are copied again into new memory, and unless the source is pinned, the copy blocks the host again.
 
 Example
 -------
@@ -22,18 +22,18 @@ Use instead
 
 When it is fine
 ---------------
-Where the source has changed in between, or two copies are wanted because one is written to. What may be on the device
-already is not reported, as moving it again costs nothing.
+If the source has changed in between, or two copies are wanted because one of them is written to. Data that may already
+be on the device is not reported, because moving it again costs nothing.
 
 Fix safety
 ----------
-The second move is replaced by the first's result, which gets a name where it has none. Safe where it is proven that a
-tensor is moved, that nothing writes to it in between, and that neither copy is written to or handed on; otherwise only
-shown, since the two copies become one: of such edits too few were worth taking.
+The second move is replaced by the result of the first, which gets a name if it has none. Safe if a tensor is proven to
+be moved, nothing writes to it in between, and neither copy is written to or passed on. Otherwise only shown, because
+the two copies become one.
 
 See also
 --------
-- TL103 for the same move in every turn
+- TL103 for the same move in every iteration
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers
 """
@@ -70,10 +70,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if first is not None:
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` uploads again what was uploaded at line"
+                f"`{brief(function.text(transfer.register))}` uploads data that was already uploaded at line"
                 f" {function.site(first.register).line}",
-                "keep the first copy under a name and use it again",
-                (Evidence(function.site(first.register), "the same data is moved here, and not changed in between"),),
+                "keep the first copy in a variable and reuse it",
+                (Evidence(function.site(first.register), "the same data is uploaded here, unchanged in between"),),
                 Confidence.LIKELY if transfer.places & ~HOST else Confidence.POSSIBLE,
                 None if function.framework(transfer.register) else only_shown(reusing.reuse(function, first, transfer)),
             )
@@ -82,9 +82,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if source is not None:
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` uploads the copy of a tensor that is on the device still",
+                f"`{brief(function.text(transfer.register))}` uploads the host copy of a tensor that is still on the"
+                " device",
                 f"use `{brief(function.text(source), 32)}`",
-                (Evidence(function.site(source), "this is the same data"),),
+                (Evidence(function.site(source), "this tensor holds the same data"),),
                 Confidence.LIKELY,
             )
 
@@ -314,9 +315,9 @@ def train(model, loader, criterion, device):
     more_examples=beside_torch.examples("TL204"),
     detect=detect,
     advice=(
-        ("jax", "keep the array that the first upload gave"),
-        ("tensorflow", "keep the tensor that the first upload gave"),
-        ("cupy", "keep the array that the first upload gave"),
+        ("jax", "reuse the array from the first upload"),
+        ("tensorflow", "reuse the tensor from the first upload"),
+        ("cupy", "reuse the array from the first upload"),
     ),
     claims=claims,
     doc=__doc__,

@@ -1,16 +1,18 @@
-"""Python asks for the truth of a device tensor.
+"""A device tensor is used as a condition.
 
 What it does
 ------------
 Reports `if t`, `while t`, `assert t`, `not t`, `t and u`, `bool(t)`, `torch.equal(t, u)` and `x in t` in hot code,
-where `t` is a tensor on the device. Also what torch checks by itself: the arguments of `torch.distributions`, `std` of
-`torch.normal`, `torch.linalg.inv` and `solve`; as possible alone, what can hardly do without (`torch.multinomial`,
-`torch.linalg.eigh`).
+where `t` is a tensor on the device.
+
+Also reports functions that check their arguments on the device: the validation in `torch.distributions`, `std` of
+`torch.normal`, `torch.linalg.inv` and `solve`. Functions that hardly can avoid it (`torch.multinomial`,
+`torch.linalg.eigh`) are only reported as `possible`.
 
 Why
 ---
-The source shows no read, but Python needs a `bool`: the comparison's result is copied to the host, which waits for the
-device.
+No read is visible in the source, but Python needs a `bool`: the result of the comparison is copied to the host, which
+waits for the device.
 
 Example
 -------
@@ -20,34 +22,40 @@ Example
 Use instead
 -----------
     loss = torch.nan_to_num(loss)          # or torch.where, clamp, a mask
-    torch._assert_async(torch.isfinite(loss))   # a check that does not wait
+    torch._assert_async(torch.isfinite(loss))   # a check without a sync
 
 When it is fine
 ---------------
-Behind an interval or a debug switch, on an error path, on host tensors. None of these is reported; neither is the truth
-of a name that stands for more than one number (`bias`, `mask`, `weight`): a tensor would raise there, so that it asks
-for None. As possible alone: `a is b or torch.equal(a, b)`, which mostly does not get to the second question.
+Not reported: conditions every N steps, behind a debug switch, on an error path, or on host tensors; and conditions on
+names that usually hold more than one number (`bias`, `mask`, `weight`): a tensor would raise an error there, so the
+code checks for None. `a is b or torch.equal(a, b)` is only `possible`, because the second part is rarely evaluated.
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking: `if mask.any(): x[mask] = v` loses its branch: the assignment
-then always happens, to nothing where the mask is empty, and what it computes is computed every time. `all(t)` becomes
-`torch.all(t)`, which waits once and not for every element. A random number that the host alone asks for is drawn on the
-host: another generator draws another number.
+Only shown, because too few of these edits were worth taking:
 
-And: one copy, before a loop, of the elements that it asks for; `torch.where` in place of a branch (both sides
-are computed, errors and random numbers included); `torch._assert_async` for an assertion, and for an `if` that does
-nothing but raise: its error comes later, as one of the device and not as the exception that callers may know, loses a
-message that is computed, and leaves the device unusable (nothing is offered within a `try`, in the function or around a
-call of it); what torch checks by itself left unchecked (`validate_args=False`, `torch.linalg.inv_ex`), which is how
-people learn of a NaN; a branch or way out for an empty mask left out, where the rest must do nothing for it; a loss set
-to zero in place of a step left out (its gradients are zero then, the optimizer steps all the same, and what was printed
-is not); a tensor not shortened to the longest of its lengths; and `a is b` for `a is b or torch.equal(a, b)`. That a
-loop is left by what the device computes has no fix: to ask less often is to turn more often.
+- `if mask.any(): x[mask] = v` loses its branch. The assignment then always runs, also for an empty mask, and its
+  right-hand side is always computed.
+- `all(t)` becomes `torch.all(t)`, which waits once instead of once per element.
+- A random number that only the host checks is drawn on the host, from another generator, so its value changes.
+- The elements that a loop checks are read from one copy made before the loop.
+- `torch.where` replaces a branch. Both sides are computed, including their errors and random numbers.
+- `torch._assert_async` replaces an assertion, or an `if` that only raises. The error comes later, as a device error
+  instead of the exception that callers may expect; a computed message is lost; and the device is unusable afterwards.
+  Not offered inside a `try`, in the function or around a call of it.
+- Argument checks of torch are turned off (`validate_args=False`, `torch.linalg.inv_ex`). These checks are how people
+  notice a NaN.
+- A branch or early exit for an empty mask is removed; check that the rest does nothing for an empty mask.
+- A loss is set to zero instead of skipping the step. Its gradients are zero then, the optimizer still steps, and what
+  was printed is not.
+- A tensor is no longer cut to the longest of its lengths.
+- `a is b` replaces `a is b or torch.equal(a, b)`.
+
+A loop whose exit depends on a device value has no fix: checking less often means more iterations.
 
 See also
 --------
-- TL203 for a decision on a value that was read
+- TL203 for a decision on a value that was read explicitly
 - TL302 for numbers
 - https://docs.pytorch.org/docs/stable/generated/torch.where.html
 - https://docs.pytorch.org/docs/stable/generated/torch.nan_to_num.html
@@ -69,8 +77,8 @@ from . import beside_torch, branchless, derived, host_numbers, own_checks, prese
 from .chains import method, receiver
 from .detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
 
-_BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often"
-_ASSERTED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
+_BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or check less often"
+_ASSERTED = "check on the device with `torch._assert_async`, which does not block the host, or check less often"
 _TAKES = frozenset({"pop", "popleft", "remove"})
 
 
@@ -86,8 +94,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"the truth of `{brief(function.text(first.register))}` makes the host wait for the device"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}`{_in_condition(function, first)} synchronizes with the GPU"
+            f" {function.warmth(first.register).level.each}",
             _ASSERTED if all(_asserts(function, t) for t in group) else _BRANCHED,
             (*function.why(first.before), *others(function, group)),
             Confidence.POSSIBLE if presence.or_equal(function, first.register) else _sure(function, first),
@@ -95,6 +103,12 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         )
     for sure_enough in (True, False):
         yield from _checks([pair for pair in asked if _expected(*pair) is sure_enough])
+
+
+def _in_condition(function: FunctionFacts, transfer: Transfer) -> str:
+    """What tells of a test, whose text is that of its tensor alone."""
+    test = transfer.inside is None and isinstance(function.code[transfer.register], Test)
+    return " in a condition" if test else ""
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -144,8 +158,8 @@ def _checks(found: list[Found]) -> Iterator[Finding]:
         assert row is not None
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` checks its data on the device, and the host waits for the answer"
-            f" {function.warmth(first.register).level.words}",
+            f"`{brief(function.text(first.register))}` validates its arguments on the device and waits for the result"
+            f" {function.warmth(first.register).level.each}",
             row.instead,
             (*function.why(first.before), *others(function, group)),
             own_checks.surely(function, first, row),
@@ -236,12 +250,12 @@ class Padded(torch.nn.Module):
     more_examples=beside_torch.examples("TL301"),
     detect=detect,
     advice=(
-        ("jax", "decide on the device (`jnp.where`, `jax.lax.cond`), or ask every so many steps"),
+        ("jax", "decide on the device (`jnp.where`, `jax.lax.cond`), or check only every N steps"),
         (
             "tensorflow",
-            "decide on the device (`tf.where`, `tf.cond` in a `tf.function`), or ask every so many steps",
+            "decide on the device (`tf.where`, `tf.cond` in a `tf.function`), or check only every N steps",
         ),
-        ("cupy", "decide on the device (`cp.where`), or ask every so many steps"),
+        ("cupy", "decide on the device (`cp.where`), or check only every N steps"),
     ),
     doc=__doc__,
 )

@@ -1,16 +1,16 @@
-"""Python asks a device tensor for a number.
+"""A device tensor is implicitly converted to a Python number.
 
 What it does
 ------------
 Reports `float(t)`, `int(t)`, `range(t)`, `x[:t]`, `[v] * t`, `xs[t]` on lists, `math.f(t)`, `max(tensors)`, and sizes
-taken from `t`, in hot code, where `t` is a tensor on the device.
+given by `t`, in hot code, where `t` is a tensor on the device.
 
-Also an attribute in which a class keeps a size as a number in one place and as a 0-d tensor of the device in another
-(`self.longest = lengths.max()`): each use of it waits.
+Also reports an attribute in which a class stores a size as a number in one place and as a 0-d device tensor in another
+(`self.longest = lengths.max()`): each use of it waits for the device.
 
 Why
 ---
-Each of them calls `__float__`, `__int__` or `__index__`, which copies the value to the host and waits for the device.
+Each of these calls `__float__`, `__int__` or `__index__`, which copies the value to the host and waits for the device.
 
 Example
 -------
@@ -23,20 +23,21 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval, on an error path, or on a host copy that was made once (`lengths = lengths.tolist()` before the
-loop).
+Every N steps, on an error path, or on a host copy that was made once (`lengths = lengths.tolist()` before the loop).
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking. The largest of several tensors is found on the device
-(`torch.stack([...]).max()` for `max(...)`): NaN is then the largest, and no elements or tensors of several shapes or
-places are another error. `max(t, 0)` becomes `torch.clamp(t, min=0)`, always a tensor, where `max` gives the number if
-that is larger. `total += float(t)` and `values.append(float(t))` stay on the device as for `.item()` (TL101).
+Only shown, because too few of these edits were worth taking:
 
-And: one copy, made before the loop, of a tensor whose elements a loop reads; `t.detach()`
-for `float(t)`, where a tensor serves as well as the number; and for the longest of several lengths either the size that
-they are parts of, or nothing at all (`x[:, : lengths.max()]` becomes `x`), where the padding does no harm because the
-lengths, or a mask, say what counts.
+- The largest of several tensors is computed on the device (`torch.stack([...]).max()` for `max(...)`). NaN is then the
+  largest value, and an empty list, or tensors of different shapes or devices, raise a different error.
+- `max(t, 0)` becomes `torch.clamp(t, min=0)`. The result is always a tensor, while `max` returns the number if that is
+  larger.
+- `total += float(t)` and `values.append(float(t))` stay on the device, as for `.item()` (TL101).
+- A tensor whose elements a loop reads is copied once before the loop.
+- `t.detach()` replaces `float(t)` if a tensor works as well as the number.
+- The longest of several lengths is replaced by the padded size, or the slice is removed (`x[:, : lengths.max()]`
+  becomes `x`), if the padding does no harm because the lengths or a mask mark what is valid.
 
 See also
 --------
@@ -61,8 +62,8 @@ from .detection import brief, clusters, hot, likely, only_shown, others, sure, t
 from .kept_sizes import kept_sizes
 from .round_trips import explained
 
-_HELP = "keep the arithmetic on the device, or read all values at once before"
-_SELECT = "`index_select(0, t.reshape(1))`: an index with a dimension stays on the device"
+_HELP = "keep the arithmetic on the device, or read all values in one copy first"
+_SELECT = "use `index_select(0, t.reshape(1))`: a 1-d index stays on the device"
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -72,8 +73,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` takes a number from a device tensor ({first.api}): the host"
-            f" waits {function.warmth(first.register).level.words}",
+            _message(function, first),
             _SELECT if first.api.startswith(SELECTED) else _HELP,
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
@@ -85,13 +85,20 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, reg, attribute, uses in kept_sizes(facts):
         yield function.finding(
             reg,
-            f"`self.{attribute}` is kept as a tensor on the device where a number is meant: the host waits each time it"
-            " is used",
-            f"read it once: `self.{attribute} = {brief(function.text(reg), 60)}.item()`",
+            f"`self.{attribute}` stores a size as a device tensor: every use of it as a number waits for the GPU",
+            f"convert it once: `self.{attribute} = {brief(function.text(reg), 60)}.item()`",
             (*function.why(function.values[reg]), *uses),
             Confidence.LIKELY,
             heated=False,
         )
+
+
+def _message(function: FunctionFacts, transfer: Transfer) -> str:
+    text, api = brief(function.text(transfer.register)), transfer.api
+    often = function.warmth(transfer.register).level.each
+    if transfer.inside is None and transfer.subject == transfer.register:
+        return f"`{text}` is used as a Python number ({api}): the host waits for the GPU {often}"
+    return f"`{text}` converts a device tensor to a Python number ({api}) and waits for the GPU {often}"
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -155,9 +162,9 @@ class Norms(torch.nn.Module):
     more_examples=beside_torch.examples("TL302"),
     detect=detect,
     advice=(
-        ("jax", "keep the arithmetic on the device, or read all values at once after the loop (`jax.device_get`)"),
-        ("tensorflow", "keep the arithmetic on the device, or read all values at once after the loop"),
-        ("cupy", "keep the arithmetic on the device, or read all values at once after the loop"),
+        ("jax", "keep the arithmetic on the device, or read all values in one copy after the loop (`jax.device_get`)"),
+        ("tensorflow", "keep the arithmetic on the device, or read all values in one copy after the loop"),
+        ("cupy", "keep the arithmetic on the device, or read all values in one copy after the loop"),
     ),
     doc=__doc__,
 )

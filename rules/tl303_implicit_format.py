@@ -1,15 +1,15 @@
-"""A device tensor is put into words.
+"""A device tensor is formatted as text.
 
 What it does
 ------------
 Reports `print(t)`, `f"{t}"`, `"%s" % t`, `"{}".format(t)`, `str(t)` and the texts of progress bars in hot code, where
-`t` is a tensor on the device. A logger's arguments count where they are put into words whatever its level is
-(`logger.debug(f"loss {loss}")`); `logger.debug("loss %s", loss)` does not.
+`t` is a tensor on the device. Arguments of a logger are reported if they are formatted regardless of its level:
+`logger.debug(f"loss {loss}")` is, `logger.debug("loss %s", loss)` is not.
 
 Why
 ---
-To print a tensor is to copy it to the host, and to wait for all that the device has queued. With logging off an
-f-string is made all the same, and thrown away.
+Formatting a tensor copies it to the host and waits for all work that is queued on the device. An f-string does this
+even if the log level is disabled and the text is thrown away.
 
 Example
 -------
@@ -26,16 +26,15 @@ Use instead
 
 When it is fine
 ---------------
-Behind an interval or a switch, on an error path or in a warning, once an epoch. None of these is reported. Nor are the
-`logs` of a Keras callback: Keras has made numbers of them when it calls `on_train_batch_end` (source:
-keras/src/callbacks/callback_list.py, `pythonify_logs`), whether they are printed or not.
+None of these is reported: formatting every N steps or behind a switch, on an error path or in a warning, or once per
+epoch. The `logs` of a Keras callback are not reported either: Keras has already converted them to numbers when it calls
+`on_train_batch_end` (source: keras/src/callbacks/callback_list.py, `pythonify_logs`).
 
 Fix safety
 ----------
-A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.isEnabledFor(logging.DEBUG):`. Safe where
-the logger is the one that `logging.getLogger` gave this file, and the arguments have no effect and cannot raise: names,
-and what any tensor can be asked. Otherwise there is no automatic fix: after how many steps to print is for a person to
-say.
+A statement `logger.debug(...)` or `logger.info(...)` is put behind `if logger.isEnabledFor(logging.DEBUG):`. Safe if
+the logger comes from `logging.getLogger` in this file and the arguments have no side effects and cannot raise: names,
+and attributes that every tensor has. Otherwise there is no automatic fix: how often to print is up to you.
 
 See also
 --------
@@ -78,15 +77,21 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     )
     for function, group in clusters(found):
         first = group[0]
-        level = function.warmth(first.register).level.words
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` is put into words: the host waits for the device {level}",
-            "keep it detached and print it behind an interval, or only where the level is enabled",
+            _message(function, first),
+            "keep the detached tensor and format it only every N steps, or only if the log level is enabled",
             (*function.why(first.before), *others(function, group)),
             min(sure(function, first), Confidence.LIKELY),
             together(function, group, [_guard(function, t.register) for t in group]),
         )
+
+
+def _message(function: FunctionFacts, transfer: Transfer) -> str:
+    often, subject = function.warmth(transfer.register).level.each, transfer.subject
+    if transfer.inside is None and subject is not None and function.has_text(subject):
+        return f"formatting `{brief(function.text(subject))}` copies it to the host and waits for the GPU {often}"
+    return f"`{brief(function.text(transfer.register))}` formats a device tensor and waits for the GPU {often}"
 
 
 def _plainly(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -203,7 +208,7 @@ def _guard(function: FunctionFacts, reg: Reg) -> Fix | None:
     safe = not any(call.stars) and all(key for key, _ in call.keywords)
     safe = safe and all(proven.harmless(function, r) for r in given)
     fix = Edit(start, start, f"{test}{newline}{indent}{unit}")
-    return Fix("ask for the level first", Safety.SAFE if safe else Safety.UNSAFE, (fix,))
+    return Fix("check the log level first", Safety.SAFE if safe else Safety.UNSAFE, (fix,))
 
 
 def _logging(function: FunctionFacts, reg: Reg) -> str:
@@ -296,9 +301,9 @@ def train(model, loader, optimizer):
     more_examples=beside_torch.examples("TL303"),
     detect=detect,
     advice=(
-        ("jax", "print it behind an interval, or collect and print after the loop"),
-        ("tensorflow", "print it behind an interval, or collect and print after the loop"),
-        ("cupy", "print it behind an interval, or collect and print after the loop"),
+        ("jax", "print it only every N steps, or collect and print after the loop"),
+        ("tensorflow", "print it only every N steps, or collect and print after the loop"),
+        ("cupy", "print it only every N steps, or collect and print after the loop"),
     ),
     doc=__doc__,
 )

@@ -2,7 +2,7 @@
 
 What it does
 ------------
-Reports `nonzero`, one-argument `torch.where`, `x[mask]` with a boolean mask (read, or written with a tensor),
+Reports `nonzero`, one-argument `torch.where`, `x[mask]` with a boolean mask (read, or assigned a tensor),
 `masked_select`, `unique`, `bincount`, `repeat_interleave` without `output_size` and `one_hot` without `num_classes`, on
 device tensors in hot code.
 
@@ -20,23 +20,27 @@ Use instead
 
 When it is fine
 ---------------
-Where the result is much smaller than its source and everything after it gains; then the wait is worth its cost.
+If the result is much smaller than its source and everything after it becomes cheaper; then it is worth the sync.
 
 Fix safety
 ----------
-Only shown: `x[mask].mean()` becomes a masked sum over a count, which adds in another order; `x[mask] = t` becomes
-`masked_fill_`; `output_size=` is the sum of the list that the repeats were uploaded from, and an error where it is not;
-`.nonzero().item()` becomes `.int().argmax().item()`, which finds the first place where there are several, and 0 where
-there is none. What the host asks of the elements of a tensor comes from one copy, made before the loop.
+Only shown, not applied:
 
-So are `torch.where` in place of `x[mask] += t`, which binds another tensor, and of `x[mask] = y[mask]`; masks of which
-nothing says that they have the shape of what they select from; the mean of a selection that is taken where it is not
-empty (it is NaN then); `masked_scatter_` for rows; and all rows in place of `torch.unique` of them, where its inverse
-puts the results back.
+- `x[mask].mean()` becomes a masked sum divided by a count, which adds in a different order. The mean is NaN for an
+  empty mask; this matters if the code took the mean only of a mask that is not empty.
+- `x[mask] = t` becomes `masked_fill_`.
+- `output_size=` is set to the sum of the list that the repeats were uploaded from. It raises an error if that is wrong.
+- `.nonzero().item()` becomes `.int().argmax().item()`, which returns the first position if there are several, and 0 if
+  there is none.
+- Elements that the host reads come from one copy made before the loop.
+- `torch.where` replaces `x[mask] += t`, which binds a new tensor, and `x[mask] = y[mask]`.
+- Masks that may not have the shape of the tensor they select from.
+- `masked_scatter_` for rows.
+- All rows instead of `torch.unique` of them, if its inverse puts the results back.
 
 See also
 --------
-- TL301 for the question whether a mask is empty
+- TL301 for a check whether a mask is empty
 - https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
 - https://docs.pytorch.org/docs/stable/generated/torch.where.html
 - https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html
@@ -66,9 +70,9 @@ _SIZED: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
 )
 _OTHERWISE: Mapping[str, str] = types.MappingProxyType(
     {
-        "bincount": "count into a tensor of a size that is known: `torch.zeros(n).scatter_add_(0, x, ones)`",
-        "unique": "do it once, where the data stays the same, or on the host, before the data goes up",
-        "unique_consecutive": "do it once, where the data stays the same, or on the host, before the data goes up",
+        "bincount": "count into a tensor of known size: `torch.zeros(n).scatter_add_(0, x, ones)`",
+        "unique": "compute it once if the data does not change, or on the host before the upload",
+        "unique_consecutive": "compute it once if the data does not change, or on the host before the upload",
     }
 )
 
@@ -80,8 +84,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"the size of `{brief(function.text(first.register))}` depends on device data ({first.api}): the host"
-            f" waits {function.warmth(first.register).level.words}",
+            f"the size of `{brief(function.text(first.register))}` depends on device data ({first.api}): the host waits"
+            f" for the GPU {function.warmth(first.register).level.each}",
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
@@ -95,12 +99,12 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     name = method(function, transfer.register) or called(function, transfer.register)
     last = name.rpartition(".")[2]
     if transfer.inside is not None or not isinstance(made, p.Call) or not name:
-        return "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum"
+        return "use a fixed-size form: `torch.where`, `masked_fill`, a weighted sum"
     row = rows().get(name)
     told = _SIZED.get(last) or (row.unless if row is not None else ())
     if told:
-        return f"give {' and '.join(f'`{one}=`' for one in told)}, where that is known"
-    return _OTHERWISE.get(last, "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum")
+        return f"pass {' and '.join(f'`{one}=`' for one in told)} if known"
+    return _OTHERWISE.get(last, "use a fixed-size form: `torch.where`, `masked_fill`, a weighted sum")
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
@@ -163,11 +167,11 @@ class Masked(torch.nn.Module):
     advice=(
         (
             "jax",
-            "give a `size=`, or use the three-argument `jnp.where`: a shape that depends on data has to be read first",
+            "pass `size=`, or use the three-argument `jnp.where`: a data-dependent shape has to be read first",
         ),
         (
             "cupy",
-            "use the three-argument `cp.where`, or weights: a shape that depends on data has to be read first",
+            "use the three-argument `cp.where`, or weights: a data-dependent shape has to be read first",
         ),
     ),
     doc=__doc__,

@@ -2,13 +2,13 @@
 
 What it does
 ------------
-Reports `x[[2, 1, 0]]` and `x[index]` in hot code, read or written, where `x` is a tensor on the device and the index a
-Python list or a tensor on the host that has a dimension.
+Reports `x[[2, 1, 0]]` and `x[index]` in hot code, read or written, where `x` is a tensor on the device and the index is
+a Python list or a host tensor with at least one dimension.
 
 Why
 ---
-The index is made into a tensor, where it is not one, and copied to the device each time: an upload from pageable memory
-that the source does not show, and the host waits for it (aten/src/ATen/native/TensorAdvancedIndexing.cpp,
+The index is converted to a tensor if necessary and copied to the device each time. This is an implicit upload from
+pageable memory that blocks the host (aten/src/ATen/native/TensorAdvancedIndexing.cpp,
 aten/src/ATen/native/IndexingUtils.h: indices move to the device of `self`).
 
 Example
@@ -21,28 +21,32 @@ Use instead
     def forward(self, x, last):
         return x[torch.arange(x.size(0), device=x.device), last]
 
-A constant index is a slice, a `flip`, a `stack` of its rows, or a buffer of the module.
+A constant index can be a slice, a `flip`, a `stack` of its rows, or a buffer of the module.
 
 When it is fine
 ---------------
-Once, behind an interval, or where the index is a number: `x[0]`, `x[i, :n]` and a 0-d tensor of the host need no
-upload. None of these is reported.
+None of these is reported: indexing once or every N steps, or with a number. `x[0]`, `x[i, :n]` and a 0-d host tensor
+need no upload.
 
 Fix safety
 ----------
-An index that is made in the brackets by a function of torch is given `device=x.device`: safe where it has the same
-values there and `x` is proven to be a tensor, only shown elsewhere, and where a function of torch makes an index
-further up, of which nothing but indices is made: on the device another generator draws it. Numbers in a list that
-follow each other become a slice, others a `torch.stack` of the rows: unsafe, for a slice is a view of `x` (cloned
-where the function is seen to write to it), and the stack is laid out otherwise in memory. Only shown in a file that
-defines a data set, where nothing shows that the tensor is on the device, where the host reads what is computed in the
-same expression, and where another index, or another tensor that the function makes, is uploaded as before. An index
-that comes from elsewhere has no automatic fix.
+An index that a torch function creates inside the brackets gets `device=x.device`:
+
+- Safe if it has the same values there and `x` is proven to be a tensor.
+- Otherwise only shown, also for an index that a torch function creates further up and that is used only as an index. A
+  random index is drawn from another generator on the device.
+
+Consecutive numbers in a list become a slice, other numbers a `torch.stack` of the rows. This is unsafe: a slice is a
+view of `x` (cloned if the function writes to it), and the stack has another memory layout.
+
+Only shown in a file that defines a data set, if nothing shows that the tensor is on the device, if the host reads the
+result in the same expression, and if another index, or another tensor that the function creates, is still uploaded. An
+index that comes from elsewhere has no automatic fix.
 
 See also
 --------
 - TL304 for masks
-- TL104 for lists that are uploaded by name
+- TL104 for lists that are uploaded explicitly
 - https://docs.pytorch.org/docs/stable/tensors.html
 - https://docs.pytorch.org/docs/stable/generated/torch.index_select.html
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
@@ -86,8 +90,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.outer_text(first.subject))}` is on the host and indexes a device tensor: it is uploaded"
-            f" {function.warmth(first.register).level.words}",
-            "make the index on the device, once, or use a slice",
+            f" {function.warmth(first.register).level.each}",
+            "create the index on the device once, or use a slice",
             (*function.why(base), *others(function, group)),
             _sure(function, first, base),
             _gains(function, group, together(function, group, [host_indices.index_fix(function, t) for t in group])),

@@ -1,16 +1,16 @@
-"""The host waits for the device because the source says so.
+"""The host explicitly synchronizes with the device.
 
 What it does
 ------------
 Reports `torch.cuda.synchronize()`, `torch.accelerator.synchronize()`, `Stream.synchronize()`, `Event.synchronize()` and
-`torch.cuda.empty_cache()` in hot code, unless a timer is read next to it; in the loop that trains, and in the methods
-of a stopwatch that hot code calls, the timer does not excuse it, unless the loop keeps the time of every step in a
-list.
+`torch.cuda.empty_cache()` in hot code, unless a timer is read next to it. In the training loop, and in the methods of a
+stopwatch class that hot code calls, it is reported even next to a timer, unless the loop stores the time of every step
+in a list.
 
 Why
 ---
-Work is queued ahead of the device so that it never idles; a synchronize throws the lead away. `empty_cache` makes the
-next allocations ask the driver, which synchronises too.
+Work is queued ahead of the device so that it never runs idle. A synchronize empties that queue. After `empty_cache`,
+the next allocations have to ask the driver, which synchronizes too.
 
 Example
 -------
@@ -25,23 +25,24 @@ Use instead
 
 When it is fine
 ---------------
-Next to a timer in a benchmark, at the end of a run, behind an interval, before host memory of a non-blocking copy is
-read, for the oldest event of a queue; none of these is reported. What asks how much memory is in use
-(`tf.config.experimental.get_memory_info`, `torch.cuda.memory_allocated`) asks the allocator, which is on the host: it
-moves nothing and waits for nothing, once a step or not, and is not reported either.
+Not reported: next to a timer in a benchmark, at the end of a run, every N steps, before the host reads the result of a
+non-blocking copy, and for the oldest event of a queue. Functions that return how much memory is in use
+(`tf.config.experimental.get_memory_info`, `torch.cuda.memory_allocated`) only ask the allocator on the host, without a
+transfer or a sync, and are not reported either.
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking: the statement goes, or what it waited for is waited for on the
-device: `event.wait()` for `event.synchronize()`, `torch.cuda.current_stream().wait_stream(stream)` for
-`stream.synchronize()`. Both keep the order of device work. What failed on the device is reported by a later line. No
-fix has what the host may need: a wait in a function that reads a clock or in a `with` statement of what measures time,
-the time between events, the memory in use, or that begins copies which nobody waits for; `empty_cache`, which gives
-memory back that others may need; collectives that wait.
+Only shown, because too few of these edits were worth taking: the statement is removed, or the device waits instead of
+the host: `event.wait()` for `event.synchronize()`, `torch.cuda.current_stream().wait_stream(stream)` for
+`stream.synchronize()`. Both keep the order of device work. A device error is then reported at a later line.
+
+There is no fix if the host may need the sync: in a function that reads a clock, in a `with` statement that measures
+time, for the time between events, for the memory in use, and in a function that starts copies for which nothing else
+waits. `empty_cache` has none if others may need the memory that it returns; neither have collectives that wait.
 
 See also
 --------
-- TL503 for the wait that must stay
+- TL503 for the sync that must stay
 - https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize.html
 - https://docs.pytorch.org/docs/stable/generated/torch.cuda.streams.Event.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
@@ -67,9 +68,7 @@ from .detection import brief, clusters, hot, others, together
 _NEAR = 40
 _WAITS = frozenset({"synchronize", "block_until_ready"})
 _TAKES = frozenset({"pop", "popleft", "popitem", "get"})
-_MEASURE = (
-    "measure on the device: `record()` of two `torch.cuda.Event(enable_timing=True)`, and `elapsed_time` of them later"
-)
+_MEASURE = "time on the device: `record()` two `torch.cuda.Event(enable_timing=True)` and read `elapsed_time` later"
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -84,7 +83,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0].register
         yield function.finding(
             first,
-            f"`{brief(function.text(first))}` makes the host wait for the device {function.warmth(first).level.words}",
+            f"`{brief(function.text(first))}` makes the host wait for the GPU {function.warmth(first).level.each}",
             _instead(function, group[0]),
             others(function, group),
             Confidence.LIKELY,
@@ -95,10 +94,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: for memory that is given back it is not what helps for a wait."""
     if transfer.api.endswith("empty_cache"):
-        return "remove it: what is freed is used again without it; or call it once, after the loop"
+        return "remove it: freed memory is reused without it; or call it once, after the loop"
     if measuring.clocked(function, transfer.register):
         return _MEASURE
-    return "remove it; order streams with `wait_stream` or `wait_event`"
+    return "remove it, or order streams with `wait_stream` or `wait_event`"
 
 
 def _timed(function: FunctionFacts, reg: Reg) -> bool:
@@ -200,13 +199,14 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     kind = _kind(function, waited)
     text = rewriting.operand(function, waited)
     if kind == "Event" and text:
-        return Fix("wait on the device", Safety.DISPLAY, (Edit(*function.span(reg), f"{text}.wait()"),))
+        return Fix("make the stream wait, not the host", Safety.DISPLAY, (Edit(*function.span(reg), f"{text}.wait()"),))
     if kind == "Stream" and text:
         root = called(function, origin(function, waited)).rpartition(".")[0] or "torch.cuda"
         torch, imports = importing.torch_name(function, reg)
         if torch and root in ("torch.cuda", "torch.xpu"):
             line = f"{torch}{root.removeprefix('torch')}.current_stream().wait_stream({text})"
-            return Fix("wait on the device", Safety.DISPLAY, (*imports, Edit(*function.span(reg), line)))
+            edit = Edit(*function.span(reg), line)
+            return Fix("make the stream wait, not the host", Safety.DISPLAY, (*imports, edit))
     if any(isinstance(function.code[r], p.Call) for r in function.expression(waited)) and not _getter(function, waited):
         return None  # what it is called on is taken from a queue, and has to be
     edit = rewriting.remove(function, reg)
@@ -277,9 +277,9 @@ def train(model, loader, optimizer):
     more_examples=beside_torch.examples("TL306"),
     detect=detect,
     advice=(
-        ("jax", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
-        ("tensorflow", "drop it: what reads the result waits for it"),
-        ("cupy", "drop it: what reads the result waits for it; wait once, after the loop, where time is measured"),
+        ("jax", "remove it: reading the result waits anyway; to measure time, wait once after the loop"),
+        ("tensorflow", "remove it: reading the result waits anyway"),
+        ("cupy", "remove it: reading the result waits anyway; to measure time, wait once after the loop"),
     ),
     doc=__doc__,
 )

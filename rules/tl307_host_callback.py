@@ -2,18 +2,19 @@
 
 What it does
 ------------
-Reports what calls the host back from compiled code that runs for every step: `jax.pure_callback`,
-`jax.experimental.io_callback`, `jax.debug.print` and `jax.debug.callback` in what `jax.jit` compiles,
-and `tf.py_function` and `tf.numpy_function` in a `tf.function` or a model's `call`. There is no such thing in torch.
-Calls of what only Python can do are at most possible (an environment, a file, a tokenizer, a function that raises or
-keeps something), as are those of functions that are not in the file, and those in what `Dataset.map` is given.
+Reports calls from compiled code back to Python on the host, in code that runs on every step: `jax.pure_callback`,
+`jax.experimental.io_callback`, `jax.debug.print` and `jax.debug.callback` in functions compiled by `jax.jit`, and
+`tf.py_function` and `tf.numpy_function` in a `tf.function` or a model's `call`. PyTorch has no equivalent.
+
+Only `possible`: callbacks that need Python (an environment, a file, a tokenizer, a function that raises or stores
+something), callbacks to functions that are not in the file, and callbacks in functions passed to `Dataset.map`.
 
 Why
 ---
-The arguments are copied to the host, Python runs there, one call at a time, and what it gives is copied back: the
-compiled program waits for all of that, on every run, and cannot be fused across it. In a data set, which runs on the
-host, nothing crosses; but Python runs for one element at a time, whatever `num_parallel_calls` says (tensorflow.org
-tf.py_function: it acquires the Global Interpreter Lock), which costs where the data set is what a step waits for.
+The arguments are copied to the host, Python runs there, one call at a time, and the result is copied back. The compiled
+program waits for that on every run and cannot be fused across the call. In a `tf.data` pipeline, which runs on the
+host, there is no transfer, but Python handles one element at a time, whatever `num_parallel_calls` says (tensorflow.org
+tf.py_function: it acquires the Global Interpreter Lock). This costs time if a step waits for its data.
 
 Example
 -------
@@ -37,16 +38,16 @@ Use instead
 
 When it is fine
 ---------------
-Behind a condition that is rarely true (the arms of `jax.lax.cond` are not reported), or while something is looked
-for, in what runs once, and in a data set that is ready before the step asks for it.
+Behind a condition that is rarely true (the branches of `jax.lax.cond` are not reported), while debugging, in code that
+runs once, and in a data pipeline that is ready before the step asks for it.
 
 Fix safety
 ----------
-There is no automatic fix: what Python does has to be written in the framework's own operations.
+No automatic fix: the Python code has to be rewritten with operations of the framework.
 
 See also
 --------
-- TL303 for what is printed outside of compiled code
+- TL303 for printing outside of compiled code
 - https://docs.jax.dev/en/latest/external-callbacks.html
 - https://www.tensorflow.org/api_docs/python/tf/py_function
 """
@@ -75,13 +76,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _finding(facts: FileFacts, function: FunctionFacts, group: list[Transfer], computes: bool) -> Finding:
     first = group[0]
     fed = function.index in facts.placement.tracing.fed
-    how = "one at a time, on the host" if fed else "on the host"
-    so = "the threads of the data set wait for one another" if fed else "the device waits for it"
+    how = "one thread at a time, on the host," if fed else "on the host"
+    so = "the threads of the data set wait for each other" if fed else "the device waits for it"
     return function.finding(
         first.register,
         f"`{brief(function.text(first.register))}` calls Python {how}"
-        f" {function.warmth(first.register).level.words}: {so}",
-        "write it in the framework's own operations, or return the value and use it after the step",
+        f" {function.warmth(first.register).level.each}: {so}",
+        "write it with the framework's own operations, or return the value and use it after the step",
         others(function, group),
         sure(function, first) if computes and not host_functions.loops_on_the_device(function) else Confidence.POSSIBLE,
     )
@@ -90,7 +91,7 @@ def _finding(facts: FileFacts, function: FunctionFacts, group: list[Transfer], c
 RULE = Rule(
     code="TL307",
     name="host-callback",
-    summary="compiled code that calls Python on the host for every step: `jax.pure_callback`, `tf.py_function`",
+    summary="compiled code that calls Python on the host on every step: `jax.pure_callback`, `tf.py_function`",
     category="hidden-sync",
     default=True,
     fix_safety=None,
@@ -160,8 +161,8 @@ class Net(tf.keras.Model):
     ),
     detect=detect,
     advice=(
-        ("jax", "write it in `jax.numpy`, or return the value and use it after the step, behind an interval"),
-        ("tensorflow", "write it in TensorFlow's own operations; what has to be Python belongs before the data set"),
+        ("jax", "write it in `jax.numpy`, or return the value and use it after the step, only every N steps"),
+        ("tensorflow", "write it with TensorFlow operations; do what needs Python before the data set is built"),
     ),
     doc=__doc__,
 )

@@ -1,15 +1,15 @@
-"""A tensor is made on the host and moved to the device at once.
+"""A tensor is created on the host and immediately moved to the device.
 
 What it does
 ------------
-Reports `torch.zeros(n).to(d)`, `torch.randn(n).cuda()`, `torch.tensor(v).to(d)`, also over several lines or with
-views and casts between, where everything that goes into the tensor is made on the spot; and what numpy fills in the
-same expression, `torch.from_numpy(np.random.randn(n)).to(d)`.
+Reports `torch.zeros(n).to(d)`, `torch.randn(n).cuda()`, `torch.tensor(v).to(d)`, also across several lines or with
+views and casts in between, if everything that goes into the tensor is created on the spot; and numpy arrays filled in
+the same expression, `torch.from_numpy(np.random.randn(n)).to(d)`.
 
 Why
 ---
-The host fills memory that is thrown away, and the copy from pageable memory makes the host wait. With `device=` a fill
-happens on the device, and nothing crosses.
+The host fills memory that is thrown away, and the copy from pageable memory blocks the host. With `device=`, the tensor
+is filled on the device and nothing is copied.
 
 Example
 -------
@@ -21,40 +21,58 @@ Use instead
 
 When it is fine
 ---------------
-In setup code that runs once (not reported; neither is a function of which nothing in the file says that it runs
-repeatedly), or where random numbers must be the host generator's. A list that is worked out for each sample has to
-cross: moved once a batch, it is not reported; neither is what a caller hands over and torch wraps
-(`torch.tensor(observation).to(device)`), what the host reads as well before it is moved, or what takes the place of an
-argument that is no tensor. What several statements work out on the host and `non_blocking=True` moves is for TL403.
+In setup code that runs once (not reported; neither is a function that nothing in the file shows to run repeatedly), or
+if random numbers must come from the host's generator. Not reported either:
+
+- a list that is computed for each sample and moved once per batch: it has to be copied
+- data that a caller passes in and torch wraps (`torch.tensor(observation).to(device)`)
+- a tensor that the host also reads before it is moved
+- a replacement for an argument that is not a tensor
+- data that several statements compute on the host and `non_blocking=True` moves: see TL403
 
 Fix safety
 ----------
-Safe for constants and ranges of integers that are moved to what is proven to name a place: a constant, what is
-annotated as a device, `x.device` of a tensor, what was given as `device=` before. Views of the whole and casts behind
-them then happen on the device. Unsafe where the place may be something else (`.to` takes a tensor or a dtype, `device=`
-does not), for parts of what is made (a move packs them), for random tensors (the device has another generator), for
-ranges of fractions and arithmetic (it may round otherwise), for what requires a gradient (it becomes the leaf itself),
-for a tensor that is kept in a variable before it is moved (who reads the variable in between reads the device; where
-the move is a statement of its own, the edit is only shown), and for the old constructors: `torch.LongTensor([1])`
-becomes `torch.tensor([1], dtype=torch.long, device=d)`, which refuses what it cannot convert and, for `torch.Tensor`,
-does not follow the default dtype. `torch.empty(n).fill_(0)` and `torch.tensor([0.0] * n)` become `torch.zeros(n)`,
-`torch.zeros(x.shape)` with the place and the type of `x` becomes `torch.zeros_like(x)`, and a second move of the result
-to the same place goes too. Only shown where the argument of such a constructor may be a size as well as data, beside
-the like of which nothing can be made, where the same stays in another function of the file, where the host takes back
-what is moved, or nobody but the host reads it, for a number or a list that takes more text or another line and is
-uploaded all the same, for a list of the numbers of a range (`torch.arange` makes them there), for a list of one number
-whose type has to be written out, for what is made like a tensor that may be on the device already, where the function
-goes on to upload what it makes itself (what a helper makes and it moves, an index on the host) or what its caller hands
-over, where nothing says that it runs once a step, in a constructor, and where a statement would take another number of
-lines, or go, or a line grow by more than the place costs. Only shown where more than views of it stand between what is
-made and its move (of a cast one would make the `dtype=`), and for random numbers where the project sets a seed. No fix
-where the result could not be the same: pinned memory, `out=`, a generator; for what numpy fills; and for `.cuda(n)`
-with an `n` that may be None, which `device=` takes for the host.
+Safe for constants and integer ranges that are moved to a proven device: a constant, a value annotated as a device,
+`x.device` of a tensor, or a value used as `device=` before. Views of the whole tensor, and casts after them, then
+happen on the device.
+
+Unsafe:
+
+- if the target may be something else than a device (`.to` also takes a tensor or a dtype, `device=` does not)
+- for parts of the created tensor (a move makes them contiguous)
+- for random tensors (the device has another generator)
+- for ranges of fractions and for arithmetic (rounding may differ)
+- for tensors that require a gradient (the device tensor becomes the leaf)
+- for a tensor that is kept in a variable before it is moved: code in between then reads a device tensor. If the move is
+  a statement of its own, the edit is only shown.
+- for the old constructors: `torch.LongTensor([1])` becomes `torch.tensor([1], dtype=torch.long, device=d)`, which
+  rejects values it cannot convert and, for `torch.Tensor`, does not follow the default dtype
+
+`torch.empty(n).fill_(0)` and `torch.tensor([0.0] * n)` become `torch.zeros(n)`. `torch.zeros(x.shape)` with the device
+and dtype of `x` becomes `torch.zeros_like(x)`. A second move of the result to the same device is removed too.
+
+Only shown, not applied:
+
+- if the argument of an old constructor may be a size as well as data, and where other tensors like it stay unfixed,
+  also in another function of the file
+- if the result goes back to the host, or only the host reads it
+- for a number or a list that needs more text or another line and is uploaded anyway; for a list of the numbers of a
+  range (`torch.arange` creates them there); and for a list of one number whose dtype would have to be written out
+- for a tensor created like one that may already be on the device
+- if the function also uploads other tensors that it creates (the result of a helper, an index) or that its caller
+  passes in
+- if nothing shows that the code runs once per step, and in a constructor
+- if a statement would take another number of lines, or disappear, or a line would grow too much
+- if more than views stand between creation and move (a single cast could become `dtype=`)
+- for random numbers if the project sets a seed
+
+No fix if the result could not be the same: pinned memory, `out=`, a generator, numpy arrays, and `.cuda(n)` with an `n`
+that may be None, which `device=` takes as the host.
 
 See also
 --------
 - TL104 for `device=` with a list
-- TL406 for what is made larger before it is moved
+- TL406 for data that is enlarged before it is moved
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code
 - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 """
@@ -104,7 +122,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             evidence = (Evidence(function.site(made), "made on the host here", part=Part.PLACE),)
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` makes a tensor on the host and moves it",
+            f"`{brief(function.text(first.register))}` creates a tensor on the host and copies it to the device",
             _instead(function, first, made),
             (*evidence, *others(function, group)),
             _sure(function, first),
@@ -117,10 +135,10 @@ def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
     if making.filled_by_numpy(function, transfer):
         return "fill a tensor instead of the array: the function of the same name takes `device=`"
     if not making.of_host_data(function, made):
-        return "give `device=` to the function that makes it"
+        return "pass `device=` to the function that creates it"
     if any(invariance(function, region).holds(transfer.register, makes=True) for region in function.loops(made)[:1]):
         return "upload it once, before the loop"
-    return "upload it once, where its values stay the same: `device=` alone saves a tensor on the host, not the upload"
+    return "upload it once if its values do not change: `device=` alone saves the host tensor, not the upload"
 
 
 def _text(function: FunctionFacts, transfer: Transfer) -> str:
@@ -205,7 +223,7 @@ def _wraps_given(function: FunctionFacts, made: Reg) -> bool:
 RULE = Rule(
     code="TL401",
     name="create-then-move",
-    summary="a tensor made on the host and moved to the device at once",
+    summary="a tensor that is created on the host and immediately moved to the device",
     category="wasteful",
     default=True,
     fix_safety=Safety.SAFE,

@@ -2,19 +2,19 @@
 
 What it does
 ------------
-Reports moves to the device without `non_blocking=True` where the source is pinned: a batch of a loader with
-`pin_memory=True`, or a tensor on which `.pin_memory()` was called, also where a function is given it or an iterator of
-the project hands it on; and, in a loop over steps, moves of batches that the same function has stacked from samples on
-the host, pinned or not.
+Reports moves to the device without `non_blocking=True` from a pinned source: a batch of a loader with
+`pin_memory=True`, or a tensor after `.pin_memory()`, also if it is passed through a function or an iterator of the
+project. Also reports, in a loop over steps, moves of batches that the same function has stacked from samples on the
+host, pinned or not.
 
-Also what leaves no choice: a function that takes batches apart and moves the tensors in them, without a `non_blocking`
-of its own, and a call in hot code of one that has it, as False, and is not given it; and `copy_` to the device, in hot
-code, from a tensor that is kept on the host in pageable memory.
+Also reports code that gives the caller no choice: a function that moves the tensors of a batch and has no
+`non_blocking` argument; a call in hot code of a function that has one, defaulting to False, without setting it; and
+`copy_` to the device, in hot code, from a tensor that is kept in pageable host memory.
 
 Why
 ---
-Pinned memory is there so that the copy can run beside the computation; without `non_blocking=True` the host waits for
-it all the same.
+Pinned memory exists so that the copy can run in parallel with the computation. Without `non_blocking=True` the host
+waits for the copy anyway.
 
 Example
 -------
@@ -28,16 +28,15 @@ Use instead
 
 When it is fine
 ---------------
-Where the host writes to the source again at once.
+If the host writes to the source again right after the copy.
 
 Fix safety
 ----------
-Safe for the batches of a `TensorDataset` from a `DataLoader` without `collate_fn`, where the function does nothing with
-them but move them: the stream keeps the order. Only shown for others: the host could write to the source before it is
-copied, a `to` that is not a tensor's may not take `non_blocking`, and where another move of the same step waits,
-nothing is gained; maintainers would have taken fewer than half of these. A batch that is stacked by hand has no
-automatic fix: pinned memory has to stay as it is until the copy is done, so it pays where the next batch is made
-meanwhile.
+Safe for batches of a `TensorDataset` from a `DataLoader` without `collate_fn`, if the function only moves them: the
+stream keeps the order. Otherwise only shown: the host could write to the source before it is copied, a `to` method of
+another class may not take `non_blocking`, and if another move of the same step blocks, nothing is gained. A batch that
+is stacked by hand has no automatic fix: its pinned memory must not change until the copy is done, so it only pays off
+if the next batch is prepared meanwhile.
 
 See also
 --------
@@ -94,7 +93,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         said.add((function.index, transfer.register))
         yield function.finding(
             transfer.register,
-            f"`{brief(function.text(transfer.register))}` waits for the copy although the source is pinned",
+            f"`{brief(function.text(transfer.register))}` blocks until the copy is done although the source is pinned",
             "add `non_blocking=True`" if transfer.inside is None else "move it there with `non_blocking=True`",
             function.wrapped(transfer),
             Confidence.LIKELY,
@@ -104,8 +103,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` uploads a batch from pageable memory, and the host waits for it",
-            "pin it and move it with `non_blocking=True`: `batch.pin_memory().to(device, non_blocking=True)`",
+            f"`{brief(function.text(first.register))}` uploads a batch from pageable memory, which blocks the host",
+            "pin the batch and move it with `non_blocking=True`: `batch.pin_memory().to(device, non_blocking=True)`",
             others(function, group),
             Confidence.LIKELY,
         )
@@ -114,8 +113,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` uploads from pageable memory"
-            f" {function.warmth(first.register).level.words}, and the host waits for it",
-            "keep what is uploaded again and again in pinned memory, and copy it with `non_blocking=True`",
+            f" {function.warmth(first.register).level.each}, which blocks the host",
+            "keep a host tensor that is uploaded repeatedly in pinned memory, and copy it with `non_blocking=True`",
             others(function, group),
             Confidence.LIKELY,
         )
@@ -137,9 +136,9 @@ def _without_choice(facts: FileFacts, said: Container[tuple[int, Reg]]) -> Itera
         if not function.claimed(transfer.register) and (function.index, transfer.register) not in said:
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` moves what batches are made of, and the host waits for"
-                " each copy, pinned or not",
-                "take `non_blocking` as an argument and hand it on: `.to(device, non_blocking=non_blocking)`",
+                f"`{brief(function.text(transfer.register))}` moves batch tensors without `non_blocking`:"
+                " every copy blocks the host, pinned or not",
+                "accept `non_blocking` as an argument and pass it on: `.to(device, non_blocking=non_blocking)`",
                 (),
                 Confidence.LIKELY,
                 heated=False,
@@ -149,8 +148,8 @@ def _without_choice(facts: FileFacts, said: Container[tuple[int, Reg]]) -> Itera
             continue
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` takes `non_blocking`, and without it the host waits for each copy",
-            "hand on `non_blocking=True` where the batches are pinned",
+            f"`{brief(function.text(reg))}` is called without `non_blocking`: every copy blocks the host",
+            "pass `non_blocking=True` if the batches are pinned",
             (),
             Confidence.LIKELY,
         )

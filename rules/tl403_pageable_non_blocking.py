@@ -1,17 +1,17 @@
-"""`non_blocking=True` from memory that is not pinned.
+"""`non_blocking=True` has no effect because the source is not pinned.
 
 What it does
 ------------
-Reports uploads with `non_blocking=True` in hot code whose source is pageable host memory: a batch of a `DataLoader`
-without `pin_memory`, a tensor over a numpy array, a tensor computed on the host; and slices of pinned tensors that have
-gaps (`pinned[:, :n]`).
+Reports uploads with `non_blocking=True` in hot code from pageable host memory: a batch of a `DataLoader` without
+`pin_memory`, a tensor that wraps a numpy array, a tensor computed on the host; and non-contiguous slices of pinned
+tensors (`pinned[:, :n]`).
 
 Why
 ---
-Only from pinned memory can the device fetch data by itself. From pageable memory the driver first copies into a buffer
-of its own, and the host does that copy: the hint is ignored (docs.pytorch.org "A guide on good usage of non_blocking
-and pin_memory()"). A pinned tensor with gaps is first made dense in pageable memory (aten/src/ATen/native/cuda/Copy.cu,
-`copy_requires_temporaries`).
+The device can only fetch data by itself from pinned memory. From pageable memory, the driver first copies the data into
+its own buffer, and the host does that copy: `non_blocking` is ignored (docs.pytorch.org "A guide on good usage of
+non_blocking and pin_memory()"). A non-contiguous pinned tensor is first made contiguous in pageable memory
+(aten/src/ATen/native/cuda/Copy.cu, `copy_requires_temporaries`).
 
 Example
 -------
@@ -27,13 +27,13 @@ Use instead
 
 When it is fine
 ---------------
-Uploads of a few bytes are as fast; a tensor that one call makes for the device is better made there (TL401, TL104).
-What is pinned, or may be, is not reported.
+Uploads of a few bytes take the same time. A tensor that a single call creates for the device is better created there
+(TL401, TL104). Memory that is pinned, or may be, is not reported.
 
 Fix safety
 ----------
-Unsafe: pinned memory is taken from the machine, and a loader that pins starts a thread for it. The loader is given
-`pin_memory=True`. `.pin_memory()` of a tensor is only shown: it copies too, and raises where there is no device.
+Unsafe: the loader gets `pin_memory=True`, which takes memory from the machine and starts a thread. `.pin_memory()` on a
+tensor is only shown: it copies too, and raises an error without a device.
 
 See also
 --------
@@ -76,13 +76,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, group in clusters(found):
         first = group[0]
         source = loaders.get((function.index, first.register))
-        where = "the loader does not pin its batches" if source is not None else "its source is not pinned"
+        where = "the loader does not pin its batches" if source is not None else "the source is not pinned"
         if _with_gaps(function, first):
-            where = "its source has gaps"
+            where = "the source is not contiguous"
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` waits for the copy in spite of `non_blocking=True`: {where}",
-            "pin the memory that is uploaded",
+            f"`{brief(function.text(first.register))}` blocks in spite of `non_blocking=True`: {where}",
+            "pin the source memory",
             (*_made(source), *others(function, group)),
             Confidence.LIKELY,
             together(function, group, [_cure(function, t, loaders) for t in group]),

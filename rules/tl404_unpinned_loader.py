@@ -2,15 +2,15 @@
 
 What it does
 ------------
-Reports `DataLoader(...)` without `pin_memory=True`, or with `pin_memory=False`, where the same file moves its batches
-to the device in hot code. Of TensorFlow, a `tf.data.Dataset` without `prefetch` that a training loop or `fit` takes
-its batches from.
+Reports `DataLoader(...)` without `pin_memory=True`, or with `pin_memory=False`, if the same file moves its batches to
+the device in hot code. For TensorFlow, reports a `tf.data.Dataset` without `prefetch` from which a training loop or
+`fit` takes its batches.
 
 Why
 ---
-A batch in pageable memory is copied twice, the first time by the host, which waits for it. From pinned memory the
-device fetches it by itself, and with `non_blocking=True` while the host goes on (docs.pytorch.org torch.utils.data,
-'Memory Pinning').
+A batch in pageable memory is copied twice, and the host does the first copy and waits for it. From pinned memory the
+device fetches the batch by itself, and with `non_blocking=True` the host continues meanwhile (docs.pytorch.org
+torch.utils.data, 'Memory Pinning').
 
 Example
 -------
@@ -26,15 +26,15 @@ Use instead
 
 When it is fine
 ---------------
-For batches that are small, on machines with little memory, for batches of classes of your own that do not say how
-they are pinned. Off by default therefore, and because TensorFlow from 2.12 on ends a data set with `prefetch` by
-itself (tensorflow.org tf.data.experimental.OptimizationOptions, `inject_prefetch`: "If None, defaults to True"). A
-loader whose batches are all moved with `non_blocking=True` is TL403's.
+For small batches, on machines with little memory, and for batches of custom classes that do not define how they are
+pinned. The rule is therefore off by default. Also, TensorFlow 2.12 and later adds `prefetch` at the end of a data set
+automatically (tensorflow.org tf.data.experimental.OptimizationOptions, `inject_prefetch`: "If None, defaults to True").
+A loader whose batches are all moved with `non_blocking=True` is reported by TL403.
 
 Fix safety
 ----------
-Unsafe: pinned memory is taken from the machine, a thread is started for it, and a data set that yields device tensors
-raises. TL402 then finds the moves that still wait.
+Unsafe: pinning takes memory from the machine and starts a thread, and a data set that yields device tensors raises an
+error. TL402 then finds the moves that still block.
 
 See also
 --------
@@ -69,7 +69,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, reg in prefetching.unprepared(facts) if facts.placement.tracing is not NOTHING_TRACED else ():
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` does not prepare the next batch while a step runs",
+            f"`{brief(function.text(reg))}` does not prefetch: the next batch is not prepared while a step runs",
             confidence=Confidence.LIKELY,
             heated=False,
         )
@@ -94,8 +94,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         function, reg = loader.function, loader.register
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` does not pin the batches that are moved to the device",
-            "add `pin_memory=True`, and `non_blocking=True` where they are moved",
+            f"`{brief(function.text(reg))}` does not pin its batches, which are moved to the device",
+            "add `pin_memory=True`, and `non_blocking=True` where the batches are moved",
             tuple(Evidence(f.site(t.register), "moved here", part=Part.TRANSFER) for f, t in found[:_SHOWN]),
             Confidence.LIKELY,
             loaders_of.pinning(loader),
@@ -153,7 +153,7 @@ def train(model, data, device):
     more_examples=beside_torch.examples("TL404"),
     detect=detect,
     advice=(
-        ("tensorflow", "end it with `.prefetch(tf.data.AUTOTUNE)`; from TensorFlow 2.12 on it is put there by itself"),
+        ("tensorflow", "end it with `.prefetch(tf.data.AUTOTUNE)`; TensorFlow 2.12 and later add it automatically"),
     ),
     doc=__doc__,
 )

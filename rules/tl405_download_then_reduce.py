@@ -1,14 +1,14 @@
-"""A whole tensor is copied to the host, and a number or an element of it is used.
+"""A whole tensor is copied to the host, but only a number or an element of it is used.
 
 What it does
 ------------
 Reports `x.cpu().sum()`, `x.cpu().numpy().mean()`, `np.max(x.cpu().numpy())`, `x.cpu()[i]`, `x.tolist()[-1]` and
-`len(x.cpu())`, also where the copy is kept in a variable of which nothing but such parts is used.
+`len(x.cpu())`, also if the copy is kept in a variable of which only such parts are used.
 
 Why
 ---
-The tensor crosses the bus and the host then does, element by element, what the device does at once. Reduced or indexed
-on the device, a few bytes cross.
+The whole tensor is copied, and the host then does element by element what the device does in parallel. If it is reduced
+or indexed on the device, only a few bytes are copied.
 
 Example
 -------
@@ -20,18 +20,18 @@ Use instead
 
 When it is fine
 ---------------
-For tensors of a few elements, and where the host reduces in a wider type on purpose. `x.cpu()[0]` is not reported: it
-mostly takes the only row of a batch of one. Neither is code that runs once, or behind an interval.
+For tensors of a few elements, and if the host uses a wider dtype for the reduction on purpose. `x.cpu()[0]` is not
+reported: it mostly takes the only row of a batch of one. Code that runs once, or every N steps, is not reported either.
 
 Fix safety
 ----------
-Safe where nothing but the size is asked of the copy of what is proven to be a tensor: the copy is left out. Only shown
-for all else, of which too few edits were worth taking: the device adds in another order than numpy and the host do, so
-that sums and means may differ in the last digits, and numpy's scalars become numbers of Python.
+Safe if only the size of the copy is used and the source is proven to be a tensor: the copy is removed. Everything else
+is only shown, because too few of these edits were worth taking: the device adds in a different order than numpy and the
+host, so sums and means may differ in the last digits, and numpy scalars become Python numbers.
 
 See also
 --------
-- TL102 for a copy that is used whole
+- TL102 for a copy that is used as a whole
 - https://docs.pytorch.org/docs/stable/generated/torch.max.html
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cpu.html
 """
@@ -75,8 +75,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         end = found[0].register
         yield function.finding(
             transfer.register,
-            f"`{brief(function.text(transfer.register))}` copies the whole tensor to the host,"
-            f" where {_used(found)} used",
+            f"`{brief(function.text(transfer.register))}` copies the whole tensor to the host, but {_used(found)} used",
             _help(function, transfer, end),
             function.why(transfer.before),
             _sure(function, transfer),
@@ -118,7 +117,7 @@ def _of_a_trip(function: FunctionFacts, transfer: Transfer) -> bool:
 def _used(found: list[parts.Part]) -> str:
     words = list(dict.fromkeys(part.words for part in found))
     if len(words) > _NAMED:
-        words = [*words[: _NAMED - 1], "the like"]
+        words = [*words[: _NAMED - 1], "similar"]
     return f"only {words[0]} is" if len(words) == 1 else f"only {', '.join(words[:-1])} and {words[-1]} are"
 
 
@@ -134,11 +133,11 @@ def _help(function: FunctionFacts, transfer: Transfer, end: Reg) -> str:
     made = function.code[end]
     if not isinstance(made, p.Subscript):
         if isinstance(made, p.Attr) or method(function, end) in parts.SIZES or called(function, end) == "builtins.len":
-            return "ask the tensor on the device: its size is known to the host"
+            return "use the device tensor: its size is known without a copy"
         return "reduce on the device and copy the result"
     if _each(function, transfer, made.index):
         return "copy it once, before the loop"
-    return "index on the device and copy what is used"
+    return "index on the device and copy only what is used"
 
 
 def _each(function: FunctionFacts, transfer: Transfer, index: Reg) -> bool:
@@ -175,7 +174,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
     if isinstance(made, p.Attr) or name in parts.SIZES:
         if array and getattr(made, "name", name) not in ("shape", "ndim"):
             return None  # numpy's `.size` is a number, its dtype another
-        return Fix("ask the tensor itself", _size_safety(function, transfer, array), (Edit(start, between, ""),))
+        return Fix("use the device tensor", _size_safety(function, transfer, array), (Edit(start, between, ""),))
     assert isinstance(made, p.Call)
     if (made.args or made.keywords) and (name in ("max", "min", "median") or not _by_axis(made)):
         return None  # values and indices; or an option that the other library lacks
@@ -215,7 +214,7 @@ def _size_safety(function: FunctionFacts, transfer: Transfer, array: bool) -> Sa
 
 
 def _swapped(start: int, end: int, text: str) -> Fix:
-    return Fix("take the part on the device", Safety.UNSAFE, (Edit(start, end, text),))
+    return Fix("reduce or index on the device", Safety.UNSAFE, (Edit(start, end, text),))
 
 
 def _chain(function: FunctionFacts, reg: Reg, end: Reg) -> list[Reg]:
@@ -244,10 +243,10 @@ def _around(function: FunctionFacts, transfer: Transfer, made: p.Call, end: Reg)
         return None
     if name == "builtins.len":
         array = function.values[made.args[0]].is_a(ARRAY)
-        return Fix("ask the tensor itself", _size_safety(function, transfer, array), (Edit(copied, inner, ""),))
+        return Fix("use the device tensor", _size_safety(function, transfer, array), (Edit(copied, inner, ""),))
     if root == "torch":
         edits = (Edit(copied, inner, ""), Edit(last, last, text[copied:inner]))
-        return Fix("take the part on the device", Safety.UNSAFE, edits)
+        return Fix("reduce or index on the device", Safety.UNSAFE, edits)
     if reduces in parts.SAME or (reduces == "mean" and not transfer.before.flags & (BOOLEAN | INTEGER)):
         return _swapped(start, last, f"{text[first:copied]}.{reduces}(){_read(text[copied:inner], whole=True)}")
     return None
@@ -261,7 +260,7 @@ def _plain(text: str) -> bool:
 RULE = Rule(
     code="TL405",
     name="download-then-reduce",
-    summary="a whole tensor is copied to the host, where a number or an element of it is used",
+    summary="a whole tensor is copied to the host, but only a number or an element of it is used",
     category="wasteful",
     default=True,
     fix_safety=Safety.SAFE,

@@ -1,15 +1,15 @@
-"""Host data is made larger, and then uploaded.
+"""Host data is enlarged before it is uploaded.
 
 What it does
 ------------
-Reports, in code that may run often, an upload of what a host tensor has just been blown up to: a mask or an 8-bit,
-16-bit or 32-bit tensor converted to a wider type, `one_hot`, `repeat`, `tile`, `expand`. It is rare where the type
-before can be told from the source: in 4,800 kLOC of 26 public libraries none was found.
+Reports, in code that may run often, an upload of a host tensor that was enlarged just before: a mask or an 8-bit,
+16-bit or 32-bit tensor converted to a wider dtype, `one_hot`, `repeat`, `tile`, `expand`. Findings are rare, because
+the source has to show the original dtype: there was none in 4,800 kLOC of 26 public libraries.
 
 Why
 ---
-All that was added crosses the bus too: a mask of bytes as floats is four times its size, a one-hot row has a number for
-every class. The device widens, repeats and encodes faster than the copy takes.
+All added bytes are copied too: a byte mask converted to floats is four times as large, and a one-hot row has one number
+per class. The device converts, repeats and encodes faster than the copy takes.
 
 Example
 -------
@@ -21,19 +21,21 @@ Use instead
 
 When it is fine
 ---------------
-Where the device has no room for both; where the conversion makes the data smaller (not reported, nor is a conversion of
-which the first type is not known). What is on the device already is not moved.
+If the device does not have enough memory for both, or if the conversion makes the data smaller (not reported; neither
+are conversions from an unknown dtype). Data that is already on the device is not moved.
 
 Fix safety
 ----------
-Safe for one conversion to a wider type and for `repeat` and `tile`, of what is proven to be a tensor and moved to what
-is proven to name a place: the device makes the same numbers. Only shown with `non_blocking`, and from fractions to
-whole numbers, where what is too large becomes something else; for `expand`, which then shares its memory among rows;
-and for `one_hot`, which reports a class that is out of range in another way on the device.
+Safe for one conversion to a wider dtype and for `repeat` and `tile`, if the source is proven to be a tensor and the
+target is proven to be a device: the device computes the same numbers.
+
+Only shown: with `non_blocking`; for conversions from fractions to integers, where values that are too large give
+different results; for `expand`, whose rows then share memory; and for `one_hot`, which reports an out-of-range class
+differently on the device.
 
 See also
 --------
-- TL401 for what could be made on the device
+- TL401 for tensors that could be created on the device
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.expand.html
 - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html
@@ -71,10 +73,11 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             continue
         evidence: tuple[Evidence, ...] = ()
         if wide not in set(function.expression(transfer.register)):
-            evidence = (Evidence(function.site(wide), "made larger on the host here"),)
+            evidence = (Evidence(function.site(wide), "enlarged on the host here"),)
         yield function.finding(
             transfer.register,
-            f"`{brief(function.text(transfer.register))}` uploads what `{_name(function, wide)}` has made larger",
+            f"`{brief(function.text(transfer.register))}` uploads data that `{_name(function, wide)}` enlarged on the"
+            " host",
             "move first, then " + ("convert" if _name(function, wide) in (*widths.CASTS, "to") else "enlarge"),
             evidence,
             _sure(function, transfer),
@@ -231,7 +234,7 @@ def _names_place(function: FunctionFacts, transfer: Transfer, inner: Reg) -> boo
 RULE = Rule(
     code="TL406",
     name="widen-then-move",
-    summary="host data is converted to a wider type, repeated or encoded, and then uploaded",
+    summary="host data is converted to a wider type, repeated or encoded before it is uploaded",
     category="wasteful",
     default=True,
     fix_safety=Safety.SAFE,

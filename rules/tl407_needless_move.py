@@ -1,14 +1,14 @@
-"""A tensor is moved to where it is already.
+"""A tensor is moved to the device it is already on.
 
 What it does
 ------------
-Reports moves that change nothing: `x.cpu().cpu()`, `x.to(device).to(device)`, `x.to(x.device)`,
-`torch.zeros(n, device=device).to(device)`; and those of which only the last counts: `x.cuda().to(device)`.
+Reports moves that have no effect: `x.cpu().cpu()`, `x.to(device).to(device)`, `x.to(x.device)`, `torch.zeros(n,
+device=device).to(device)`; and two moves in a row of which only the last counts: `x.cuda().to(device)`.
 
 Why
 ---
-A move to the same place copies nothing, but it costs the host a call, and whoever reads it believes that data crosses
-there. Of two moves in a row the first may cross for nothing.
+A move to the same device copies nothing, but it costs a call, and readers assume that data is transferred there. Of two
+moves in a row, the first may be a useless copy.
 
 Example
 -------
@@ -20,18 +20,19 @@ Use instead
 
 When it is fine
 ---------------
-Where it says what the reader should know. The rule is off by default: it is about tidiness more than about time.
+If the move documents something that the reader should know. The rule is off by default: it is about readability more
+than about speed.
 
 Fix safety
 ----------
-The needless call is taken out. Safe where what is proven to be a tensor is moved, in one expression, to the very place
-at which it has just been put. Unsafe across statements and for places that may have changed, and where the first of two
-moves to different places is taken out: without it an error about that place is not raised.
+The redundant call is removed. Safe if a proven tensor is moved, in one expression, to exactly the device it was just
+put on. Unsafe across statements, for devices that may have changed, and if the first of two moves to different devices
+is removed: an error about that device is then no longer raised.
 
 See also
 --------
 - TL204 for a move that is made twice
-- TL501 for one that does nothing
+- TL501 for a move without effect
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 """
 
@@ -75,11 +76,11 @@ def _needless(function: FunctionFacts, reg: Reg) -> Finding | None:
         return None
     if target == _own(function, subject):
         fix = _without(function, subject, reg, _proven(function, subject, subject, reg))
-        return _finding(function, reg, "moves a tensor to where it is", fix)
+        return _finding(function, reg, "moves a tensor to the device it is already on", fix)
     kept = _kept(function, reg, subject)
     if kept is not None and _place(function, kept) == target and target != "cpu":
         fix = _without(function, subject, reg, Safety.UNSAFE)
-        words = f"moves again what was put there at line {function.site(kept).line}"
+        words = f"moves a tensor that was already moved there at line {function.site(kept).line}"
         return _finding(function, reg, words, fix)
     at = subject
     while method(function, at) in _THROUGH and function.has_text(at):
@@ -94,12 +95,12 @@ def _needless(function: FunctionFacts, reg: Reg) -> Finding | None:
         return None
     if before == target:
         fix = _without(function, subject, reg, _proven(function, subject, at, reg))
-        return _finding(function, reg, "moves again what was put there just before", fix)
+        return _finding(function, reg, "moves a tensor to the device it was just put on", fix)
     inner = receiver(function, at)
     if method(function, at) not in _MOVERS or inner is None or "cpu" in (before, target):
         return None  # a round trip, or a tensor that is made elsewhere on purpose
     fix = _without(function, inner, at, Safety.UNSAFE)
-    return _finding(function, reg, f"moves on what `{_call(function, at)}` has just moved", fix)
+    return _finding(function, reg, f"moves a tensor again that `{_call(function, at)}` has just moved", fix)
 
 
 def _proven(function: FunctionFacts, subject: Reg, first: Reg, reg: Reg) -> Safety:
@@ -148,7 +149,7 @@ def _call(function: FunctionFacts, reg: Reg) -> str:
 
 def _finding(function: FunctionFacts, reg: Reg, words: str, fix: Fix | None) -> Finding:
     text = brief(function.text(reg))
-    return function.finding(reg, f"`{text}` {words}", "leave the needless move out", (), Confidence.LIKELY, fix)
+    return function.finding(reg, f"`{text}` {words}", "remove the redundant move", (), Confidence.LIKELY, fix)
 
 
 def _place(function: FunctionFacts, reg: Reg) -> str:
@@ -210,7 +211,7 @@ def _without(function: FunctionFacts, inner: Reg, reg: Reg, safety: Safety) -> F
     users = function.users(reg)
     kept, load = function.code[users[0]] if len(users) == 1 else None, function.code[inner]
     if not isinstance(kept, p.Store) or not isinstance(load, p.Load) or kept.slot != load.slot:
-        return Fix("leave the move out", safety, (Edit(start, end, ""),))
+        return Fix("remove the redundant move", safety, (Edit(start, end, ""),))
     home = statement(function, reg)
     line = re.compile(r"([ \t]*)[^\r\n#]*(\r\n|\r|\n)").match(text, home[1]) if home is not None else None
     if line is None or line.end() < end or text[end : line.end()].strip():
@@ -219,13 +220,13 @@ def _without(function: FunctionFacts, inner: Reg, reg: Reg, safety: Safety) -> F
     before = re.search(r"(?:^|[\r\n])([ \t]*)\S[^\r\n]*[\r\n\s]*\Z", text[: line.start()])
     if not any(found is not None and found[1] == line[1] for found in (after, before)):
         return None  # the only statement of its suite
-    return Fix("leave the move out", safety, (Edit(line.start(), line.end(), ""),))
+    return Fix("remove the redundant move", safety, (Edit(line.start(), line.end(), ""),))
 
 
 RULE = Rule(
     code="TL407",
     name="needless-move",
-    summary="a tensor is moved to where it is already, or twice in a row",
+    summary="a tensor is moved to the device it is already on, or twice in a row",
     category="wasteful",
     default=False,
     fix_safety=Safety.SAFE,

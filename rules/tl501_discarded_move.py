@@ -1,14 +1,14 @@
-"""The result of a move is thrown away: nothing moved.
+"""The result of a move is discarded: nothing was moved.
 
 What it does
 ------------
-Reports `x.to(d)`, `x.cuda()` and `x.cpu()` as statements of their own where `x` is a tensor, or what it is bound to or
-used for shows that it is one.
+Reports `x.to(d)`, `x.cuda()` and `x.cpu()` as statements if `x` is a tensor, or if its assignments or uses show that it
+is one.
 
 Why
 ---
-These methods give a copy back and leave the tensor where it is. (On a module they move its parameters in place, which
-is right and not reported.)
+These methods return a copy and leave the tensor where it is. (On a module they move its parameters in place, which is
+correct and not reported.)
 
 Example
 -------
@@ -22,19 +22,20 @@ Use instead
 
 When it is fine
 ---------------
-Never on a tensor.
+Never for a tensor.
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking: assigning the result makes the program do what it says, and
-not what it did. A move of what has no name (`x.detach().cpu()`) is removed; nobody has what it gives, but the host
-waits no more at this place. Where what is computed of the tensor meets `.numpy()` or a library of arrays, these refuse
-a tensor of the device; where nothing that it meets is known to be on the device, the program may run on the host as it
-is.
+Only shown, because too few of these edits were worth taking. Assigning the result makes the program do what it says,
+which is not what it did before. A move of an expression without a name (`x.detach().cpu()`) is removed: its result was
+not used, but the host no longer waits there.
+
+Before you assign: `.numpy()` and array libraries reject device tensors, and if nothing else in the computation is known
+to be on the device, the program may be running on the host as it is.
 
 See also
 --------
-- TL502 for what fails then
+- TL502 for the error that follows
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to
 """
@@ -85,10 +86,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         named = _alone(function, transfer.register) and isinstance(function.code[transfer.subject], _ASSIGNABLE)
         yield function.finding(
             transfer.register,
-            f"`{text}` moves nothing: a tensor's move gives a copy back",
+            f"`{text}` has no effect: it returns a moved copy, which is discarded",
             f"assign it: `{brief(function.text(transfer.subject))} = {text}`"
             if named
-            else "use what it gives back, or remove it",
+            else "use the returned tensor, or remove the call",
             (),
             Confidence.CERTAIN if tensor else Confidence.LIKELY,
             _fix(function, transfer),
@@ -182,7 +183,7 @@ def _removed(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL501",
     name="discarded-move",
-    summary="`x.to(d)` as a statement, on a tensor: nothing moved",
+    summary="`x.to(d)` as a statement, on a tensor: the result is discarded",
     category="mistake",
     default=True,
     fix_safety=Safety.DISPLAY,

@@ -1,15 +1,15 @@
-"""An operation on a tensor of the host and one of the device.
+"""An operation combines a host tensor and a device tensor.
 
 What it does
 ------------
-Reports arithmetic, comparisons and the functions of torch that combine tensors (`cat`, `stack`, `matmul`, `where`, ...)
-where one operand is a tensor that this function made on the host, with a dimension, and another was put on the device.
+Reports arithmetic, comparisons and torch functions that combine tensors (`cat`, `stack`, `matmul`, `where`, ...) if one
+operand is a tensor with at least one dimension that this function created on the host, and another operand was put on
+the device.
 
 Why
 ---
-It raises `RuntimeError: Expected all tensors to be on the same device`, as soon as there is a device; on a machine
-without one it works, so that tests there do not see it (docs.pytorch.org "CUDA semantics": cross-device operations are
-not allowed).
+With a device it raises `RuntimeError: Expected all tensors to be on the same device`. On a machine without one it
+works, so tests there do not notice (docs.pytorch.org "CUDA semantics": cross-device operations are not allowed).
 
 Example
 -------
@@ -23,17 +23,17 @@ Use instead
 
 When it is fine
 ---------------
-A number, or a 0-d tensor of the host, may be combined with a device tensor, and is not reported; nor is what only may
-be on the device, like the arguments of a function.
+A number, or a 0-d host tensor, may be combined with a device tensor and is not reported. Values that only may be on the
+device, like function arguments, are not reported either.
 
 Fix safety
 ----------
-No automatic fix: which of the two is in the wrong place is for a person to say.
+No automatic fix: which of the two tensors is on the wrong device is up to you.
 
 See also
 --------
-- TL501 for a move that did nothing
-- TL305 for indices, which may stand on the host
+- TL501 for a move without effect
+- TL305 for indices, which may be on the host
 - https://docs.pytorch.org/docs/stable/tensor_attributes.html
 """
 
@@ -78,7 +78,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 reg,
                 f"`{brief(function.text(host))}` is on the host and `{brief(function.text(device))}` on the device:"
                 " the operation raises",
-                "make or move both on the same device",
+                "create or move both on the same device",
                 (Evidence(function.site(host), "on the host"), *function.why(there)),
                 Confidence.CERTAIN if there.places == DEVICE else Confidence.LIKELY,
                 heated=False,

@@ -1,15 +1,16 @@
-"""The host reads what has not arrived yet.
+"""The host reads the result of a non-blocking copy too early.
 
 What it does
 ------------
-Reports downloads with `non_blocking=True` (`t.to("cpu", non_blocking=True)`, `pinned.copy_(t, non_blocking=True)`)
-whose result the host reads, computes with or copies on before anything has waited for the device.
+Reports copies to the host with `non_blocking=True` (`t.to("cpu", non_blocking=True)`, `pinned.copy_(t,
+non_blocking=True)`) whose result the host reads, computes with or copies before anything has synchronized with the
+device.
 
 Why
 ---
-The call returns at once, and the copy goes on in pinned memory while the host reads it: old data, or half of the new.
-Nothing raises, and on a quiet device it mostly goes well (docs.pytorch.org "A guide on good usage of non_blocking and
-pin_memory()": copies to the host need a synchronization before they are read).
+The call returns immediately, and the copy is still running while the host reads the memory: old data, or half of the
+new data. No error is raised, and on an idle device it mostly works (docs.pytorch.org "A guide on good usage of
+non_blocking and pin_memory()": copies to the host need a synchronization before they are read).
 
 Example
 -------
@@ -27,17 +28,17 @@ Use instead
 
 When it is fine
 ---------------
-After `torch.cuda.synchronize()`, `event.synchronize()`, `stream.synchronize()`, or any blocking transfer of the same
-stream; none is reported. Nor is a copy that is only kept, handed on or returned, or one into memory that is not pinned,
-which waits in spite of the hint.
+Not reported: reads after `torch.cuda.synchronize()`, `event.synchronize()`, `stream.synchronize()`, or any blocking
+transfer on the same stream; a copy that is only stored, passed on or returned; and a copy into memory that is not
+pinned, which blocks anyway.
 
 Fix safety
 ----------
-Unsafe: `non_blocking=True` is taken out, and the host waits. An event keeps the overlap, where a person puts it.
+Unsafe: `non_blocking=True` is removed, and the host waits. To keep the overlap, use an event by hand.
 
 See also
 --------
-- TL306 for waits that nothing needs
+- TL306 for syncs that are not needed
 - https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
 """
@@ -87,10 +88,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 continue
             yield function.finding(
                 transfer.register,
-                f"`{brief(function.text(transfer.register))}` returns before the data is there, and it is read"
-                f" at line {function.site(read).line}",
-                "wait for it first, with an event, or leave `non_blocking` out",
-                (Evidence(function.site(read), "read here, with nothing in between that waits"),),
+                f"`{brief(function.text(transfer.register))}` returns before the copy is done, and the result is read"
+                f" at line {function.site(read).line} without a sync",
+                "wait for the copy first, with an event, or remove `non_blocking`",
+                (Evidence(function.site(read), "read here, with no sync in between"),),
                 Confidence.CERTAIN if transfer.before.places == DEVICE else Confidence.LIKELY,
                 _fix(function, transfer),
                 heated=False,
@@ -299,7 +300,7 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 RULE = Rule(
     code="TL503",
     name="unsynchronized-download",
-    summary="a `non_blocking` download that the host reads before anything waited: garbage values",
+    summary="a `non_blocking` copy to the host that is read before a sync: garbage values",
     category="mistake",
     default=True,
     fix_safety=Safety.UNSAFE,

@@ -1,14 +1,14 @@
-"""A device tensor is handed to numpy.
+"""A device tensor is passed to numpy.
 
 What it does
 ------------
-Reports `t.numpy()`, `np.asarray(t)` and the functions of numpy on a tensor that this code put on the device. None was
-found in 7,200 kLOC of public code: such a line does not survive its first run on a device.
+Reports `t.numpy()`, `np.asarray(t)` and other numpy functions on a tensor that this code put on the device. Findings
+are rare, because such a line fails on its first run with a device: there was none in 7,200 kLOC of public code.
 
 Why
 ---
-numpy sees host memory only. It raises `TypeError: can't convert cuda:0 device type tensor to numpy`, as soon as there
-is a device; on a machine without one it works, so that tests there do not see it (docs.pytorch.org Tensor.numpy).
+numpy only sees host memory. With a device it raises `TypeError: can't convert cuda:0 device type tensor to numpy`. On a
+machine without one it works, so tests there do not notice (docs.pytorch.org Tensor.numpy).
 
 Example
 -------
@@ -22,19 +22,19 @@ Use instead
 
 When it is fine
 ---------------
-`t.numpy(force=True)` copies. What may be on the host, like the arguments of a function, is not reported: whoever writes
-`.numpy()` holds a host tensor there.
+`t.numpy(force=True)` copies first. Values that may be on the host, like function arguments, are not reported: code that
+calls `.numpy()` on them expects a host tensor.
 
 Fix safety
 ----------
-Only shown, for of these edits too few were worth taking: `.cpu()` gives a host tensor back as it is, and what was on
-the device raised before; but a handler may wait for the error, and what only has a method called `numpy` may have none
-called `cpu`.
+Only shown, because too few of these edits were worth taking. `.cpu()` returns a host tensor unchanged, and for a device
+tensor the code raised before; but an exception handler may rely on the error, and an object of another class with a
+`numpy` method may have no `cpu` method.
 
 See also
 --------
 - TL102 for the copy that is needed then
-- TL201 for a copy that goes back
+- TL201 for a copy that goes back to the device
 - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
 - https://docs.pytorch.org/docs/stable/tensor_attributes.html
 """
@@ -67,7 +67,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             value = function.values[subject]
             yield function.finding(
                 reg,
-                f"`{brief(function.text(subject))}` is on the device: numpy raises on it",
+                f"`{brief(function.text(subject))}` is on the device: converting it to numpy raises",
                 "copy it to the host first: `.cpu()`",
                 function.why(value),
                 Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,

@@ -1,20 +1,22 @@
-"""Data is put on the device where a loader's workers run.
+"""Data is moved to the device inside a loader's workers.
 
 What it does
 ------------
-Reports `.cuda()`, `.to(device)` and tensors built on the device in `__getitem__` and `__iter__` of data sets, and in
-functions that a `DataLoader` is given as `collate_fn` or `worker_init_fn`; calls there of functions that are told which
-device to do that on (`tensorify(rows, self.device)`); and data sets of the `datasets` library
-that are formatted for the device (`with_format("torch", device=device)`, `set_format`) and given to a `DataLoader`,
-or of which a loop takes one sample after the other.
+Reports, in code that `DataLoader` workers run:
+
+- `.cuda()`, `.to(device)` and tensors built on the device in `__getitem__` and `__iter__` of data sets, and in
+  functions that a `DataLoader` gets as `collate_fn` or `worker_init_fn`
+- calls there of functions that get a device to work on (`tensorify(rows, self.device)`)
+- data sets of the `datasets` library with a device format (`with_format("torch", device=device)`, `set_format`) that
+  are passed to a `DataLoader`, or that a loop reads sample by sample
 
 Why
 ---
-Workers are processes of their own. A forked one raises `Cannot re-initialize CUDA in forked subprocess`; a spawned one
-takes a context's worth of device memory for itself, and what it makes there cannot be pinned, and must be kept alive
-for the process that reads it (docs.pytorch.org torch.utils.data, 'Multi-process data loading': it is "generally not
-recommended to return CUDA tensors"). Without workers, a sample that is uploaded by itself makes the host wait once a
-sample where one batch would do.
+Workers are separate processes. A forked worker raises `Cannot re-initialize CUDA in forked subprocess`. A spawned
+worker needs device memory for its own CUDA context, and the tensors it creates cannot be pinned and must be kept alive
+for the process that reads them (docs.pytorch.org torch.utils.data, 'Multi-process data loading': it is "generally not
+recommended to return CUDA tensors"). Without workers, uploading each sample separately blocks the host once per sample
+instead of once per batch.
 
 Example
 -------
@@ -33,12 +35,12 @@ Use instead
 
 When it is fine
 ---------------
-A `collate_fn` of a loader that says `num_workers=0` runs where the batch is used, and uploads it once; it is not
-reported. Nor is data that is moved to where other data of the sample is.
+Not reported: a `collate_fn` of a loader with `num_workers=0`, which runs where the batch is used and uploads it once;
+and data that is moved to the device of other data of the same sample.
 
 Fix safety
 ----------
-No automatic fix: the move belongs where the batches are taken, which is other code.
+No automatic fix: the move belongs where the batches are used, which is other code.
 
 See also
 --------
@@ -77,9 +79,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function, reg, use in formatted_data.formatted(facts):
         yield function.finding(
             reg,
-            f"`{brief(function.text(reg))}` uploads each sample by itself, where it is taken",
-            "format without `device`, and move the batch where it is used",
-            (Evidence(function.site(use), "taken here"),),
+            f"`{brief(function.text(reg))}` uploads every sample separately when it is accessed",
+            "set the format without `device`, and move the batch where it is used",
+            (Evidence(function.site(use), "accessed here"),),
             Confidence.LIKELY,
             heated=False,
         )
@@ -93,8 +95,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` works on the device in {where[function.index]}",
-            "give host data back, and move the batch where it is used",
+            f"`{brief(function.text(first.register))}` uses the GPU in {where[function.index]}",
+            "return host data, and move the batch where it is used",
             others(function, group),
             Confidence.CERTAIN if first.places == DEVICE else Confidence.LIKELY,
             heated=False,
@@ -116,8 +118,8 @@ def _in_calls(function: FunctionFacts, why: str) -> Iterator[Finding]:
             passed = [dataclasses.replace(one, inside=(*place, one.register)) for one in inside]
             yield function.finding(
                 reg,
-                f"`{brief(function.text(reg))}` works on the device in {why}",
-                "give host data back, and move the batch where it is used",
+                f"`{brief(function.text(reg))}` uses the GPU in {why}",
+                "return host data, and move the batch where it is used",
                 tuple(evidence for one in passed for evidence in function.wrapped(one)),
                 Confidence.LIKELY,
                 heated=False,
@@ -166,7 +168,7 @@ def _workers(facts: FileFacts) -> dict[int, str]:
         info = facts.placement.class_of(function.function)
         own = info is not None and function.function.parent == info.index
         if own and info is not None and function.function.name in _METHODS and DATA_SETS & _bases(facts, info.bases):
-            found[function.index] = f"`{function.function.name}` of a data set, which a loader's workers call"
+            found[function.index] = f"`{function.function.name}` of a dataset, which runs in loader workers"
         for reg in function.of(p.Call, p.SetAttr):
             made = function.code[reg]
             if isinstance(made, p.Call) and facts.placement.names.dotted(function.function, made.function) in LOADERS:
@@ -207,7 +209,7 @@ def _named(function: FunctionFacts, reg: Reg, what: str) -> dict[int, str]:
     place = split(names.dotted(function.function, reg) or function.values[reg].name)
     if place is None or place[0] != function.file.path:
         return {}
-    return {place[1]: f"a `{what}`, which a loader's workers call"}
+    return {place[1]: f"a `{what}`, which runs in loader workers"}
 
 
 def _to_device(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -240,7 +242,7 @@ def _names_device(function: FunctionFacts, reg: Reg) -> bool:
 RULE = Rule(
     code="TL505",
     name="device-work-in-worker",
-    summary="device transfers in a data set's `__getitem__`, a `collate_fn` or a worker's init",
+    summary="GPU work in a dataset's `__getitem__`, a `collate_fn` or a worker's init function",
     category="mistake",
     default=True,
     fix_safety=None,

@@ -1,18 +1,18 @@
-"""A collective works in the wrong place, or the host does its work.
+"""A collective gets host tensors, or the host does the work of a collective.
 
 What it does
 ------------
-Reports tensors of the host that are given to a collective under NCCL, or beside device tensors; in hot code,
-`all_gather` into a list that is only added up, and sums over copies on the host of what several devices hold
-(`x.cpu() + y.cpu()`). Of TensorFlow's distribution strategies, values that are read or added up one replica after the
-other (`strategy.experimental_local_results`, `values` of what `strategy.run` gives). None was found in 7,200 kLOC of
-public code.
+Reports host tensors that are passed to a collective under NCCL, or together with device tensors; in hot code,
+`all_gather` into a list that is only summed, and sums over host copies from several devices (`x.cpu() + y.cpu()`). For
+TensorFlow's distribution strategies, reports values that are read or summed one replica at a time
+(`strategy.experimental_local_results`, `values` of the result of `strategy.run`). Findings are rare: there was none in
+7,200 kLOC of public code.
 
 Why
 ---
-NCCL takes device tensors alone: with others the call raises (docs.pytorch.org distributed, 'Backends'). To gather and
-then add, every process receives every part and adds them all; `all_reduce` adds on the way. A sum over copies makes the
-host wait once a device, for data that one move between devices would bring together.
+NCCL only accepts device tensors; with others the call raises (docs.pytorch.org distributed, 'Backends'). With gather
+and sum, every process receives every part and adds them all; `all_reduce` sums while communicating. A sum over host
+copies waits for each device, although one move between devices would bring the data together.
 
 Example
 -------
@@ -34,16 +34,16 @@ Use instead
 
 When it is fine
 ---------------
-Host tensors in a group of their own (`group=gloo`), and gathered parts that are used one by one; neither is reported.
+Not reported: host tensors in a separate group (`group=gloo`), and gathered parts that are used one by one.
 
 Fix safety
 ----------
-No automatic fix: which device, and which process keeps the result, is for a person to say.
+No automatic fix: which device, and which process keeps the result, is up to you.
 
 See also
 --------
 - TL102 for copies to the host
-- TL101 for reads of what is reduced
+- TL101 for reads of the reduced value
 - https://docs.pytorch.org/docs/stable/distributed.html
 - https://www.tensorflow.org/api_docs/python/tf/distribute/Strategy
 """
@@ -89,8 +89,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             values = [function.values[_source(function, d)] for d in downloads]
             yield function.finding(
                 reg,
-                f"`{brief(function.text(reg))}` adds on the host what is on devices: it waits for each of them",
-                "add on one device, after one move between devices, or use `all_reduce`; copy the sum",
+                f"`{brief(function.text(reg))}` adds values of several devices on the host and waits for each device",
+                "move to one device and add there, or use `all_reduce`; copy only the sum",
                 (*function.why(values[0]), *(Evidence(function.site(d), "copied here") for d in downloads)),
                 Confidence.CERTAIN if all(v.places == DEVICE for v in values) else Confidence.LIKELY,
             )
@@ -109,7 +109,7 @@ def _replicas(function: FunctionFacts) -> Iterator[Finding]:
         first = group[0]
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` reads what each device gave by itself, and waits for each",
+            f"`{brief(function.text(first.register))}` reads the result of every device separately and waits for each",
             evidence=others(function, group),
             confidence=Confidence.LIKELY,
         )
@@ -121,7 +121,8 @@ def _replicas(function: FunctionFacts) -> Iterator[Finding]:
         if called(function, reg) == "builtins.sum" and function.warmth(reg).hot:
             yield function.finding(
                 reg,
-                f"`{brief(function.text(reg))}` adds one by one what devices hold: copies from device to device",
+                f"`{brief(function.text(reg))}` adds values of several devices one by one, with a device-to-device copy"
+                " for each",
                 confidence=Confidence.LIKELY,
             )
 
@@ -152,11 +153,11 @@ def _on_host(function: FunctionFacts, reg: Reg, made: p.Call, nccl: bool) -> Ite
     if not host or any(made.stars) or not ((nccl and not own) or device):
         return
     last = called(function, reg).rpartition(".")[2]
-    reason = "NCCL takes device tensors alone" if not device else "others of its tensors are on the device"
+    reason = "NCCL only accepts device tensors" if not device else "its other tensors are on the device"
     yield function.finding(
         reg,
-        f"`{last}` is given `{brief(function.text(host[0]))}`, which is on the host: {reason}",
-        "make or move it on the device",
+        f"`{last}` gets `{brief(function.text(host[0]))}`, which is on the host: {reason}",
+        "create it on the device or move it there",
         (Evidence(function.site(host[0]), "on the host"),),
         Confidence.LIKELY,
         heated=False,
@@ -185,9 +186,9 @@ def _added_up(function: FunctionFacts, reg: Reg, made: p.Call) -> Iterator[Findi
         return
     yield function.finding(
         reg,
-        f"`{brief(function.text(reg))}` gathers what is only added up at line {function.site(total).line}",
-        "use `all_reduce`, which adds on the way",
-        (Evidence(function.site(total), "added up here"),),
+        f"`{brief(function.text(reg))}` gathers tensors that are only summed at line {function.site(total).line}",
+        "use `all_reduce`, which sums while communicating",
+        (Evidence(function.site(total), "summed here"),),
         Confidence.LIKELY,
     )
 
@@ -251,7 +252,7 @@ def _source(function: FunctionFacts, reg: Reg) -> Reg:
 RULE = Rule(
     code="TL506",
     name="collective-place",
-    summary="host tensors given to NCCL; gathering or copying to the host what `all_reduce` or one move adds",
+    summary="host tensors passed to NCCL; gathering or copying to the host where `all_reduce` or one move would do",
     category="mistake",
     default=True,
     fix_safety=None,
@@ -307,7 +308,7 @@ class Pair(torch.nn.Module):
     advice=(
         (
             "tensorflow",
-            "add on the devices, and read that later: `strategy.reduce(tf.distribute.ReduceOp.SUM, values, axis=None)`",
+            "sum on the devices, read the result: `strategy.reduce(tf.distribute.ReduceOp.SUM, values, axis=None)`",
         ),
     ),
     doc=__doc__,

@@ -40,7 +40,7 @@ def always(function: FunctionFacts, read: Reg, start: int, text: str, tree: ast.
         return _gone_on(function, read, mask, start, text, tree)
     if empty or negated or not _works_with(tree.body, mask):
         return None
-    title = "leave out the branch, where the rest does nothing for an empty mask"
+    title = "remove the branch, if the rest does nothing for an empty mask"
     if others:
         words = [ast.get_source_segment(text, one) for one in others]
         first, last = tree.test, tree.test.end_col_offset
@@ -87,7 +87,7 @@ def _gone_on(function: FunctionFacts, read: Reg, mask: str, start: int, text: st
     used = any(isinstance(function.code[r], p.Load | p.Attr) and function.text(r) == mask for r in after)
     if not leaves or not used or _commented(function, start, end):
         return None
-    title = "leave out the early way out, where the rest does nothing for an empty mask"
+    title = "remove the early exit, if the rest does nothing for an empty mask"
     return Fix(title, Safety.DISPLAY, (rewriting.cut(function, start, end),))
 
 
@@ -117,7 +117,7 @@ def weighed(function: FunctionFacts, value: Reg, read: Reg, start: int, text: st
     if statement_text.parsed(line) is None:
         return None
     line += rewriting.newline(function) + _indent(function, start)
-    title = "count it as nothing where the condition fails: its gradients are zero then, and the optimizer still steps"
+    title = "zero the loss if the condition fails: the gradients are zero then, and the optimizer still steps"
     if rest:
         first = tree.test
         begin = start + statement_text.offset(text, first.lineno, first.col_offset)

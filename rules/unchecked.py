@@ -45,7 +45,7 @@ def unchecked(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         safety = Safety.UNSAFE if plain or text.startswith(f"{torch}.randn_like(") else Safety.DISPLAY
         return Fix("draw from the standard normal distribution", safety, (*imports, Edit(start, end, text)))
     inner = receiver(function, reg)
-    title = "do not look whether it went well"
+    title = "skip the error check"
     if method(function, reg) == "inverse" and inner is not None and not made.args:
         text = f"{torch}.linalg.inv_ex({function.outer_text(inner)}).inverse"
         return Fix(title, Safety.DISPLAY, (*imports, Edit(start, end, text)))
@@ -80,4 +80,4 @@ def _trusted(function: FunctionFacts, reg: Reg, made: p.Call) -> Fix | None:
     if any(key == "validate_args" for key, _ in made.keywords):
         return None
     edit = arguments.added(function, reg, "validate_args=False")
-    return Fix("do not look at the arguments", Safety.DISPLAY, (edit,)) if edit is not None else None
+    return Fix("skip the argument check", Safety.DISPLAY, (edit,)) if edit is not None else None

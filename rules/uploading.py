@@ -122,4 +122,4 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     before = text[start : start + keyword.start()]
     if not arguments.parses(f"{before}{text[last:end]}.pin_memory()"):
         return None
-    return Fix("upload it from pinned memory, without waiting", Safety.DISPLAY, tuple(edits))
+    return Fix("upload it from pinned memory without blocking", Safety.DISPLAY, tuple(edits))

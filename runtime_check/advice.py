@@ -14,14 +14,14 @@ from transferlint.model import Direction
 BACK = (LinkKind.DEVICE_HOST_DEVICE, LinkKind.SCALAR_DETOUR)
 SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
 SELDOM = "keep it on the device, and read it once after the loop"
-DECIDED = "ask on the device, and read the answer every so many steps: the host goes on by it"
+DECIDED = "evaluate it on the device and read the result only every N steps: the host decides by it"
 ASKED = {
-    Asked.ASSERTED: "check on the device, `torch._assert_async`, which the host does not wait for, or check less often",
-    Asked.CHOSEN: "compute without a branch (`torch.where`, `clamp`, a mask), or ask less often",
+    Asked.ASSERTED: "check on the device with `torch._assert_async`, which does not block, or check less often",
+    Asked.CHOSEN: "compute without a branch (`torch.where`, `clamp`, a mask), or check less often",
     Asked.DECIDES: DECIDED,
     Asked.NOT: SELDOM,
 }
-INDEX = "make the index on the device, once, or use a slice"
+INDEX = "create the index on the device once, or use a slice"
 
 
 def advise(
@@ -43,13 +43,13 @@ def advise(
         return _of_upload(records, links, run, source)
     where = f" ({within(first)})" if within(first) else ""
     if first.direction is Direction.NONE:
-        return f"take `{first.operation}` out of the step, or give it what it has to wait for{where}", ""
+        return f"move `{first.operation}` out of the step, or pass the argument that avoids the sync{where}", ""
     if told := unchanged(records, links, run):
         return told, ""
     ids = {record.id for record in records}
     goes = next((link for link in links if link.kind in BACK and link.first in ids), None)
     if goes is not None:
-        return f"compute it on the device: it goes back at {place(run, goes.second)}{where}", ""
+        return f"keep the computation on the device: the data is uploaded again at {place(run, goes.second)}{where}", ""
     if first.operation == SCALAR:
         return f"{ASKED[source.asked(first.user or first.site)]}{where}", ""
     return f"collect on the device, and copy once after the loop{where}", ""
@@ -64,13 +64,13 @@ def _of_upload(records: Sequence[SiteRecord], links: Sequence[Link], run: Run, s
     ids = {record.id for record in records}
     came = next((link for link in links if link.kind in BACK and link.second in ids), None)
     if came is not None:
-        return f"keep it on the device: it was downloaded at {place(run, came.first)}", ""
+        return f"keep it on the device: it was copied to the host at {place(run, came.first)}", ""
     if not uploads.the_same(records, links, source):
         indexes = all(record.user is None and source.indexes(record.site) for record in records)
         return (INDEX, "") if indexes else uploads.of_new_data(records, run, source)
     elsewhere = next((link.first for link in links if link.kind in SAME and link.second in ids - {link.first}), None)
     if elsewhere is not None and elsewhere not in ids:
-        return f"use what is on the device already: the same data went up at {place(run, elsewhere)}", ""
+        return f"reuse the device copy: the same data was uploaded at {place(run, elsewhere)}", ""
     return uploads.once(records, source), ""
 
 
@@ -81,7 +81,7 @@ def unchanged(records: Sequence[SiteRecord], links: Sequence[Link], run: Run) ->
     same = [one for one in back if one.changed is False]
     if len(known) < len(records) or sum(one.count for one in same) * 10 < sum(one.count for one in records) * 9:
         return ""
-    return f"take what the host had: what went up at {place(run, same[0].first)} comes back unchanged"
+    return f"use the data on the host: what was uploaded at {place(run, same[0].first)} comes back unchanged"
 
 
 def place(run: Run, number: int) -> str:

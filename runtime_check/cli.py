@@ -51,7 +51,7 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
 @click.command(
     "verify",
     cls=_ProgramCommand,
-    short_help="Run a program, record what crosses, and hold the findings against it.",
+    short_help="Run a program, record its transfers, and verify the findings.",
     context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]},
     options_metavar="[OPTIONS]",
 )
@@ -62,22 +62,22 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
     type=click.Choice(LEVELS),
     default="auto",
     help="How much to record: guard (transfers and syncs), trace (and where data came from), profile (trace, and a few "
-    "steps under torch.profiler), or simulate (as trace, on a simulated accelerator). auto is trace where there is an "
+    "steps under torch.profiler), or simulate (trace on a simulated accelerator). auto is trace if there is an "
     "accelerator, else simulate.  [default: auto]",
 )
-@click.option("--device-model", default="", metavar="NAME", help="On the simulated accelerator: the device whose "
-              "measured times are the model's, a100 or v100.  [default: a100]")  # fmt: skip
+@click.option("--device-model", default="", metavar="NAME", help="On the simulated accelerator: the device "
+              "whose measured times are used, a100 or v100.  [default: a100]")  # fmt: skip
 @click.option(
     "--findings",
     type=click.Path(exists=True, dir_okay=False),
-    help="Findings to verify, written by `check -f json -o FILE` in the folder of --root; instead of checking now.",
+    help="Findings to verify, written by `check -f json -o FILE` in the folder of --root; check is not run then.",
 )
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False),
     help="Folder of the program's own code, which is checked.  [default: the script's project, or its folder]",
 )
-@click.option("--steps", metavar="A:B", callback=_window, help="Record only the steps from A on and before B.")
+@click.option("--steps", metavar="A:B", callback=_window, help="Record only steps A to B - 1.")
 @click.option("--warmup", type=click.IntRange(min=0), default=0, metavar="N", help="Do not record the first N steps.")
 @click.option("--guard", type=click.Choice(POLICIES), metavar="POLICY", help="Refuse or log transfers "
               "while the program runs: allow, log, disallow, log_explicit, disallow_explicit, as `jax.transfer_guard` "
@@ -86,43 +86,43 @@ def _window(_: click.Context, __: click.Parameter, text: str | None) -> tuple[in
     "--fail-on",
     multiple=True,
     metavar="KINDS",
-    help="Exit 1 where there is one: confirmed, partly, refuted, not-reached, missed; commas separate.",
+    help="Exit 1 if there is any: confirmed, partly, refuted, not-reached, missed (comma-separated).",
 )
 @click.option(
-    "--max-blocked", metavar="5%|200ms", help="Exit 1 where the host is blocked for more: a share of the run or a time."
+    "--max-blocked", metavar="5%|200ms", help="Exit 1 if the host is blocked for more: a share of the run or a time."
 )
 @click.option(
     "--max-per-step",
     multiple=True,
     metavar="KIND=N",
-    help="Exit 1 where a step has more on average: h2d, d2h or sync.",
+    help="Exit 1 if a step has more on average: h2d, d2h or sync.",
 )
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False),
-    help="What is known already; only what is new or more fails. Made where it is not there.",
+    help="Known results; only new or worse ones fail. Created if it does not exist.",
 )
 @click.option("--output", "-o", "folder", type=click.Path(file_okay=False), default=FOLDER, help="Folder of the run.",
               show_default=True)  # fmt: skip
 @click.option("--html", is_flag=True, help="Write report.html to it as well.")
-@click.option("--lines", is_flag=True, help="Count how often each line of the program's own files runs, and print them "
-              "beside what crossed there.")  # fmt: skip
-@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what failed.")
-@click.option("--trace", is_flag=True, help="Run nothing: take the times of FILE..., traces of torch.profiler (JSON, "
-              "gzipped or not, one a rank) or SQLite exports of nsys; folders and .py files among them are what is "
+@click.option("--lines", is_flag=True, help="Count how often each line of the program's own files runs, and print it "
+              "next to the transfers of the line.")  # fmt: skip
+@click.option("--color/--no-color", default=None, help="Force colours on or off.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only failures.")
+@click.option("--trace", is_flag=True, help="Run nothing: take the times from FILE..., traces of torch.profiler (JSON, "
+              "optionally gzipped, one per rank) or SQLite exports of nsys; folders and .py files among them are "
               "checked.  [default: the project around the current folder]")  # fmt: skip
-@click.option("--devices", type=click.IntRange(1, 16), metavar="N", help="Simulate so many CUDA devices; stands for "
+@click.option("--devices", type=click.IntRange(1, 16), metavar="N", help="Simulate this many CUDA devices; implies "
               "--level simulate.  [default: 1]")  # fmt: skip
 @click.option("--device-type", type=click.Choice(("cuda", "mps", "xpu")), default="cuda", show_default=True,
-              help="What kind of device is simulated: cuda alone can be.")  # fmt: skip
+              help="Kind of the simulated device: only cuda is supported.")  # fmt: skip
 @click.option("--fixed", is_flag=True, help="Run copies with and without the fixes, alternately, and compare them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, metavar="N", show_default=True,
-              help="With --fixed: how often each is run.")  # fmt: skip
+              help="With --fixed: number of runs of each.")  # fmt: skip
 @click.option("--unsafe-fixes", is_flag=True, help="With --fixed: also fixes that may change what the program does.")
-@click.option("--compare-files", is_flag=True, help="With --fixed: compare the files that the programs write, too.")
+@click.option("--compare-files", is_flag=True, help="With --fixed: also compare the files that the programs write.")
 @click.option("--link", multiple=True, metavar="PATTERN", help="With --fixed: files and folders of the project that "
-              "the program only reads, to link and not to copy.")  # fmt: skip
+              "the program only reads, to link instead of copy.")  # fmt: skip
 def VERIFY(**given: Any) -> int:
     """Run SCRIPT (or -m MODULE) with its arguments, as Python would, and record every transfer and sync between host
     and device with its line, its bytes and how long it kept the host.
@@ -207,7 +207,7 @@ def _verify_fixed(given: dict[str, Any], of_fixed: dict[str, Any]) -> int:
 @click.option("--output-format", "--format", "-f", type=click.Choice(_FORMATS), default="text",
               help="Form of the report.", show_default=True)  # fmt: skip
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write it there, not to stdout.")
-@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+@click.option("--color/--no-color", default=None, help="Force colours on or off.")
 def REPORT(run: str, output_format: str, output_file: str | None, color: bool | None) -> int:
     """Show the run whose records are in RUN, a folder that `verify` wrote or one file of it. A program that was killed
     has left what was recorded until then.

@@ -27,7 +27,7 @@ def act_on(finding: FoundFinding, records: Sequence[SiteRecord], run: Run, sourc
     if told := advice.unchanged(records, [link for link in run.links if link.second in ids], run):
         return told
     if size := next((size for one in records if (size := library_advice.size_argument(one, source))), ""):
-        return f"give {size}, where it is known"
+        return f"pass {size} if it is known"
     return phrases.act_on(finding)
 
 
@@ -40,7 +40,7 @@ def seldom(finding: FoundFinding, records: Sequence[SiteRecord], run: Run, full_
     most = max(map(_executions, _by_line(run).values()), default=0)
     if times >= _OFTEN or times * _OFTEN > most:
         return ""
-    return f"not per step: another line crossed {phrases.times(most)}"
+    return f"not per step: another line transferred {phrases.times(most)}"
 
 
 def where_it_crossed(
@@ -61,7 +61,7 @@ def where_it_crossed(
     here = source.text(own) or "it"
     never = ran is not None and own.path in ran and skipped(own, ran)
     there = ", ".join(f"{_quoted(source.text(site))}at {site.line}:{site.column}" for site in crossed[:3])
-    return f"crossed {there}; `{here}` {'never ran' if never else 'did not cross'}"
+    return f"transferred {there}; `{here}` {'never ran' if never else 'did not transfer'}"
 
 
 def _of_upload(finding: FoundFinding, records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:
@@ -76,9 +76,9 @@ def _of_upload(finding: FoundFinding, records: Sequence[SiteRecord], run: Run, s
     if origins != {Origin.MADE} or size <= _NUMBER * count or count < _OFTEN:
         return ""
     beside = uploads.beside_it(records, run, source)
-    one = f", in one copy with what goes up {beside}" if beside else ""
+    one = f", in one copy together with the upload {beside}" if beside else ""
     return (
-        "new data nearly every time: keep on the device what it is taken from, or bring it from pinned memory"
+        "new data nearly every time: keep its source on the device, or upload it from pinned memory"
         f" ({uploads.PINNED}){one}{uploads.saving(records, run)}"
     )
 

@@ -55,14 +55,14 @@ def _of_one(record: SiteRecord, library: str, source: Expressions) -> tuple[str,
         return f"{cause.act} ({where}: {cause.why})", f"{where}: {cause.why}"
     reason = f"{where}: {cause.why}" if cause is not None else where
     if size := size_argument(record, source):
-        return f"give {size}, where it is known ({reason})", ""
+        return f"pass {size} if it is known ({reason})", ""
     if cause is not None and (record.inside or cause.library):  # which the program decides by what it hands over
         return f"{cause.act} ({reason})", ""
     places = (record.site, *_within_library(record.chain, record.user))
     option = source.option(places)
     if option:
-        return f"where it can be done without: in {library} it depends on the option `{option}` ({reason})", ""
-    return f"nothing cheaper is known: no option of {library} is seen that does without ({reason})", ""
+        return f"turn it off if possible: in {library} it depends on the option `{option}` ({reason})", ""
+    return f"no cheaper way is known: {library} has no visible option that avoids it ({reason})", ""
 
 
 def _within_library(sites: Sequence[Site], user: Site | None) -> list[Site]:

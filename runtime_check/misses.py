@@ -14,7 +14,7 @@ from transferlint.model import Direction, QuietSite, Site
 
 _OFTEN = 10  # events from which a site counts as hot, where no steps were seen
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-KEEP = "nothing: it is as it should be"
+KEEP = "nothing: this is as it should be"
 # Reasons that a run can contradict.
 _RARE = ("cold", "callers", "rare", "amortised")
 _NAMED = ("handed over",)  # a queue by its name alone
@@ -104,7 +104,7 @@ def _missed(
     if first.site.path.startswith(UNPLACED):
         explained, act = "the trace has no Python stack for it", phrases.WITH_STACKS
     elif not own:
-        explained = explained or "it is a library's, and no line of the program's own was seen above it"
+        explained = explained or "inside a library, without a calling line in the program's own code"
     elif not _own(first.site.path, root):
         explained = f"inside {_library(first.site.path)}, which is not the program's own code"
     elif not explained:
@@ -112,12 +112,12 @@ def _missed(
         if reason is not None and _stands(reason, records, links, scale.full_steps):
             explained, act = reason.reason, act if reason.kind == "new data" else KEEP
         elif reason is not None and reason.kind == "amortised":
-            often = f"it crossed in every other step or more, for all that is around it ({reason.reason})"
-            act = f"keep it on the device, where the device goes on with it; else ask less often: {often}"
+            often = f"it ran on at least every other step, in spite of its condition ({reason.reason})"
+            act = f"keep it on the device if only the device uses it, else read it less often: {often}"
         elif reason is not None and reason.kind in _RARE:
-            act += f" (`check` took it for rare: {reason.reason})"
+            act += f" (`check` assumed that it is rare: {reason.reason})"
         elif reason is not None and reason.kind in _NAMED:
-            act += f"; if {reason.reason.partition(',')[0]}, hand over many at once"
+            act += f"; if {reason.reason.partition(',')[0]}, pass many at once"
     return Missed(
         own[0] if own else first.site,
         first.direction,

@@ -9,20 +9,20 @@ from __future__ import annotations
 from transferlint.model import Direction
 
 _READ = (
-    "a value of the device is read on the host",
+    "a device value is read on the host",
     "keep it a tensor (a mask or torch.where for a condition), or read it after the replay",
 )
 _UPLOAD = (
     "the copy to the device blocks",
-    "make it before the capture and fill it with copy_ before a replay, or pin the memory and pass non_blocking=True",
+    "create it before the capture and fill it with copy_ before a replay, or pin the memory and pass non_blocking=True",
 )
 _DOWNLOAD = ("the copy to the host blocks", "copy it after the replay")
-_ASKED = ("it asks the host to wait", "leave it out of what is captured; wait after the replay")
+_ASKED = ("it synchronizes explicitly", "leave it out of the capture; synchronize after the replay")
 _SIZE = (
     "the size of its result depends on data",
     "keep the size fixed: a mask or torch.where instead of a selection, nonzero_static, output_size=",
 )
-_INSIDE = ("its kernel reads a result back to the host", "do it outside of what is captured")
+_INSIDE = ("its kernel reads a result back to the host", "do it outside of the capture")
 _SIZED = frozenset(
     (
         *("nonzero", "masked_select", "index", "_unsafe_index", "index_put", "index_put_", "_index_put_impl_"),

@@ -13,15 +13,15 @@ from runtime_check.reports import units
 from transferlint.model import Direction
 
 _LISTED = 6  # sites that are named where several are told as one
-REACH = "run something that reaches it"
+REACH = "run a program that reaches this line"
 NEVER_IMPORTED = "the run did not import its file"
-WITH_STACKS = "profile once more with `with_stack=True`"
+WITH_STACKS = "profile again with `with_stack=True`"
 NO_STEPS = (
-    "no step was seen, as no optimizer's `step` ran: numbers are of the whole run;"
-    " `transferlint.runtime.step()` at a loop's end marks one"
+    "no steps were seen, because no optimizer `step()` ran: numbers are for the whole run;"
+    " call `transferlint.runtime.step()` at the end of a loop to mark steps"
 )
-NO_TIME = "no time is claimed"
-ALONE = "run something in which this call comes before the others"
+NO_TIME = "time not measured"
+ALONE = "run a program in which this call comes before the others"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,8 +126,8 @@ def linked(links: Sequence[Link]) -> str:
         if kind is LinkKind.EQUAL_CONTENT:
             parts.append(f"equal content was uploaded {times(sum(link.count for link in of_kind))}")
             continue
-        name = {LinkKind.REPEAT: "the same data went again"}.get(kind, f"round trip ({kind.value}) seen")
-        how = {None: "", False: "unchanged", True: "changed on the way"}
+        name = {LinkKind.REPEAT: "the same data was transferred again"}.get(kind, f"round trip ({kind.value}) seen")
+        how = {None: "", False: "unchanged", True: "changed in between"}
         for changed in (False, True, None):
             count = sum(link.count for link in of_kind if link.changed is changed)
             said = "" if kind is LinkKind.REPEAT else how[changed]
@@ -146,12 +146,12 @@ def act_on(finding: FoundFinding) -> str:
 
 def quiet(finding: FoundFinding) -> str:
     """What to do about a finding that was not borne out."""
-    return f"if no run crosses here, say so: `# transferlint: ignore[{finding.code}] <why>`"
+    return f"if no run transfers here, suppress it: `# transferlint: ignore[{finding.code}] <reason>`"
 
 
 def needed(finding: FoundFinding) -> str:
     """What to do about a move that was said to be needless, and is not."""
-    return f"keep the move, and say so: `# transferlint: ignore[{finding.code}] <why>`"
+    return f"keep the move and suppress the finding: `# transferlint: ignore[{finding.code}] <reason>`"
 
 
 def unseen(findings: Sequence[FoundFinding], run: Run) -> tuple[str, ...]:
@@ -161,9 +161,9 @@ def unseen(findings: Sequence[FoundFinding], run: Run) -> tuple[str, ...]:
     if not about:
         return ()
     names = " and ".join(sorted(set(about)))
-    recorded = " and ".join(f"{one}'s" for one in run.header.watched)
+    recorded = " and ".join(run.header.watched)
     number = units.count(len(about), "finding")
-    return (f"{number} about data of {names} got no verdict: what is recorded is {recorded}",)
+    return (f"{number} about {names} data got no verdict: only transfers of {recorded} are recorded",)
 
 
 def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
@@ -172,31 +172,31 @@ def notes(run: Run, lines_known: bool) -> tuple[str, ...]:
     outcome = run.outcome
     if run.header.time_source == "modelled":
         found.append(
-            f"times are {run.header.times}: they tell what a transfer would take, not what the device was busy with"
+            f"times are {run.header.times}: they estimate the transfers, not the other work of the device"
         )
     if outcome is None or outcome.status is None:
-        found.append("the run has no exit status: it was killed or still runs; what it recorded until then is shown")
+        found.append("the run has no exit status: it was killed or still runs; what it recorded so far is shown")
     elif outcome.status < 0:
-        why = "; the kernel does this where memory runs out" if outcome.status == -signal.SIGKILL else ""
-        found.append(f"the program {ended(outcome.status)}{why}: what it had written down until then is shown")
+        why = "; the kernel does this if memory runs out" if outcome.status == -signal.SIGKILL else ""
+        found.append(f"the program {ended(outcome.status)}{why}: what it had recorded until then is shown")
     if outcome is not None and outcome.events and not outcome.steps and run.header.level != IMPORTED:
         found.append(NO_STEPS)
     if run.truncated:
-        found.append("the last line of a file of records was cut off and left out")
+        found.append("the last line of a record file was cut off and is ignored")
     if outcome is not None:
         for missing in outcome.missing:
             count = f" ({units.count(missing.events, 'event')})" if missing.events >= 0 else ""
             found.append(f"the events of {missing.process} are missing{count}: {missing.why}")
         if outcome.overflow:
             counted = units.count(outcome.overflow, "event")
-            found.append(f"{counted} came from more sites than are kept apart: counted under {OVERFLOW}")
+            found.append(f"{counted} came from further sites, beyond the limit: counted under {OVERFLOW}")
     found += [profiled(one) for one in run.profiles]
     cost = run.header.overhead_ns * outcome.events if outcome is not None else 0
     if cost:
         each, whole = units.duration(run.header.overhead_ns), units.duration(cost)
-        found.append(f"to record an event took about {each}, {whole} in all; the blocked times do not hold it")
+        found.append(f"recording took about {each} per event, {whole} in all; the blocked times do not include it")
     if not lines_known and run.header.level != IMPORTED:
-        found.append("which lines ran was not recorded: nothing can be refuted")
+        found.append("it was not recorded which lines ran: no finding can be refuted")
     return tuple(found)
 
 
@@ -220,7 +220,7 @@ def profiled(profile: Profile) -> str:
     if profile.on_device:
         idle = max(profile.duration - profile.device, 0)
         found = f"{sum(one.count for one in profile.copies):,} of the copies are among the transfers here"
-        seen = f"the device was idle for {_part(idle, profile.duration)}; copies were on the bus for"
+        seen = f"the device was idle for {_part(idle, profile.duration)}; copies took"
         said = f"{seen} {units.duration(profile.copied)} ({found}); {host}"
     else:
         said = f"{host}; a simulated device has no timeline of its own"

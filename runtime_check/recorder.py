@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Lines = Callable[[], Iterable[Executed]]
 _SHARED = (
-    "JAX's CPU device shares the host's memory: what crosses is counted as on an accelerator, and no time is claimed"
+    "JAX's CPU device shares the host's memory: transfers are counted as on an accelerator, but not timed"
 )
 
 

@@ -21,7 +21,7 @@ def without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | No
     if run.header.level == IMPORTED:
         return _in_trace(finding, claim, run, ran)
     if ran is None:
-        text = "no transfer was recorded here; which lines ran was not"
+        text = "no transfer was recorded here, and it was not recorded which lines ran"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
     sites = [site for site in sites_of(finding) if _line_ran(site, ran)]
     if not sites:
@@ -29,15 +29,15 @@ def without_records(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | No
         text = "the line did not run" if told is None or told.started else phrases.NEVER_IMPORTED
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
     if all(skipped(site, ran) for site in sites):
-        text = "the line ran, but this expression never did: what it depends on did not let it"
+        text = "the line ran, but this expression was never evaluated"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.REACH)
     if others := _of_some_caller(finding, claim, run):
         often = phrases.times(others)
-        text = f"the line ran; what it calls crossed {often}, but by which call is known of the first alone"
+        text = f"the line ran; what it calls transferred {often}, but only the caller of the first transfer is known"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.ALONE)
     there = _no_ops(finding, run)
     times = phrases.times(sum(record.count for record in there))
-    text = f"it ran {times}, and the value was there already" if there else "the line ran and nothing crossed"
+    text = f"it ran {times}, and the value was already there" if there else "the line ran without a transfer"
     return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding), there)
 
 
@@ -46,7 +46,7 @@ def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) ->
     expression itself ran; what has no stack may be anybody's."""
     sites = sites_of(finding)
     if ran is not None and any(_line_ran(site, ran) and not skipped(site, ran) for site in sites):
-        text = "the trace shows that it ran, and nothing crossed"
+        text = "the trace shows that it ran without a transfer"
         return Verdict(VerdictKind.REFUTED, finding, text, phrases.quiet(finding))
     unplaced = [one for one in run.sites if one.site.path.startswith(UNPLACED) and claim.bears_out(one)]
     named = [one for one in unplaced if claim.operation in ("", one.operation)]
@@ -56,7 +56,7 @@ def _in_trace(finding: FoundFinding, claim: Claim, run: Run, ran: Ran | None) ->
         text = f"{phrases.crossed(named or nameless, phrases.scale_of(run))}; {how}"
         return Verdict(VerdictKind.PARTLY, finding, text, phrases.WITH_STACKS)
     if ran is None:
-        text = "nothing of its kind crossed in the trace, whose lines are not known"
+        text = "the trace has no such transfer, and does not show which lines ran"
         return Verdict(VerdictKind.NOT_REACHED, finding, text, phrases.WITH_STACKS)
     return Verdict(VerdictKind.NOT_REACHED, finding, "the trace does not show that it ran", phrases.REACH)
 
@@ -74,7 +74,7 @@ def needless(
     records = tuple(one for one in records if not one.maybe)
     records = tuple(one for one in records if not one.site.column or (one.site.end_line, one.site.end_column) == end)
     if records:
-        text = f"{phrases.crossed(records, scale)}; so the move is not needless"
+        text = f"{phrases.crossed(records, scale)}; so the move is not redundant"
         return Verdict(VerdictKind.REFUTED, finding, text, phrases.needed(finding), records, *sums(records))
     plain = without_records(finding, Claim(), run, ran)
     if plain.kind is not VerdictKind.REFUTED:

@@ -18,7 +18,7 @@ from transferlint.model import Direction, Site
 
 _SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
 _NEAR = 4  # lines between uploads that one copy can bring
-PINNED = "`.pin_memory()` where it is made, `non_blocking=True`"
+PINNED = "`.pin_memory()` where it is created, `non_blocking=True`"
 
 
 def the_same(records: Sequence[SiteRecord], links: Sequence[Link], source: Expressions) -> bool:
@@ -52,7 +52,7 @@ def once(records: Sequence[SiteRecord], source: Expressions) -> str:
     """What to do about data that was the same each time."""
     if source.origin(_own(records)) is Origin.MADE:
         count = sum(record.count for record in records)
-        return f"upload it once, where it always stays what it was here, {count:,} times"
+        return f"upload it once, if it never changes; it was the same here, {count:,} times"
     return "upload it once, before the loop: the content is the same"
 
 
@@ -60,26 +60,26 @@ def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) ->
     """What to do about new data, which has to go up: what can be had is that the host does not wait for it; and why
     `check` says nothing of it."""
     if not any(record.sync for record in records):
-        return "nothing: the host does not wait for it", "nothing waits for it: the time is the call's own"
+        return "nothing: the host does not wait for it", "no wait: the time is that of the call itself"
     site = _own(records)
     if source.assigns_item(site):
         return (
-            "collect the values on the host and upload them in one go, or compute them on the device: each goes up by"
-            " itself",
+            "collect the values on the host and upload them in one copy, or compute them on the device: each is"
+            " uploaded separately",
             "",
         )
     saved = saving(records, run)
     if any(record.hint_ignored for record in records):
-        act = f"pin the memory it comes from (`pin_memory=True` of a loader): `non_blocking` is ignored without{saved}"
+        act = f"pin the source memory (`pin_memory=True` of a loader): `non_blocking` is ignored without it{saved}"
         return act, ""
     origin = source.origin(site)
-    new = "new data every time, as an environment gives it" if origin is Origin.ENVIRONMENT else "new data every time"
-    new += ", as a batch is" if origin in (Origin.LOADER, Origin.UNKNOWN) else ""
+    new = "new data every time, from an environment" if origin is Origin.ENVIRONMENT else "new data every time"
+    new += ", such as a batch" if origin in (Origin.LOADER, Origin.UNKNOWN) else ""
     needless = origin is Origin.FILL or run.header.level in ("guard", IMPORTED)
     explained = "" if needless else new
     if all(record.pinned == record.count for record in records):
         library = naming.in_library(records[0].site.path).partition("/")[0] if records[0].user is not None else ""
-        how = f"have {library} copy with `non_blocking=True`" if library else "give `non_blocking=True`"
+        how = f"make {library} copy with `non_blocking=True`" if library else "pass `non_blocking=True`"
         return f"{how}: the memory is pinned{saved}", explained
     way = _way(origin, records, run, source)
     return way if origin is Origin.FILL else way + saved, explained
@@ -88,22 +88,22 @@ def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) ->
 def _way(origin: Origin, records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:
     beside = beside_it(records, run, source)
     if origin is Origin.ENVIRONMENT:
-        one = f"in one copy with what goes up {beside}" if beside else "with several environments at once in one copy"
+        one = f"in one copy together with the upload {beside}" if beside else "in one copy for several environments"
         return (
-            f"it has to go up, as the host computes it: {one}, from a pinned buffer that is kept"
+            f"it has to be uploaded, because the host computes it: {one}, from a reused pinned buffer"
             " (`buffer.copy_(torch.from_numpy(x))`, then `buffer.to(device, non_blocking=True)`)"
         )
     if origin is Origin.LOADER:
         return "`pin_memory=True` of its loader, and `.to(device, non_blocking=True)`"
     if origin in (Origin.MADE, Origin.STEADY):
-        one = f", in one copy with what goes up {beside}" if beside else ""
-        return f"from pinned memory ({PINNED}){one}; or keep on the device what it is taken from"
+        one = f", in one copy together with the upload {beside}" if beside else ""
+        return f"upload it from pinned memory ({PINNED}){one}; or keep its source on the device"
     if origin is Origin.FILL:
-        return "make it on the device (`device=` of what makes it; `torch.rand`, `torch.randn`, `torch.randint`)"
-    one = f"in one copy with what goes up {beside}" if beside else "from a pinned buffer that is kept"
+        return "create it on the device (`device=` of its function; `torch.rand`, `torch.randn`, `torch.randint`)"
+    one = f"in one copy together with the upload {beside}" if beside else "from a reused pinned buffer"
     return (
         "if it is a batch: `pin_memory=True` of its loader, and `.to(device, non_blocking=True)`; if the host computes"
-        f" it: {one}; else make it on the device"
+        f" it: {one}; else create it on the device"
     )
 
 
@@ -122,9 +122,9 @@ def beside_it(records: Sequence[SiteRecord], run: Run, source: Expressions) -> s
     if others:
         lines = list(dict.fromkeys(line for line, _ in others))
         said = " and ".join(f"{line}" for line in lines)
-        return "beside it on this line" if lines == [site.line] else f"at line{'s' * (len(lines) > 1)} {said}"
+        return "next to it on this line" if lines == [site.line] else f"at line{'s' * (len(lines) > 1)} {said}"
     each = sum(record.stepped for record in records) / full if full else 0
-    return f"here, {each:.3g} times a step" if each >= 2 and source.origin(site) is Origin.MADE else ""
+    return f"here, {each:.3g} times per step" if each >= 2 and source.origin(site) is Origin.MADE else ""
 
 
 def _own(records: Sequence[SiteRecord]) -> Site:
@@ -143,6 +143,6 @@ def saving(records: Sequence[SiteRecord], run: Run) -> str:
     if then >= now:
         return ""
     return (
-        f"; the host would be kept for {units.duration(then)} instead of {units.duration(now)}, by the model of an"
-        f" {model.name.upper()}"
+        f"; the host would be blocked for {units.duration(then)} instead of {units.duration(now)} (modelled for"
+        f" {model.name.upper()})"
     )

@@ -96,7 +96,7 @@ def _verdict(
     act = finding_advice.act_on(finding, records, run, source)
     remarks = [remark, finding_advice.where_it_crossed(finding, claim, records, ran, source)]
     if seldom := finding_advice.seldom(finding, records, run, scale.full_steps):
-        kind, act = VerdictKind.PARTLY, "nothing, where it crosses as seldom as here"
+        kind, act = VerdictKind.PARTLY, "nothing, if it transfers as rarely as here"
         remarks.append(seldom)
     text = "; ".join([phrases.crossed(records, scale), *filter(None, remarks)])
     return Verdict(kind, finding, text, act, records, *sums(records), links)
@@ -124,11 +124,12 @@ def _how(
             f"the other end crossed {phrases.times(times)}; that it is the same data was not seen"
         )
     if run.header.level == IMPORTED:
-        return VerdictKind.PARTLY, "a trace does not follow data: `transferlint verify` does"
+        return VerdictKind.PARTLY, "a trace does not track data: `transferlint verify` does"
     if run.header.level == "guard":
-        return VerdictKind.PARTLY, "level guard does not follow data: `--level trace` looks for the rest of it"
-    what = "nothing was seen to cross at the other end" if claim.returns else "the same data was not seen to go again"
-    return VerdictKind.PARTLY, what
+        return VerdictKind.PARTLY, "level guard does not track data: use `--level trace`"
+    if claim.returns:
+        return VerdictKind.PARTLY, "no transfer was seen at the other end"
+    return VerdictKind.PARTLY, "the same data was not seen to be transferred again"
 
 
 def _links(records: Sequence[SiteRecord], kinds: frozenset[LinkKind], run: Run) -> tuple[Link, ...]:

@@ -23,8 +23,8 @@ def train(model, loader, stops, weights, running):
     return parts, total
 """
 KEPT = "keep the value on the device (`.detach()`) and read it once, after the loop or at log time"
-ASKED = "ask on the device, and read the answer every so many steps; not at all where nothing hangs on it"
-CHECKED = "check on the device, `torch._assert_async`, which the host does not wait for, or check less often"
+ASKED = "evaluate it on the device and read the result only every N steps, or drop it if nothing depends on it"
+CHECKED = "check on the device with `torch._assert_async`, which does not block the host, or check less often"
 
 
 @pytest.mark.parametrize(
@@ -33,21 +33,21 @@ CHECKED = "check on the device, `torch._assert_async`, which the host does not w
         ("TL101", "parts.append(y.mean().item())", KEPT),
         ("TL101", "token = y.argmax().item()\n        if token in stops:\n            break", ASKED),
         ("TL102", "parts.append(y.cpu())", "collect on the device and copy once after the loop"),
-        ("TL102", "total += y.sum().cpu()", "add it up on the device, and copy the sum once after the loop"),
+        ("TL102", "total += y.sum().cpu()", "accumulate on the device, and copy the sum once after the loop"),
         (
             "TL102",
             "a, b = y.cpu().numpy(), y.cpu().numpy()\n        parts.append(1 - np.var(a - b) / np.var(a))",
-            "compute it on the device as well, and read the number that is left",
+            "compute the result on the device too, and copy only the final number",
         ),
-        ("TL104", "z = z * torch.tensor(weights, device=device)", "build it once before, in one upload"),
+        ("TL104", "z = z * torch.tensor(weights, device=device)", "build it once before the loop, in one upload"),
         ("TL104", "z = z * torch.tensor(len(x), device=device)", "fill it on the device (`torch.full`), or upload all"),
-        ("TL104", "z = z * torch.tensor(x.rows, device=device)", "values that are known before the loop in one upload"),
+        ("TL104", "z = z * torch.tensor(x.rows, device=device)", "upload values that are known before the loop once"),
         ("TL401", "z = z * torch.tensor(weights).to(device)", "upload it once, before the loop"),
-        ("TL401", "z = z * torch.tensor([n, 1]).to(device)", "upload it once, where its values stay the same"),
-        ("TL401", "z = z * torch.ones(3).to(device)", "give `device=` to the function that makes it"),
-        ("TL304", "z = global_mean_pool(z, z)", "give `size=`, where that is known"),
-        ("TL304", "z = F.one_hot(z)", "give `num_classes=`, where that is known"),
-        ("TL304", "z = z[z > 0]", "use a form of fixed size: `torch.where`, `masked_fill`, a weighted sum"),
+        ("TL401", "z = z * torch.tensor([n, 1]).to(device)", "upload it once if its values do not change"),
+        ("TL401", "z = z * torch.ones(3).to(device)", "pass `device=` to the function that creates it"),
+        ("TL304", "z = global_mean_pool(z, z)", "pass `size=` if known"),
+        ("TL304", "z = F.one_hot(z)", "pass `num_classes=` if known"),
+        ("TL304", "z = z[z > 0]", "use a fixed-size form: `torch.where`, `masked_fill`, a weighted sum"),
         ("TL301", "assert (z > 0).all()", CHECKED),
         ("TL301", "assert (z > 0).all() or (z < 9).all(), n", CHECKED),
         ("TL301", "assert (z > 0).all()\n        if (z > 9).all():\n            z = z / 2", "compute without a branch"),

@@ -83,12 +83,12 @@ class Baseline:
     def _stale(self, entry: Entry, gone: int, missing: bool) -> Finding:
         where = f"`{' '.join(entry.source.split())[:60]}` in {entry.path}" if entry.source else entry.path
         count = "is" if entry.count == 1 else f"is, {gone} of {entry.count} times,"
-        why = "its file does not exist" if missing else f"{entry.code} {count} not found there any more"
+        why = "its file does not exist" if missing else f"{entry.code} {count} no longer found there"
         return Finding(
             *STALE,
             Site(self.path, entry.line, 1, entry.line, 1),
             f"the entry for {where} is stale: {why}",
-            "write the baseline anew with `--write-baseline`",
+            "update the baseline with `--write-baseline`",
             source=entry.fingerprint,
         )
 

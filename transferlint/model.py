@@ -49,6 +49,14 @@ class Level(enum.IntEnum):
         """The level as a person says it: "per step"."""
         return self.name.lower().replace("_", " ")
 
+    @property
+    def each(self) -> str:
+        """The level at the end of a message: "on every step"."""
+        if self is Level.ONCE:
+            return "once"
+        one = self.name.lower().rpartition("_")[2]
+        return f"once per {one}" if self is Level.PER_ELEMENT else f"on every {one}"
+
 
 class Confidence(enum.IntEnum):
     """How sure a finding is of the place it rests on (see the word list in docs/words.md)."""

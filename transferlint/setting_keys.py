@@ -135,36 +135,36 @@ def _list_of(words: str) -> Mapping[str, Any]:
 
 
 KEYS: Mapping[str, Key] = {
-    "select": Key(_strings, _list_of("TL1 TL203"), "Rules to run: codes, prefixes, names or \"ALL\". Left out: every "
-                  "rule that is on by default."),
-    "extend-select": Key(_strings, _list_of("TL003"), "Rules to run beside the selected ones."),
-    "ignore": Key(_strings, _list_of("TL501"), "Rules to leave out: codes, prefixes or names."),
-    "per-file-ignores": Key(_by_pattern, {"type": "object", "additionalProperties": _LIST}, "Rules to leave out in "
+    "select": Key(_strings, _list_of("TL1 TL203"), "Rules to run: codes, prefixes, names or \"ALL\". Not set: all "
+                  "rules that are on by default."),
+    "extend-select": Key(_strings, _list_of("TL003"), "Additional rules to run."),
+    "ignore": Key(_strings, _list_of("TL501"), "Rules not to run: codes, prefixes or names."),
+    "per-file-ignores": Key(_by_pattern, {"type": "object", "additionalProperties": _LIST}, "Rules not to run in "
                             "files that match a pattern: a table from patterns, as in .gitignore, to lists of codes."),
-    "min-confidence": Key(_confidence, {"enum": list(CONFIDENCES)}, "Least confidence of a finding that is reported."),
-    "exclude": Key(_patterns, _LIST, "Files and folders to leave out, as in .gitignore; replaces the built-in list."),
-    "extend-exclude": Key(_patterns, _list_of("third_party/"), "Files and folders to leave out beside `exclude`."),
-    "force-exclude": Key(_flag, _FLAG, "Whether what is excluded is left out even where it is named on the command "
-                         "line, as pre-commit does."),
-    "respect-gitignore": Key(_flag, _FLAG, "Whether what git ignores is left out."),
-    "test-paths": Key(_strings, _list_of("tests/**"), "Code that may synchronise as it likes. Left out: a "
+    "min-confidence": Key(_confidence, {"enum": list(CONFIDENCES)}, "Minimum confidence of reported findings."),
+    "exclude": Key(_patterns, _LIST, "Files and folders to exclude, as in .gitignore; replaces the built-in list."),
+    "extend-exclude": Key(_patterns, _list_of("third_party/"), "More files and folders to exclude."),
+    "force-exclude": Key(_flag, _FLAG, "Whether to exclude files even if they are named on the command line, as "
+                         "pre-commit does."),
+    "respect-gitignore": Key(_flag, _FLAG, "Whether to skip what git ignores."),
+    "test-paths": Key(_strings, _list_of("tests/**"), "Code in which syncs are fine. Not set: a "
                       "built-in list."),
     "knowledge": Key(_knowledge, {"type": "object", "additionalProperties": False, "properties": {
         key: {"type": "array", "items": {"type": "string", "pattern": f"^(?:{_WRITTEN})$"}}
         for key in (*EFFECT_KEYS, *HEAT_KEYS)
-    }}, "What functions of your own do, by patterns of their qualified names (docs/knowledge.md)."),
-    "output-format": Key(_format, {"enum": list(FORMATS)}, "Form of the report."),
-    "sort": Key(_order, {"enum": list(ORDERS)}, "Order of the findings. Left out: what costs most first for people, by "
-                "file for programs."),
-    "fix": Key(_flag, _FLAG, "Whether safe fixes are applied."),
-    "unsafe-fixes": Key(_flag, _FLAG, "Whether fixes are applied too that a person should look at."),
-    "jobs": Key(_count, {"type": "integer", "minimum": 0}, "Worker processes, 0 for one a core."),
-    "context": Key(_context, {"enum": list(CONTEXTS)}, "Whether a file is seen within its project, or alone."),
-    "rules": Key(_strings, _LIST, "Files and folders with rules of your own, relative to this file; code, which runs "
-                 "only where --config names this file."),
+    }}, "What your own functions do, by patterns of their qualified names (docs/knowledge.md)."),
+    "output-format": Key(_format, {"enum": list(FORMATS)}, "Format of the report."),
+    "sort": Key(_order, {"enum": list(ORDERS)}, "Order of the findings. Not set: most expensive first in text reports, "
+                "by file in others."),
+    "fix": Key(_flag, _FLAG, "Whether to apply safe fixes."),
+    "unsafe-fixes": Key(_flag, _FLAG, "Whether to apply fixes that need a review, too."),
+    "jobs": Key(_count, {"type": "integer", "minimum": 0}, "Worker processes, 0 for one per core."),
+    "context": Key(_context, {"enum": list(CONTEXTS)}, "Whether to analyse each file within its project, or alone."),
+    "rules": Key(_strings, _LIST, "Files and folders with your own rules, relative to this file. They are code, and "
+                 "only run if --config names this file."),
     "baseline": Key(_string, {"type": "string"}, "The file of known findings, relative to this file."),
-    "extend": Key(_string, {"type": "string"}, "Another settings file, whose keys hold where this one does not say "
-                  "otherwise; relative to this file."),
+    "extend": Key(_string, {"type": "string"}, "Another settings file, whose keys apply if this one does not set "
+                  "them; relative to this file."),
 }  # fmt: skip
 
 

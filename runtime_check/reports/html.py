@@ -26,7 +26,7 @@ _TRIPS = {
     LinkKind.REPEAT: "sent again",
     LinkKind.EQUAL_CONTENT: "equal content sent again",
 }
-_CONTENT = {None: "not seen", True: "changed on the way", False: "unchanged"}
+_CONTENT = {None: "not seen", True: "changed in between", False: "unchanged"}
 _MOST_TRIPS = 60
 _MOST_LINES = 3000  # of source, in the files that kept the host longest
 

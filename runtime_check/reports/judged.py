@@ -151,7 +151,7 @@ def _row(page: Page, one: Verdict | Missed) -> Row:
     else:
         what = "sync" if one.direction.value == "none" else one.direction.value
         title = f"{what} by {one.operation}" + (
-            f": {one.explained}" if one.explained else ", which no finding is about"
+            f": {one.explained}" if one.explained else ", without a finding"
         )
     kind, place = label.replace(" ", "-"), page.shown.place(site)
     others = page.listed(one)

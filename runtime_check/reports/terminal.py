@@ -68,7 +68,7 @@ def _missed(shown: Shown, missed: Missed) -> Iterator[Row]:
     yield [
         ("missed", f"{'missed':<{_WIDTH}} "),
         ("path", shown.place(missed.site)),
-        ("", f" {direction} by {missed.operation}, which no finding is about"),
+        ("", f" {direction} by {missed.operation}, without a finding"),
     ]
     yield from _lines(shown, missed.site.line, shown.source(missed.site), missed.text, missed.act)
 
@@ -99,7 +99,7 @@ def _briefly(shown: Shown) -> Iterator[Row]:
         yield [("dim", f"{kind:<{_WIDTH}} {shown.place(missed.site)}: {missed.text} ({why})")]
         if kind == "as it is" and not missed.act.startswith("nothing"):
             yield [("dim", "   = "), ("label", "cheaper"), ("", f": {missed.act}")]
-    yield from _further(len(shown.explained) - _MOST_EXPLAINED, "that ask for nothing")
+    yield from _further(len(shown.explained) - _MOST_EXPLAINED, "that need no change")
     if every or shown.explained:
         yield []
 

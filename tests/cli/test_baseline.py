@@ -35,7 +35,7 @@ def test_stale_entries_are_reported_on_their_line(run, write):
     write("a.py", "x = bad\n")
     ran = run("check", "--baseline", "known.json", "-f", "concise", "-q")
     assert (ran.code, ran.out.count("\n")) == (1, 1)
-    assert ran.out.startswith("known.json:5:1 TL004 the entry for `worse` in a.py is stale: TST102 is not found")
+    assert ran.out.startswith("known.json:5:1 TL004 the entry for `worse` in a.py is stale: TST102 is no longer found")
 
 
 @pytest.mark.parametrize(

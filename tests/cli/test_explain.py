@@ -77,7 +77,7 @@ def test_reported(explain: Explain):
 def test_merged(explain: Explain):
     found = explain(loop("total += loss.item()", "total += loss.item() + loss.tolist()  # here"))
     assert [one["source"] for one in found] == ["loss.item()", "loss.tolist()"]
-    assert {one["verdict"]["reason"] for one in found} == {"merged into TL101 at line 11: one change serves both"}
+    assert {one["verdict"]["reason"] for one in found} == {"merged into TL101 at line 11: one change fixes both"}
 
 
 def test_amortised(explain: Explain):
@@ -96,36 +96,36 @@ def test_cold(explain: Explain):
 
 def test_not_hot(explain: Explain):
     assert reason(explain("import torch\n\nx = torch.ones(3).sum().cuda()\ny = x.item()  # here\n")) == (
-        "not hot: it runs once a call"
+        "not hot: runs once per call"
     )
 
 
 def test_below_min_confidence(explain: Explain):
     text = "import torch\n\n\ndef widest(x: torch.Tensor):\n    return x.max().item()  # here\n"
     assert reason(explain(text)) == (
-        "below min-confidence: possible, where likely is asked for: nothing but the function's arguments says that it"
+        "confidence possible is below min-confidence likely: only the function's arguments suggest that it"
         " runs repeatedly"
     )
 
 
 def test_host_value(explain: Explain):
     found = explain(loop("rows = np.zeros(3)", "total += rows.sum().item()  # here"))
-    assert reason(found) == "host value: nothing crosses"
+    assert reason(found) == "host value: no transfer"
     assert (found[0]["kind"], found[0]["confidence"]) == (None, None)
     found = explain(loop("rows = torch.zeros(3)", "total += rows.sum().item()  # here"))
-    assert reason(found) == "host value: nothing crosses"
+    assert reason(found) == "host value: no transfer"
     assert found[0]["place"]["before"] == "host"
 
 
 def test_dtype(explain: Explain):
     assert reason(explain(loop("half = loss.to(torch.float16)  # here"))) == (
-        "it names a dtype and no place: nothing crosses"
+        "it names a dtype and no device: no transfer"
     )
 
 
 def test_upload_of_a_batch(explain: Explain):
     found = explain(loop("x = inputs[0].to(device)  # here"))
-    assert reason(found) == "an upload of what each step brings: new data has to cross once"
+    assert reason(found) == "an upload of new data: every batch has to be copied to the device once"
     assert found[0]["direction"] == "h2d"
 
 
@@ -194,9 +194,9 @@ def test_as_text(folder: Path, capsys: pytest.CaptureFixture[str]):
         "  total += loss.item()",
         "",
         "`loss.item()`  (column 18, in train)",
-        "  verdict     reported: TL101 `loss.item()` makes the host wait for the device per step",
+        "  verdict     reported: TL101 `loss.item()` waits for the GPU (device-to-host copy and sync) on every step",
     ]
-    assert "  place       `loss` is a tensor on the device whenever the program is given one\n" in out
+    assert "  place       `loss` is a tensor assumed to be on the device\n" in out
     assert "  heat        hot: per step, in the loop over `enumerate(loader)` at line 7\n" in out
     assert "\x1b[" not in out
     assert main(["explain", "a.py:11", "--color"]) == 0

@@ -123,7 +123,7 @@ def test_config_explains_a_key(run, folder):
     put(folder / "transferlint.toml", 'min-confidence = "certain"\n')
     assert run("config", "--explain", "min-confidence").out == (
         'min-confidence: one of "possible", "likely", "certain"\n\n'
-        "Least confidence of a finding that is reported.\n\n"
+        "Minimum confidence of reported findings.\n\n"
         'usual: "likely"\nnow:   "certain", from transferlint.toml\n'
         "on the command line: --min-confidence; in the environment: TRANSFERLINT_MIN_CONFIDENCE\n"
     )

@@ -76,7 +76,7 @@ def test_an_entry_is_stale_where_its_rule_ran_on_its_file(known):
     assert list(made.stale(seen, [("src/a.py", "TL101"), ("src/b.py", "TL101"), ("src/a.py", "TL401")])) == []
     (stale,) = made.stale(seen, [("src/b.py", "TL401")])
     assert (stale.code, stale.site.path, stale.site.line) == ("TL004", "known.json", 5)
-    assert stale.message == "the entry for `loss.item()` in src/b.py is stale: TL401 is not found there any more"
+    assert stale.message == "the entry for `loss.item()` in src/b.py is stale: TL401 is no longer found there"
     assert Path("known.json").read_text().splitlines()[stale.site.line - 1].count("TL401") == 1
 
 
@@ -84,7 +84,7 @@ def test_an_entry_may_count_too_many(known):
     made = known(*(finding("src/a.py", line) for line in (1, 2, 3)))
     _, seen = made.split([finding("src/a.py", 1)])
     (stale,) = made.stale(seen, [("src/a.py", "TL101")])
-    assert "TL101 is, 2 of 3 times, not found there any more" in stale.message
+    assert "TL101 is, 2 of 3 times, no longer found there" in stale.message
 
 
 def test_an_entry_of_a_file_that_is_gone_is_stale(known):

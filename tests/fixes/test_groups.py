@@ -120,7 +120,7 @@ def test_explain_says_what_check_reports():
 
     assert said(8) == ["False: TL101 is suppressed by the comment at line 8: wanted"]
     assert [one.partition(":")[0] for one in said(9)] == ["True"]
-    assert said(10) == ["False: merged into TL101 at line 9: one change serves both"]
+    assert said(10) == ["False: merged into TL101 at line 9: one change fixes both"]
 
 
 # The baseline.
@@ -165,7 +165,7 @@ def test_what_is_gone_from_a_known_group_is_stale(known):
     left = checked(reads("", ""), plan)
     assert plan.known is not None
     (stale,) = plan.known.stale(left.known, [("a.py", "TL101")])
-    assert "TL101 is, 1 of 3 times, not found there any more" in stale.message
+    assert "TL101 is, 1 of 3 times, no longer found there" in stale.message
 
 
 def test_comments_and_baseline_are_taken_together(known):
@@ -249,7 +249,7 @@ def title(text: str) -> tuple[str, Safety]:
 
 def test_what_can_be_fixed_is_fixed_and_the_rest_is_named():
     text = MADE.format(PLAIN, WRITTEN, PLAIN)
-    assert title(text) == (f"make it on the device; `{WRITTEN}` at line 8 remains", Safety.SAFE)
+    assert title(text) == (f"create it on the device; `{WRITTEN}` at line 8 remains", Safety.SAFE)
     there = "torch.zeros(3, device=device)"
     assert fixed(text) == MADE.format(there, WRITTEN, there)
     assert shown(fixed(text)) == [("TL401", [8])]
@@ -257,7 +257,7 @@ def test_what_can_be_fixed_is_fixed_and_the_rest_is_named():
 
 def test_the_finding_stands_at_its_head_though_that_cannot_be_fixed():
     text = MADE.format(WRITTEN, WRITTEN, PLAIN)
-    assert title(text)[0] == "make it on the device, at line 9; 2 others remain, the first at line 7"
+    assert title(text)[0] == "create it on the device, at line 9; 2 others remain, the first at line 7"
     assert fixed(text) == MADE.format(WRITTEN, WRITTEN, "torch.zeros(3, device=device)")
 
 
@@ -292,7 +292,7 @@ def train(model, loader, device):
 """
     (found,) = checked(text).findings
     assert found.fix is not None
-    here = "add up on the device, read once after the loop, at line 10"
+    here = "accumulate on the device, read once after the loop, at line 10"
     assert found.fix.title == f"{here}; `loss.item()` at line 8 remains"
     assert found.fix.safety is Safety.DISPLAY  # every step waits as before
     assert fixed(text, unsafe=True) == text

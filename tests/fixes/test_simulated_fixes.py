@@ -29,7 +29,7 @@ TRIES = 18  # recipes with which a function is tried
 ENOUGH = 2  # of those with which it runs
 
 # Rules whose unsafe fixes are meant to change what is computed, with the words of their pages that say so.
-CHANGES = {"TL501": "makes the program do what it says, and not what it did"}
+CHANGES = {"TL501": "makes the program do what it says, which is not what it did before"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -86,7 +86,7 @@ QUEUE = """
 
 def test_a_queue_excuses_only_what_goes_into_it(look) -> None:
     found = said(look, QUEUE.format(imported="torch.multiprocessing as mp", made="q = mp.Queue()"))
-    assert found["loss.cpu()"] == ("handed over", "`q.put` gives it to another process, which only the host can do")
+    assert found["loss.cpu()"] == ("handed over", "`q.put` passes it to another process, which only the host can do")
     assert "loss.item()" not in found
 
 

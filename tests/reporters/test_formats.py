@@ -39,7 +39,7 @@ def test_text(report):
         "src/a b.py:2:1 TL401 created on the host, then moved\n"
         "   2 | model.to(device)\n"
         "     | ^^^^^^^^\n"
-        "   = heat (assumed): per step, but every 100 steps\n"
+        "   = heat: per step, but every 100 steps\n"
         "   = fix: create it there   [fix: --fix]\n"
         "\n"
         "/abs/é.py:3:1 TL001 no, Python: 2\n"

@@ -18,45 +18,45 @@ READ = SiteRecord(0, Site("/none.py", 7, 5, 7, 9), D2H, causes.SCALAR, 100, 400,
 # Frames as torch 2.13 has them, or the text of a line; and the row that they belong to.
 FRAMES = (
     ("torch/distributions/utils.py:56 broadcast_all.<locals>.<listcomp>", H2D, "numbers given to a distribution"),
-    ("torch/distributions/distribution.py:76 Distribution.__init__", D2H, "checks of a distribution"),
-    ("torch/distributions/distribution.py:323 Distribution._validate_sample", D2H, "checks of a distribution"),
-    ("torch/distributions/distribution.py:76 __init__", D2H, "checks of a distribution"),  # Python 3.10
-    ("torch/distributions/categorical.py:148 Categorical.sample", D2H, "one sample at a time"),
-    ("torch/distributions/normal.py:74 Normal.sample", D2H, "one sample at a time, of a normal distribution"),
+    ("torch/distributions/distribution.py:76 Distribution.__init__", D2H, "argument checks of a distribution"),
+    ("torch/distributions/distribution.py:323 Distribution._validate_sample", D2H, "argument checks of a distribution"),
+    ("torch/distributions/distribution.py:76 __init__", D2H, "argument checks of a distribution"),  # Python 3.10
+    ("torch/distributions/categorical.py:148 Categorical.sample", D2H, "drawing a single sample"),
+    ("torch/distributions/normal.py:74 Normal.sample", D2H, "sampling from a normal distribution"),
     ("torch/nn/modules/transformer.py:1245 _detect_is_causal_mask", D2H, "a mask that may be causal"),
     ("torch/nn/modules/transformer.py:480 TransformerEncoder.forward", D2H, "nested tensors of an encoder"),
     ("torch/nn/utils/rnn.py:340 pack_padded_sequence", D2H, "lengths of a packed sequence"),
     ("torch/amp/grad_scaler.py:351 GradScaler._maybe_opt_step.<locals>.<genexpr>", D2H, "a gradient scaler"),
     ("torch/optim/lbfgs.py:330 LBFGS.step", D2H, "an optimizer that decides on the host"),
-    ("torch/optim/lr_scheduler.py:1699 ReduceLROnPlateau.step", D2H, "a metric for a schedule"),
+    ("torch/optim/lr_scheduler.py:1699 ReduceLROnPlateau.step", D2H, "a metric for a learning-rate schedule"),
     ("torch/optim/adam.py:120 _get_value", D2H, "a learning rate or a step count on the device"),
     ("torch/nn/utils/clip_grad.py:110 _clip_grads_with_norm_", D2H, "a norm that must be finite"),
-    ("torch/_tensor_str.py:150 _Formatter.__init__", D2H, "text of a tensor"),
+    ("torch/_tensor_str.py:150 _Formatter.__init__", D2H, "formatting a tensor"),
 )
 LINES = (
-    ("torch.multinomial(probs, 1)", "one sample at a time"),
-    ("probs.multinomial(1)", "one sample at a time"),
-    ("torch.normal(mean, std)", "one sample at a time, of a normal distribution"),
+    ("torch.multinomial(probs, 1)", "drawing a single sample"),
+    ("probs.multinomial(1)", "drawing a single sample"),
+    ("torch.normal(mean, std)", "sampling from a normal distribution"),
     ("pack_padded_sequence(x, lengths)", "lengths of a packed sequence"),
-    ("x.nonzero()", "a result whose size is in the data"),
-    ("x[mask]", "a result whose size is in the data"),
-    ("x.unique()", "a result whose size is in the data"),
+    ("x.nonzero()", "a result with a data-dependent size"),
+    ("x[mask]", "a result with a data-dependent size"),
+    ("x.unique()", "a result with a data-dependent size"),
     ("torch.repeat_interleave(x, counts)", "repeats by counts on the device"),
-    ("torch.bincount(x)", "counts in bins"),
-    ("torch.linalg.cholesky(x)", "errors of a decomposition"),
+    ("torch.bincount(x)", "counting into bins"),
+    ("torch.linalg.cholesky(x)", "error checks of a decomposition"),
     ("max(x, y)", "the larger of two tensors"),
     ("x.max()", ""),
-    ("torch.equal(x, y)", "tensors compared as a whole"),
+    ("torch.equal(x, y)", "comparing whole tensors"),
     ("x.item()", ""),
     ("loss > limit", ""),
 )
 
 
 OPERATIONS = (
-    ("aten::index_put_", Direction.NONE, "a mask that was indexed with or assigned by"),
-    ("aten::_index_put_impl_", Direction.NONE, "a mask that was indexed with or assigned by"),
+    ("aten::index_put_", Direction.NONE, "indexing or assignment with a boolean mask"),
+    ("aten::_index_put_impl_", Direction.NONE, "indexing or assignment with a boolean mask"),
     ("aten::index_put_", H2D, ""),  # the value or the index goes up: nothing waits to learn a size
-    ("jax.numpy.nonzero", D2H, "a result of JAX's whose size is in the data"),
+    ("jax.numpy.nonzero", D2H, "a JAX result with a data-dependent size"),
     ("jax.Array.__getitem__", H2D, ""),
 )
 
@@ -110,7 +110,8 @@ def told(record: SiteRecord) -> tuple[str, str]:
 
 def test_the_advice_names_the_frame_and_the_reason() -> None:
     act, explained = told(dataclasses.replace(READ, inside=("torch/optim/lbfgs.py:330 LBFGS.step",)))
-    assert act.endswith("(torch/optim/lbfgs.py:330 in LBFGS.step: it decides on the host, by the loss, how to go on)")
+    assert act.endswith("in LBFGS.step: it decides on the host how to continue, depending on the loss)")
+    assert "(torch/optim/lbfgs.py:330 in " in act
     assert explained.startswith("torch/optim/lbfgs.py:330 in LBFGS.step: ")
     act, explained = told(dataclasses.replace(READ, inside=("torch/nn/functional.py:9 somewhere",)))
     assert act == "keep it on the device, and read it once after the loop (torch/nn/functional.py:9 in somewhere)"
@@ -121,7 +122,7 @@ def test_the_advice_names_the_line_of_a_library_and_the_node_of_a_backward_pass(
     inside = "/venv/lib/python3.12/site-packages/torch_geometric/utils/loop.py"
     called = dataclasses.replace(READ, site=Site(inside, 650, 18, 650, 37), user=READ.site, function="add_self_loops")
     place = "torch_geometric/utils/loop.py:650 in add_self_loops"
-    assert told(called)[0].startswith("nothing cheaper is known: no option of torch_geometric is seen")
+    assert told(called)[0].startswith("no cheaper way is known: torch_geometric has no visible option")
     assert told(called)[0].endswith(f" ({place})")
     hot = dataclasses.replace(called, stepped=9)
     for other in (dataclasses.replace(called, blocked=Blocked(1)), dataclasses.replace(called, blocked=Blocked(10**9))):
@@ -133,8 +134,8 @@ def test_the_advice_names_the_line_of_a_library_and_the_node_of_a_backward_pass(
         READ, direction=Direction.NONE, operation="aten::_index_put_impl_", inside=frames, backward="IndexBackward0"
     )
     act, explained = told(backward)
-    assert act.startswith("a form of fixed size where the mask is the index")
-    assert "(IndexBackward0 of the backward pass: a boolean index is turned into positions" in act
+    assert act.startswith("use a fixed-size form instead of the mask index")
+    assert "(IndexBackward0 of the backward pass: a boolean index is converted to positions" in act
     assert explained == ""
 
 
@@ -152,8 +153,8 @@ def test_many_places_of_a_library_are_told_from_its_package_on() -> None:
 def test_an_upload_says_what_pinned_memory_would_save() -> None:
     batch = dataclasses.replace(READ, direction=H2D, operation="aten::copy_", blocked=Blocked(48_000_000))
     act, explained = told(batch)
-    assert explained == "new data every time, as a batch is"
+    assert explained == "new data every time, such as a batch"
     assert "`pin_memory=True` of its loader, and `.to(device, non_blocking=True)`" in act
-    assert "; the host would be kept for " in act
-    assert act.endswith("instead of 48.0 ms, by the model of an A100")
+    assert "; the host would be blocked for " in act
+    assert act.endswith("instead of 48.0 ms (modelled for A100)")
     assert "instead of" not in told(dataclasses.replace(batch, blocked=Blocked(1)))[0]

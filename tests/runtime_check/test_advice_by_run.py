@@ -96,10 +96,8 @@ def test_new_data_is_kept_on_the_device_or_comes_from_pinned_memory(tmp_path: Pa
     site = Program(tmp_path, SAMPLES).site("torch.tensor(array, device=device)")
     up = record(0, site, H2D, count=500, bytes=500 * 640, stepped=500)
     act = only(finding("TL104", site), run(up)).act
-    assert act.startswith(
-        "new data nearly every time: keep on the device what it is taken from, or bring it from pinned"
-    )
-    assert "in one copy with what goes up here, 5 times a step; the host would be kept for" in act
+    assert act.startswith("new data nearly every time: keep its source on the device, or upload it from pinned memory")
+    assert "in one copy together with the upload here, 5 times per step; the host would be blocked for" in act
     number = dataclasses.replace(up, bytes=500 * 8)  # which the device can fill in
     assert only(finding("TL104", site), run(number)).act == "as the rule says"
 
@@ -116,9 +114,9 @@ def test_the_branch_that_ran_is_named_and_a_rare_one_is_not_per_step(tmp_path: P
     of = run(record(0, tolist, count=2), often, full_steps=0, executed=(ran,))
     verdict = only(finding("TL101", item, tolist), of)
     assert verdict.kind is VerdictKind.PARTLY
-    assert f"; crossed `tensor.tolist()` at 1:{tolist.column}; `tensor.item()` never ran" in verdict.text
-    assert verdict.text.endswith("; not per step: another line crossed 76 times")
-    assert verdict.act == "nothing, where it crosses as seldom as here"
+    assert f"; transferred `tensor.tolist()` at 1:{tolist.column}; `tensor.item()` never ran" in verdict.text
+    assert verdict.text.endswith("; not per step: another line transferred 76 times")
+    assert verdict.act == "nothing, if it transfers as rarely as here"
 
 
 @pytest.mark.parametrize(("count", "full_steps"), [(10, 0), (2, 50)])
@@ -130,8 +128,8 @@ def test_what_crosses_often_or_is_held_against_steps_is_confirmed(tmp_path: Path
 
 
 def test_a_run_without_steps_says_so() -> None:
-    assert any("no step was seen" in note for note in judge([], run(full_steps=0)).notes)
-    assert not any("no step was seen" in note for note in judge([], run()).notes)
+    assert any("no steps were seen" in note for note in judge([], run(full_steps=0)).notes)
+    assert not any("no steps were seen" in note for note in judge([], run()).notes)
 
 
 READS = """\
@@ -167,21 +165,21 @@ def test_an_interval_that_let_it_run_each_time_is_named(tmp_path: Path) -> None:
     quiet = QuietSite(site, D2H, "amortised", "amortised: only every so many steps")
     (miss,) = judge([], run(record(0, site, stepped=100, steps=100)), quiet=[quiet]).missed
     assert miss.act == (
-        "keep it on the device, where the device goes on with it; else ask less often: it crossed in every other step"
-        " or more, for all that is around it (amortised: only every so many steps)"
+        "keep it on the device if only the device uses it, else read it less often: it ran on at least every"
+        " other step, in spite of its condition (amortised: only every so many steps)"
     )
 
 
 def test_elements_that_are_assigned_one_by_one_go_up_together(tmp_path: Path) -> None:
     up = record(0, Program(tmp_path, READS).site("y_neg[step]"), H2D)
     act, explained = advice.advise([up], [], run(up))
-    assert act.startswith("collect the values on the host and upload them in one go")
+    assert act.startswith("collect the values on the host and upload them in one copy")
     assert explained == ""
 
 
 def test_an_index_is_made_on_the_device(tmp_path: Path) -> None:
     up = record(0, Program(tmp_path, READS).site("z[order]"), H2D)
-    assert advice.advise([up], [], run(up)) == ("make the index on the device, once, or use a slice", "")
+    assert advice.advise([up], [], run(up)) == ("create the index on the device once, or use a slice", "")
     equal = Link(LinkKind.EQUAL_CONTENT, 0, 0, 99, 400, False)
     assert advice.advise([up], [equal], run(up))[0].startswith("upload it once")
 
@@ -192,7 +190,7 @@ def test_numbers_that_the_host_draws_are_drawn_on_the_device(tmp_path: Path) -> 
     up = record(0, call, H2D)
     (miss,) = judge([], run(up)).missed
     assert miss.explained == ""  # a miss of the linter's
-    assert miss.act.startswith("make it on the device (`device=` of what makes it; `torch.rand`")
+    assert miss.act.startswith("create it on the device (`device=` of its function; `torch.rand`")
 
 
 BACK_AGAIN = "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    seen += y.cpu()\n"
@@ -201,7 +199,7 @@ BACK_AGAIN = "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    se
 @pytest.mark.parametrize(
     ("changed", "count", "act"),
     [
-        (False, 100, "take what the host had: what went up at train.py:2 comes back unchanged"),
+        (False, 100, "use the data on the host: what was uploaded at train.py:2 comes back unchanged"),
         (False, 50, "as the rule says"),
         (None, 100, "as the rule says"),
     ],
@@ -233,13 +231,13 @@ def test_what_an_environment_gives_goes_up_from_a_pinned_buffer(tmp_path: Path) 
         ("Tensor(obs)", "tensor(reward)")))  # fmt: skip
     act, explained = advice.advise([up], [], run(up))
     assert act.startswith(
-        "it has to go up, as the host computes it: with several environments at once in one copy, from"
+        "it has to be uploaded, because the host computes it: in one copy for several environments, from"
     )
-    assert explained == "new data every time, as an environment gives it"
+    assert explained == "new data every time, from an environment"
     act, _ = advice.advise([up], [], run(up, other))
-    assert "in one copy with what goes up at line 5, from a pinned buffer that is kept" in act
+    assert "in one copy together with the upload at line 5, from a reused pinned buffer" in act
     ones = Link(LinkKind.EQUAL_CONTENT, 1, 1, 99, 16, False)  # a reward that is 1 in every step
-    assert advice.advise([other], [ones], run(up, other))[0].startswith("it has to go up")
+    assert advice.advise([other], [ones], run(up, other))[0].startswith("it has to be uploaded")
 
 
 LIBRARY = """\
@@ -274,7 +272,7 @@ def test_a_size_that_a_library_reads_can_be_told_to_it(tmp_path: Path) -> None:
     read = below(tmp_path, "pool(x, batch)", "int(index.max())", "scatter(x, batch, size)")
     assert library_advice.size_argument(read, Expressions()) == "`size=` of `pool`"
     verdict = only(finding("TL304", read.user or read.site), run(read))
-    assert verdict.act == "give `size=` of `pool`, where it is known"
+    assert verdict.act == "pass `size=` of `pool` if it is known"
     given = below(tmp_path, "pool(x, batch, size=3)", "int(index.max())", "scatter(x, batch, size)")
     assert library_advice.size_argument(given, Expressions()) == ""
 
@@ -282,11 +280,11 @@ def test_a_size_that_a_library_reads_can_be_told_to_it(tmp_path: Path) -> None:
 def test_the_option_that_a_librarys_line_depends_on_is_named(tmp_path: Path) -> None:
     asked = dataclasses.replace(below(tmp_path, "conv(x)", "x[x.isnan()]"), direction=Direction.NONE)
     assert advice.advise([asked], [], run(asked))[0].startswith(
-        "where it can be done without: in library it depends on the option `loops`"
+        "turn it off if possible: in library it depends on the option `loops`"
     )
     plain = below(tmp_path, "conv(x)", "x.sum().item()")
     assert advice.advise([plain], [], run(plain))[0].startswith(
-        "nothing cheaper is known: no option of library is seen that does without"
+        "no cheaper way is known: library has no visible option that avoids it"
     )
 
 
@@ -295,15 +293,15 @@ def test_of_several_places_of_a_library_each_is_told_with_its_part(tmp_path: Pat
     plain = dataclasses.replace(below(tmp_path, "conv(x)", "x.sum().item()"), id=1, count=50)
     few = dataclasses.replace(plain, id=2, count=10)
     act, explained = advice.advise([few, asked, plain], [], run(few, asked, plain))
-    assert act.startswith("50 of 100: nothing cheaper is known")
-    assert "; 40 of 100: where it can be done without: in library it depends on the option `loops`" in act
+    assert act.startswith("50 of 100: no cheaper way is known")
+    assert "; 40 of 100: turn it off if possible: in library it depends on the option `loops`" in act
     assert explained == ""
 
 
 def test_what_a_library_copies_from_pinned_memory_it_is_to_copy_without_waiting(tmp_path: Path) -> None:
     up = dataclasses.replace(below(tmp_path, "fit(x)", "x.sum().item()"), direction=H2D, pinned=100)
     act, _ = advice.advise([up], [], run(up))
-    assert act.startswith("have library copy with `non_blocking=True`: the memory is pinned")
+    assert act.startswith("make library copy with `non_blocking=True`: the memory is pinned")
 
 
 @pytest.mark.parametrize("package", ["lightning/fabric", "lightning_fabric"])
@@ -311,12 +309,12 @@ def test_what_a_trainer_logs_is_logged_less_often(package: str) -> None:
     site = Site(f"/venv/lib/python3.12/site-packages/{package}/utilities/apply_func.py", 134, 16, 134, 28)
     for function in ("convert_tensors_to_scalars.<locals>.to_item", "to_item"):  # as Python 3.10 has it
         asked = record(0, site, user=Site("/p.py", 3, 1, 3, 9), function=function)
-        assert advice.advise([asked], [], run(asked))[0].startswith("log less often, `log_every_n_steps=`")
+        assert advice.advise([asked], [], run(asked))[0].startswith("log less often (`log_every_n_steps=`")
 
 
 def test_the_question_of_generate_whether_all_have_ended_has_no_option() -> None:
     site = Site("/venv/lib/python3.12/site-packages/transformers/generation/utils.py", 395, 16, 395, 48)
     asked = record(0, site, user=Site("/p.py", 3, 1, 3, 9), function="StopCheck.__call__")
     act, explained = advice.advise([asked], [], run(asked))
-    assert act.startswith("nothing cheaper is known: transformers has no option that asks less often")
-    assert explained.endswith("`generate` asks after every token whether all texts have ended")
+    assert act.startswith("no cheaper way is known: transformers has no option to check less often")
+    assert explained.endswith("`generate` checks after every token whether all sequences have ended")

@@ -191,7 +191,7 @@ def test_the_program_s_own_end_wins_and_what_was_recorded_is_shown(folder: Path,
     ended = "was killed by SIGKILL" if option == "--kill" else f"failed with exit status {code}"
     headline = next(line for line in made.err.splitlines() if line.startswith("transferlint verify: "))
     assert f"(level simulate) · {ended} · " in headline
-    assert ("the kernel does this where memory runs out" in made.err) == (option == "--kill")
+    assert ("the kernel does this if memory runs out" in made.err) == (option == "--kill")
     shown = [line for line in made.err.splitlines() if line.startswith(("Traceback", "  File"))]
     assert len(shown) == (2 if option == "--raise" else 0)
 
@@ -245,7 +245,7 @@ def test_a_profile_is_of_the_asked_steps(folder: Path) -> None:
     assert whole["header"]["overhead_ns"] > 0
     assert json.loads((folder / "transferlint-run" / profile["trace"]).read_text())["traceEvents"]
     assert "profiled after step 3: 4 steps in" in made.err
-    assert "to record an event took about" in made.err
+    assert "recording took about" in made.err
 
 
 PLAYING = """\

@@ -34,7 +34,7 @@ def test_the_demo_shows_a_confirmed_a_refuted_and_a_missed_one(tmp_path: Path, m
     shown = re.findall(r"^```console\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
     assert shown[0] in made.stderr
     assert made.stderr.count("seen: 32 times (1 a step), d2h, 128 B") == 2
-    assert "seen: it ran 32 times, and the value was there already" in made.stderr
+    assert "seen: it ran 32 times, and the value was already there" in made.stderr
     assert made.stdout.startswith("epoch 0: loss 0.")
 
 

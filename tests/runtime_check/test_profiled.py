@@ -118,7 +118,7 @@ def test_it_is_written_and_read_and_told(tmp_path: Path) -> None:
     assert read(path).profiles == (profile,)
     told = phrases.profiled(profile)
     assert told.startswith("profiled after step 2: 5 steps in 840 µs; the device was idle for 680 µs (81.0 %)")
-    assert "copies were on the bus for 50.0 µs (1 of the copies" in told
+    assert "copies took 50.0 µs (1 of the copies" in told
     simulated = phrases.profiled(dataclasses.replace(profile, on_device=False))
     assert "a simulated device has no timeline" in simulated
     assert "idle" not in simulated

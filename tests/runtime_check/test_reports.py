@@ -133,8 +133,8 @@ def test_what_cannot_be_told_is_said_with_what_to_run(run: Run, tmp_path: Path) 
     inner = Evidence(site(path, 4, 18, 29), "made here, in `f`", part=Part.CALLEE)
     call = FoundFinding("TL101", "a", site(path, 7, 19, 26), "train.py", "of a call", evidence=(inner,))
     page = shown.of(run, judge((call,), run, [Executed(path, (7,))], str(tmp_path)), str(tmp_path))
-    said = "run something in which this call comes before the others"
-    assert f"but by which call is known of the first alone; {said}" in terminal.render(page)
+    said = "run a program in which this call comes before the others"
+    assert f"but only the caller of the first transfer is known; {said}" in terminal.render(page)
     assert said in html_report.render(page)
 
 

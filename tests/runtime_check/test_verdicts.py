@@ -83,8 +83,8 @@ def test_what_crossed_is_confirmed_with_its_sums() -> None:
 
 def test_a_line_that_ran_and_moved_nothing_refutes() -> None:
     verdict = only([ITEM], run(lines=(7,)))
-    assert (verdict.kind, verdict.text) == (VerdictKind.REFUTED, "the line ran and nothing crossed")
-    assert verdict.act == "if no run crosses here, say so: `# transferlint: ignore[TL101] <why>`"
+    assert (verdict.kind, verdict.text) == (VerdictKind.REFUTED, "the line ran without a transfer")
+    assert verdict.act == "if no run transfers here, suppress it: `# transferlint: ignore[TL101] <reason>`"
 
 
 def test_what_is_about_another_framework_gets_no_verdict_and_that_is_said() -> None:
@@ -93,7 +93,7 @@ def test_what_is_about_another_framework_gets_no_verdict_and_that_is_said() -> N
     made = judge([about, finding("TL101", site(9, 5, 16))], ran)
     assert [verdict.kind for verdict in made.verdicts] == [VerdictKind.CONFIRMED]
     assert made.unjudged == (about,)
-    assert "1 finding about data of jax got no verdict: what is recorded is torch's" in made.notes
+    assert "1 finding about jax data got no verdict: only transfers of torch are recorded" in made.notes
     assert not any("verdict" in note for note in judge([ITEM], ran).notes)
 
 
@@ -109,12 +109,13 @@ def test_a_framework_that_was_recorded_gets_verdicts_by_its_own_records() -> Non
         assert verdict.kind is VerdictKind.CONFIRMED
         assert [one.framework for one in verdict.records] == [verdict.finding.framework]
     jax = first if first.finding is about else second
-    assert jax.text.endswith(": no time is claimed")
+    assert jax.text.endswith(": time not measured")
     alone = dataclasses.replace(both, sites=(of_torch,))
     assert [one.kind for one in judge([about], alone).verdicts] == [VerdictKind.REFUTED]
     elsewhere = judge([dataclasses.replace(ITEM, framework="tensorflow")], both)
     assert elsewhere.verdicts == ()
-    assert "1 finding about data of tensorflow got no verdict: what is recorded is torch's and jax's" in elsewhere.notes
+    said = "1 finding about tensorflow data got no verdict: only transfers of torch and jax are recorded"
+    assert said in elsewhere.notes
 
 
 def test_a_line_that_did_not_run_is_not_reached() -> None:
@@ -125,7 +126,7 @@ def test_a_line_that_did_not_run_is_not_reached() -> None:
 def test_without_lines_nothing_is_refuted() -> None:
     judgement = judge([ITEM], dataclasses.replace(run(), executed=()))
     assert judgement.verdicts[0].kind is VerdictKind.NOT_REACHED
-    assert "which lines ran was not recorded: nothing can be refuted" in judgement.notes
+    assert "it was not recorded which lines ran: no finding can be refuted" in judgement.notes
     assert judge([ITEM], run(), executed=[Executed(FILE, (7,))]).verdicts[0].kind is VerdictKind.REFUTED
 
 
@@ -141,8 +142,8 @@ def test_an_operand_that_was_never_evaluated_is_not_reached_though_its_line_ran(
         return only([ITEM], dataclasses.replace(run(), executed=executed))
 
     skipped = judged(Executed(FILE, (7,), decided=((7, 5),)))
-    assert (skipped.kind, skipped.act) == (VerdictKind.NOT_REACHED, "run something that reaches it")
-    assert skipped.text == "the line ran, but this expression never did: what it depends on did not let it"
+    assert (skipped.kind, skipped.act) == (VerdictKind.NOT_REACHED, "run a program that reaches this line")
+    assert skipped.text == "the line ran, but this expression was never evaluated"
     assert judged(Executed(FILE, (7,), ((7, 5),), ((7, 5),))).kind is VerdictKind.REFUTED
     assert judged(Executed(FILE, (7,), decided=((7, 20),))).kind is VerdictKind.REFUTED
 
@@ -152,7 +153,7 @@ def test_a_move_that_did_nothing_refutes_and_says_so() -> None:
     idle = record(0, site(7, 5, 16), NONE, "aten::to", sync=False, count=40, bytes=0, blocked=Blocked())
     verdict = only([up], run(idle, lines=(7,)))
     assert verdict.kind is VerdictKind.REFUTED
-    assert verdict.text == "it ran 40 times, and the value was there already"
+    assert verdict.text == "it ran 40 times, and the value was already there"
 
 
 def test_a_needless_move_is_borne_out_by_moving_nothing() -> None:
@@ -162,7 +163,7 @@ def test_a_needless_move_is_borne_out_by_moving_nothing() -> None:
     crossed = only([needless], run(record(0, site(7, 5, 16)), lines=(7,)))
     assert (crossed.kind, crossed.act) == (
         VerdictKind.REFUTED,
-        "keep the move, and say so: `# transferlint: ignore[TL407] <why>`",
+        "keep the move and suppress the finding: `# transferlint: ignore[TL407] <reason>`",
     )
     inner = record(0, site(7, 5, 12), H2D)  # of `x.cuda()` in `x.cuda().to(device)`
     assert only([needless], run(inner, lines=(7,))).kind is VerdictKind.CONFIRMED
@@ -237,7 +238,7 @@ def test_a_call_of_a_wrapper_that_others_called_before_is_not_refuted() -> None:
     verdict = only([wrapped], run(record(0, site(90, 5, 20), count=2, **elsewhere), lines=(7,)))
     assert verdict.kind is VerdictKind.NOT_REACHED
     assert verdict.text == (
-        "the line ran; what it calls crossed 2 times, but by which call is known of the first alone"
+        "the line ran; what it calls transferred 2 times, but only the caller of the first transfer is known"
     )
     for once in (record(0, site(90, 5, 20), count=1, **elsewhere), record(0, site(91, 5, 20), **elsewhere)):
         assert only([wrapped], run(once, lines=(7,))).kind is VerdictKind.REFUTED
@@ -296,7 +297,7 @@ def test_a_round_trip_that_was_seen_is_confirmed() -> None:
     verdict = only([ROUND], run(DOWN, UP, links=links))
     assert (verdict.kind, verdict.links) == (VerdictKind.CONFIRMED, links)
     assert verdict.text.endswith(
-        "; round trip (d2h2d) seen 60 times, unchanged; round trip (d2h2d) seen 40 times, changed on the way"
+        "; round trip (d2h2d) seen 60 times, unchanged; round trip (d2h2d) seen 40 times, changed in between"
     )
 
 
@@ -309,10 +310,10 @@ def test_both_ends_that_crossed_are_a_round_trip_whose_data_was_not_followed() -
 def test_one_end_alone_is_partly() -> None:
     verdict = only([ROUND], run(DOWN))
     assert verdict.kind is VerdictKind.PARTLY
-    assert verdict.text.endswith("; nothing was seen to cross at the other end")
+    assert verdict.text.endswith("; no transfer was seen at the other end")
     guard = only([ROUND], run(DOWN, level="guard"))
     assert guard.kind is VerdictKind.PARTLY
-    assert "level guard does not follow data" in guard.text
+    assert "level guard does not track data" in guard.text
 
 
 def test_the_other_end_is_not_missed() -> None:
@@ -329,7 +330,7 @@ def test_the_other_end_that_only_the_run_shows_is_not_missed_either() -> None:
 def test_an_invariant_that_was_seen_to_be_one_says_so() -> None:
     invariant = finding("TL103", site(9, 5, 30))
     repeats = (Link(LinkKind.REPEAT, 1, 1, 99, 9, False),)
-    assert only([invariant], run(UP, links=repeats)).text.endswith("; the same data went again 99 times")
+    assert only([invariant], run(UP, links=repeats)).text.endswith("; the same data was transferred again 99 times")
     assert only([invariant], run(UP)).kind is VerdictKind.CONFIRMED
 
 
@@ -338,7 +339,7 @@ def test_a_repeated_upload_has_to_repeat() -> None:
     assert only([again], run(UP)).kind is VerdictKind.PARTLY
     verdict = only([again], run(UP, links=(Link(LinkKind.REPEAT, 1, 1, 99, 9, False),)))
     assert verdict.kind is VerdictKind.CONFIRMED
-    assert verdict.text.endswith("; the same data went again 99 times")
+    assert verdict.text.endswith("; the same data was transferred again 99 times")
 
 
 @pytest.mark.parametrize(
@@ -419,19 +420,23 @@ def test_threads_of_one_site_are_one_miss() -> None:
     assert (miss.count, len(miss.records)) == (60, 2)
 
 
+_HALF_EQUAL = Link(LinkKind.EQUAL_CONTENT, 1, 1, 50, 9, False)
+_BACK = Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, True)
+
+
 @pytest.mark.parametrize(
     ("fields", "links", "level", "explained", "act"),
     [
-        ({"sync": False}, (), "trace", "nothing waits for it: the time is the call's own", "nothing: the host"),
-        ({}, (), "trace", "new data every time, as a batch is", "if it is a batch"),
-        ({"pinned": 100}, (), "trace", "new data every time, as a batch is", "give `non_blocking=True`"),
+        ({"sync": False}, (), "trace", "no wait: the time is that of the call itself", "nothing: the host"),
+        ({}, (), "trace", "new data every time, such as a batch", "if it is a batch"),
+        ({"pinned": 100}, (), "trace", "new data every time, such as a batch", "pass `non_blocking=True`"),
         ({}, (), "guard", "", "if it is a batch"),
-        ({"hint_ignored": 5}, (), "trace", "", "pin the memory"),
+        ({"hint_ignored": 5}, (), "trace", "", "pin the source memory"),
         ({}, (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),), "trace", "", "upload it once, before the loop"),
         ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 95, 9, False),), "trace", "", "upload it once, before the loop"),
-        ({}, (Link(LinkKind.EQUAL_CONTENT, 1, 1, 50, 9, False),), "trace", "new data every time, as a batch is", "if"),
-        ({}, (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, True),), "trace", "", "downloaded at /program/train.py:50"),
-        ({}, (Link(LinkKind.SCALAR_DETOUR, 0, 1, 9, 9),), "trace", "", "downloaded at /program/train.py:50"),
+        ({}, (_HALF_EQUAL,), "trace", "new data every time, such as a batch", "if it is a batch"),
+        ({}, (_BACK,), "trace", "", "copied to the host at /program/train.py:50"),
+        ({}, (Link(LinkKind.SCALAR_DETOUR, 0, 1, 9, 9),), "trace", "", "copied to the host at /program/train.py:50"),
     ],
 )
 def test_an_upload_is_explained_or_missed(
@@ -446,7 +451,7 @@ def test_an_upload_is_explained_or_missed(
 def test_a_download_that_goes_back_names_the_line() -> None:
     links = (Link(LinkKind.DEVICE_HOST_DEVICE, 0, 1, 9, 9, False),)
     miss = next(one for one in missed(DOWN, UP, links=links).missed if one.direction is D2H)
-    assert miss.act == "compute it on the device: it goes back at /program/train.py:9"
+    assert miss.act == "keep the computation on the device: the data is uploaded again at /program/train.py:9"
     assert miss.text.endswith("; round trip (d2h2d) seen 9 times, unchanged")
 
 
@@ -457,7 +462,7 @@ def test_own_code_comes_before_libraries() -> None:
     found = missed(library, through, own, root="/program").missed
     assert [(one.site.line, one.own) for one in found] == [(7, True), (8, True), (3, False)]
     assert found[1].explained == "inside lib, which is not the program's own code"
-    assert "a library's" in found[2].explained
+    assert found[2].explained == "inside a library, without a calling line in the program's own code"
     elsewhere = missed(own, root="/other").missed
     assert not elsewhere[0].own
 
@@ -489,7 +494,7 @@ def with_reason(one: QuietSite, *records: SiteRecord, links: tuple[Link, ...] = 
 def test_what_check_is_quiet_about_on_purpose_is_explained() -> None:
     needed = quiet(site(7, 5, 16), "host", "`envs.step` takes it, which only the host can do")
     miss = with_reason(needed, record(0, site(7, 5, 16), D2H, COPY, steps=100))
-    assert (miss.explained, miss.act) == (needed.reason, "nothing: it is as it should be")
+    assert (miss.explained, miss.act) == (needed.reason, "nothing: this is as it should be")
     assert with_reason(needed, record(0, site(7, 20, 30), D2H, COPY)).explained == ""  # another part of the line
     assert with_reason(needed, record(0, site(7, 1, 40), D2H, COPY)).explained == ""  # a call around it
     assert with_reason(needed, record(0, site(7, 5, 16), H2D, COPY, hint_ignored=1)).explained == ""
@@ -512,7 +517,7 @@ def test_a_run_contradicts_what_was_taken_for_setup() -> None:
     setup = quiet(site(7, 5, 16), "cold", "cold: `prepare` is setup")
     often = with_reason(setup, record(0, site(7, 5, 16), steps=90))
     assert often.explained == ""
-    assert often.act.endswith("(`check` took it for rare: cold: `prepare` is setup)")
+    assert often.act.endswith("(`check` assumed that it is rare: cold: `prepare` is setup)")
     assert with_reason(setup, record(0, site(7, 5, 16), steps=3)).explained == setup.reason
     assert with_reason(setup, record(0, site(7, 5, 16)), full_steps=0).explained == setup.reason
     callers = quiet(site(7, 5, 16), "callers", "cold: called only from cold code (test or benchmark code)")
@@ -521,12 +526,12 @@ def test_a_run_contradicts_what_was_taken_for_setup() -> None:
 
 
 def test_a_run_contradicts_what_was_taken_for_once() -> None:
-    once = quiet(site(7, 5, 16), "rare", "not hot: it runs once a call")
+    once = quiet(site(7, 5, 16), "rare", "not hot: runs once per call")
     thousand = record(0, site(7, 5, 16), count=1000, stepped=0)
     for full_steps in (0, 100):  # in a program without steps, and after the last of a hundred
         miss = with_reason(once, thousand, full_steps=full_steps)
         assert (miss.explained, miss.count) == ("", 1000)
-        assert miss.act.endswith("(`check` took it for rare: not hot: it runs once a call)")
+        assert miss.act.endswith("(`check` assumed that it is rare: not hot: runs once per call)")
     assert with_reason(once, record(0, site(7, 5, 16), count=3, stepped=3), full_steps=3).explained == once.reason
 
 
@@ -534,15 +539,16 @@ def test_a_run_contradicts_an_interval_and_a_queue_by_its_name() -> None:
     every = quiet(site(7, 5, 16), "amortised", "amortised: only every so many steps")
     assert with_reason(every, record(0, site(7, 5, 16), steps=100)).explained == ""
     assert with_reason(every, record(0, site(7, 5, 16), steps=3)).explained == every.reason
-    handed = quiet(site(7, 5, 16), "handed over", "`q.put` gives it to another process, which only the host can do")
+    handed = quiet(site(7, 5, 16), "handed over", "`q.put` passes it to another process, which only the host can do")
     miss = with_reason(handed, record(0, site(7, 5, 16), D2H, COPY, steps=100))
     assert miss.explained == ""
-    assert miss.act.endswith("; if `q.put` gives it to another process, hand over many at once")
+    assert miss.act.endswith("; if `q.put` passes it to another process, pass many at once")
     assert with_reason(handed, record(0, site(7, 5, 16), steps=3)).explained == handed.reason
 
 
 def test_new_data_that_was_not_new_is_missed() -> None:
-    new = quiet(site(7, 5, 16), "new data", "an upload of what each step brings: new data has to cross once", H2D)
+    words = "an upload of new data: every batch has to be copied to the device once"
+    new = quiet(site(7, 5, 16), "new data", words, H2D)
     up = record(1, site(7, 5, 16), H2D, COPY, pinned=0)
     assert with_reason(new, up).explained.startswith("new data every time")
     again = (Link(LinkKind.REPEAT, 1, 1, 9, 9, False),)
@@ -572,10 +578,10 @@ def test_notes_say_what_is_not_known() -> None:
     )
     notes = judge([], dataclasses.replace(run(), outcome=outcome, truncated=True)).notes
     assert notes == (
-        "the run has no exit status: it was killed or still runs; what it recorded until then is shown",
-        "the last line of a file of records was cut off and left out",
+        "the run has no exit status: it was killed or still runs; what it recorded so far is shown",
+        "the last line of a record file was cut off and is ignored",
         "the events of DataLoader worker 7 are missing (2 events): it was spawned",
-        "3 events came from more sites than are kept apart: counted under (further sites)",
+        "3 events came from further sites, beyond the limit: counted under (further sites)",
     )
 
 
@@ -639,7 +645,7 @@ def test_what_check_finds_is_joined(checked: tuple[tuple[FoundFinding, ...], str
     }
     assert [one.id for one in verdicts["TL101"].records] == [1, 2]
     assert "the other end crossed 100 times" in verdicts["TL201"].text
-    assert [(one.site.line, one.explained) for one in judgement.missed] == [(7, "new data every time, as a batch is")]
+    assert [(one.site.line, one.explained) for one in judgement.missed] == [(7, "new data every time, such as a batch")]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "{}", '{"findings": [{"code": "TL101"}]}', '{"findings": 3}'])

@@ -85,7 +85,7 @@ def test_a_fix_that_is_not_safe_says_so(edit: Any) -> None:
         await editor.diagnostics(uri)
         fixes = [one for one in await editor.actions(uri, 11) if "ignore" not in one.title]
         (fix,) = fixes
-        assert fix.title.endswith(("(unsafe: look at it)", "(not proven: look at it)"))
+        assert fix.title.endswith(("(unsafe: review it)", "(not proven: review it)"))
         assert not fix.is_preferred
         made = await editor.applied(fix, uri)
         assert "total += loss.detach()" in made

@@ -40,12 +40,12 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
     context_settings={"auto_envvar_prefix": "TRANSFERLINT"},
 )
 @click.argument("paths", nargs=-1)
-@_codes("--select", help="Rules to run: codes, prefixes (TL1), names, ALL; commas separate. Replaces the file's.")
-@_codes("--extend-select", help="Rules to run beside the selected ones.")
-@_codes("--ignore", help="Rules to leave out.")
-@click.option("--min-confidence", type=click.Choice(_LEVELS), help="Least confidence of a finding.  [default: likely]")
-@click.option("--output-format", "-f", type=click.Choice(FORMATS), help="Form of the report.  [default: text]")
-@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report there, not to stdout.")
+@_codes("--select", help="Rules to run: codes, prefixes (TL1), names, ALL; comma-separated. Replaces the file's.")
+@_codes("--extend-select", help="Additional rules to run.")
+@_codes("--ignore", help="Rules not to run.")
+@click.option("--min-confidence", type=click.Choice(_LEVELS), help="Minimum confidence of findings.  [default: likely]")
+@click.option("--output-format", "-f", type=click.Choice(FORMATS), help="Format of the report.  [default: text]")
+@click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report to a file, not stdout.")
 @click.option("--sort", type=click.Choice(ORDERS), help="Order of the findings.  [default: cost, in files place]")
 @click.option("--fix/--no-fix", default=None, help="Apply safe fixes and report what remains.")
 @click.option(
@@ -54,45 +54,45 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
     help="Let --fix and --diff also apply fixes that may change what the program does.",
 )
 @click.option("--fix-only", is_flag=True, help="Apply fixes and report nothing that remains.")
-@click.option("--show-fixes", is_flag=True, help="List on standard error what was fixed, file by file.")
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit 1 where something was fixed, even if nothing remains.")
+@click.option("--show-fixes", is_flag=True, help="List the fixes on standard error, file by file.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit 1 if something was fixed, even if nothing remains.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change and write nothing; exit 1 if it would.")
-@click.option("--add-ignore", is_flag=True, help="Write a suppression for everything that is found.")
-@click.option("--reason", metavar="TEXT", help="The reason that --add-ignore gives.")
-@click.option("--baseline", type=click.Path(dir_okay=False), help="Do not report the findings that this file knows.")
-@click.option("--write-baseline", is_flag=True, help="Write what is found to the file of --baseline.")
-@click.option("--diff-base", metavar="REV", help="Report only what lines changed since a revision have (asks git).")
-@click.option("--shard", metavar="I/N", callback=_shard, help="Report on part I of N; the whole project is read.")
-@click.option("--rules", multiple=True, type=click.Path(), help="A file or folder of rules, beside installed packs.")
-@click.option("--quiet-sites", is_flag=True, help="With -f json: list transfers that are quiet on purpose, and why.")
+@click.option("--add-ignore", is_flag=True, help="Add a suppression comment for every finding.")
+@click.option("--reason", metavar="TEXT", help="The reason to write with --add-ignore.")
+@click.option("--baseline", type=click.Path(dir_okay=False), help="Do not report the findings listed in this file.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
+@click.option("--diff-base", metavar="REV", help="Report only lines changed since a revision (uses git).")
+@click.option("--shard", metavar="I/N", callback=_shard, help="Report part I of N; the whole project is still read.")
+@click.option("--rules", multiple=True, type=click.Path(), help="An additional file or folder of rules.")
+@click.option("--quiet-sites", is_flag=True, help="With -f json: list transfers not reported on purpose, and why.")
 @click.option("--statistics", is_flag=True, help="Count findings by code instead of listing them.")
-@click.option("--exit-zero", is_flag=True, help="Exit 0 even where there are findings.")
-@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Worker processes.  [default: one a core]")
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out; replaces the file's and the built-in.")
-@click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Leave out these too.")
-@click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files even where they are named.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 even if there are findings.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Worker processes.  [default: one per core]")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to exclude; replaces all other patterns.")
+@click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="More files to exclude.")
+@click.option("--force-exclude/--no-force-exclude", default=None, help="Exclude files even if they are named.")
 @click.option("--respect-gitignore/--no-respect-gitignore", default=None, help="Skip what git ignores.  [default: yes]")
-@click.option("--stdin-filename", metavar="NAME", help="Name of the text that `-` reads from standard input.")
+@click.option("--stdin-filename", metavar="NAME", help="File name for the text read from standard input (`-`).")
 @click.option("--show-files", is_flag=True, help="List the files that would be checked and exit.")
-@click.option("--show-settings", is_flag=True, help="Print the settings in force as JSON and exit.")
+@click.option("--show-settings", is_flag=True, help="Print the effective settings as JSON and exit.")
 @click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 @click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A settings file, or one setting as TOML.")
 @click.option(
     "--project-root",
     type=click.Path(exists=True, file_okay=False),
-    help="Folder of the project: to look for settings in, and that patterns are relative to.",
+    help="Folder of the project: where settings are found and what patterns are relative to.",
 )
 @click.option(
     "--context",
     type=click.Choice(_CONTEXTS),
-    help="Check a file with all of its project that matters for it, or alone.  [default: project]",
+    help="Check each file with the relevant rest of its project, or alone.  [default: project]",
 )
-@click.option("--front-end", type=click.Choice(_FRONT_ENDS), help="Read files by this one only.  [default: what suits]")
+@click.option("--front-end", type=click.Choice(_FRONT_ENDS), help="Use only this parser.  [default: automatic]")
 @click.option("--no-cache", is_flag=True, help="Do not read or write the cache.")
-@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+@click.option("--color/--no-color", default=None, help="Force colours on or off.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, nothing else.")
-@click.option("--verbose", "-v", is_flag=True, help="Say on standard error what the run rests on.")
-@click.option("--watch", is_flag=True, help="Check again whenever a file changes; needs transferlint[watch].")
+@click.option("--verbose", "-v", is_flag=True, help="Print the settings, rules and cache used to standard error.")
+@click.option("--watch", is_flag=True, help="Check again when a file changes; needs transferlint[watch].")
 def COMMAND(**given: Any) -> int:
     """Report the transfers and syncs that hot code makes, in the files and folders PATHS (default: the current one).
 

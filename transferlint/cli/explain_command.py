@@ -19,15 +19,15 @@ _LEVELS = ("possible", "likely", "certain")
 _WIDTH = 11
 
 
-@click.command("explain", short_help="Explain what is believed of a line, and why it is (not) reported.")
+@click.command("explain", short_help="Explain what the analysis knows about a line, and why it is (not) reported.")
 @click.argument("place", metavar="FILE:LINE")
-@click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Form of the answer.")
-@click.option("--min-confidence", type=click.Choice(_LEVELS), help="As `check` has it.  [default: likely]")
+@click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Output format.")
+@click.option("--min-confidence", type=click.Choice(_LEVELS), help="As for `check`.  [default: likely]")
 @click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 @click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A settings file, or one setting as TOML.")
-@click.option("--project-root", type=click.Path(exists=True, file_okay=False), help="As `check` has it.")
-@click.option("--rules", multiple=True, type=click.Path(), help="As `check` has it.")
-@click.option("--color/--no-color", default=None, help="Colours, whatever the terminal.")
+@click.option("--project-root", type=click.Path(exists=True, file_okay=False), help="As for `check`.")
+@click.option("--rules", multiple=True, type=click.Path(), help="As for `check`.")
+@click.option("--color/--no-color", default=None, help="Force colours on or off.")
 def COMMAND(
     place: str,
     output_format: str,
@@ -38,8 +38,8 @@ def COMMAND(
     rules: tuple[str, ...],
     color: bool | None,
 ) -> int:
-    """Explain the line FILE:LINE: for every expression on it that transfers, or looks as if it did, where its value
-    is taken to be, how often it runs, how sure that is, and why it is or is not reported.
+    """Explain the line FILE:LINE: for every expression on it that transfers data, or looks as if it might, where its
+    value is assumed to be, how often it runs, how certain that is, and why it is or is not reported.
 
     Exit code: 0 explained, 2 where there is no such file or line, or the file is not Python.
     """
@@ -126,7 +126,7 @@ def _lines(path: str, line: int, source: str, explained: Sequence[Explained]) ->
     yield f"  {source.strip()}", ""
     if not explained:
         yield "", ""
-        yield "Nothing on this line transfers data or waits for the device, or looks as if it did.", ""
+        yield "Nothing on this line transfers data, waits for the device, or looks as if it might.", ""
         return
     for one in explained:
         belief, verdict = one.belief, one.verdict
@@ -158,14 +158,14 @@ def _kind(one: Explained) -> str:
     if not belief.kind:
         return "no transfer"
     direction = belief.direction.value if belief.direction is not None else ""
-    parts = [belief.kind, direction if direction != "none" else "moves no data", "a sync" if belief.waits else ""]
-    named = "the source names it" if belief.explicit else "the source does not show it"
+    parts = [belief.kind, direction if direction != "none" else "moves no data", "sync" if belief.waits else ""]
+    named = "explicit" if belief.explicit else "implicit"
     return ", ".join(part for part in (*parts, f"{belief.api}: {named}") if part)
 
 
 def _heat(one: Explained) -> str:
     heat = one.belief.heat
-    state = "hot" if heat.hot else "cold" if heat.cold else "amortised" if heat.amortised else "not hot"
+    state = "hot" if heat.hot else "rare" if heat.cold or heat.amortised else "not hot"
     return f"{state}: " + "; ".join(part for part in (heat.why, heat.amortised, heat.cold) if part)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from transferlint.scopes import Scopes
     from transferlint.syntax.suppressions import Suppression
 
-# Evidence of where a value came to be on the device: it explains the finding, and the finding does not speak for it.
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def _verdict(belief: Belief, findings: Sequence[Finding], terms: Terms) -> Verdi
         return Verdict(False, "", belief.quiet)
     if belief.confidence is not None and belief.confidence < terms.least:
         return Verdict(False, "", _below(belief.confidence, terms) + f": {belief.confidence_words}")
-    return Verdict(False, "", f"no installed rule objects to a {belief.kind} here")
+    return Verdict(False, "", f"no installed rule reports this {belief.kind}")
 
 
 def _joined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -107,7 +106,7 @@ def _of_finding(finding: Finding, terms: Terms) -> Verdict:
 
 
 def _below(confidence: Confidence, terms: Terms) -> str:
-    return f"below min-confidence: {confidence.name.lower()}, where {terms.least.name.lower()} is asked for"
+    return f"confidence {confidence.name.lower()} is below min-confidence {terms.least.name.lower()}"
 
 
 def _silencer(finding: Finding, comments: Iterable[Suppression]) -> Suppression | None:
@@ -120,7 +119,7 @@ def _part(site: Site, counting: Sequence[Finding]) -> Verdict | None:
     for finding in counting:
         for evidence in finding.evidence:
             if evidence.site == site and evidence.part is Part.SAME:
-                reason = f"merged into {finding.code} at line {finding.site.line}: one change serves both"
+                reason = f"merged into {finding.code} at line {finding.site.line}: one change fixes both"
                 return Verdict(False, finding.code, reason)
     for finding in counting:
         if _mentions(finding, site) or _encloses(finding.site, site):

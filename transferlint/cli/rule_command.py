@@ -54,7 +54,7 @@ def _section(framework: str, advice: str, asked: str, bad: str, good: str) -> st
     if asked:
         parts += [f"{asked}."]
     if bad:
-        parts += [textwrap.indent(bad.strip(), "    "), "Nothing is reported of:"]
+        parts += [textwrap.indent(bad.strip(), "    "), "No findings in:"]
         parts += [textwrap.indent(good.strip(), "    ")]
     return "\n".join(parts[:2]) + "".join(f"\n\n{part}" for part in parts[2:])
 

@@ -43,11 +43,11 @@ _KINDS = {
     t.BUILD: "tensor built from host data",
     t.COPY_INTO: "copy into another tensor",
     t.TRUTH: "truth test",
-    t.NUMBER: "number taken from a tensor",
-    t.FORMAT: "tensor put into words",
-    t.SHAPE: "result whose size the data decides",
+    t.NUMBER: "conversion to a Python number",
+    t.FORMAT: "tensor formatting",
+    t.SHAPE: "data-dependent result size",
     t.HOST_INDEX: "indexing with host data",
-    t.SYNCHRONIZE: "explicit wait for the device",
+    t.SYNCHRONIZE: "explicit sync",
     t.ARRAY: "conversion to numpy",
 }
 
@@ -136,7 +136,7 @@ def _silent(function: FunctionFacts, reg: Reg, subject: Reg | None) -> Belief:
         explicit=True,
         subject=function.text(subject) if subject is not None and function.has_text(subject) else "",
         place=place_of(value.places) if value is not None else Place.UNKNOWN,
-        place_words=place_words(value) if value is not None else "nothing is known of it",
+        place_words=place_words(value) if value is not None else "unknown",
         after=None,
         why=function.why(value) if value is not None and value.on_device else (),
         heat=_heat(function, reg, warmth),
@@ -163,15 +163,15 @@ def place_of(places: int) -> Place:
 
 
 def place_words(value: Value) -> str:
-    """What a value is taken for and where: "a tensor on the device whenever the program is given one"."""
+    """What a value is taken for and where: "a tensor that is assumed to be on the device"."""
     what = next((word for bits, word in _WHAT if value.is_a(bits)), "a value that may be a tensor")
     if value.is_a(DTYPE | NAME):
         return what
     where = {
         Place.HOST: "on the host",
-        Place.DEVICE: "on the device whenever the program is given one" if value.places & GIVEN else "on the device",
-        Place.EITHER: "on either: on the host on one path, on the device on another",
-        Place.UNKNOWN: "at an unknown place",
+        Place.DEVICE: "assumed to be on the device" if value.places & GIVEN else "on the device",
+        Place.EITHER: "on the host on one path and on the device on another",
+        Place.UNKNOWN: "on an unknown device",
     }[place_of(value.places)]
     return f"{what} {where}"
 
@@ -192,17 +192,17 @@ _WHAT = (
 def _sure(before: Value, warmth: Warmth, kind: str) -> tuple[Confidence, str]:
     """How sure a finding would be, and what it rests on (docs/words.md, 'Confidence')."""
     if kind == t.SYNCHRONIZE:
-        return Confidence.CERTAIN, "the source names the wait"
+        return Confidence.CERTAIN, "the source calls it explicitly"
     if warmth.doubt:
         return Confidence.POSSIBLE, f"hot, but {words(warmth.doubt)}"
     if warmth.weak:
-        return Confidence.POSSIBLE, "nothing but the function's arguments says that it runs repeatedly"
+        return Confidence.POSSIBLE, "only the function's arguments suggest that it runs repeatedly"
     if before.is_a(TENSOR) and before.places == DEVICE:
-        return Confidence.CERTAIN, "the source proves the place"
+        return Confidence.CERTAIN, "the source proves that it is on the device"
     if before.places & ON_DEVICE and before.kinds & (TENSOR | UNKNOWN):
-        return Confidence.LIKELY, "on the device whenever the program is given one"
+        return Confidence.LIKELY, "assumed to be on the device"
     if before.on_host:
         if before.is_a(TENSOR):
-            return Confidence.CERTAIN, "the source proves the place"
-        return Confidence.LIKELY, "on the host, and of unknown kind"
+            return Confidence.CERTAIN, "the source proves that it is on the host"
+        return Confidence.LIKELY, "on the host, of unknown kind"
     return Confidence.POSSIBLE, "it is not known to be a tensor on the device"

@@ -15,7 +15,7 @@ from transferlint.syntax.program import Reg, Slot
 if TYPE_CHECKING:
     from transferlint.flow.facts import FunctionFacts
 
-HANDS = "gives it to another process"  # as far as a name tells
+HANDS = "passes it to another process"  # as far as a name tells
 _STEPS = ("step", "reset", "act")
 _PUTS = ("put", "put_nowait")
 # The modules whose queues stay within a process, where threads share its device's memory (docs.python.org).
@@ -27,8 +27,8 @@ _HOLDING = (p.Sequence, p.Mapping, p.Binary, p.Choice, p.Collect)
 @once
 def host_only_use(function: FunctionFacts, reg: Reg) -> str:
     """What only the host does with the value of a register, each time that there is one, where it goes straight there,
-    by way of one variable at most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` writes it
-    away"; "" where it does not."""
+    by way of one variable at most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` saves
+    it"; "" where it does not."""
     return _use(function, reg, len(function.loops(reg)), False)
 
 
@@ -102,13 +102,13 @@ def _done(function: FunctionFacts, call: p.Call) -> str:
     callee = function.code[call.function]
     if isinstance(callee, p.Attr):
         if SAVERS.match(callee.name):
-            return f"`{callee.name}` writes it away"
+            return f"`{callee.name}` saves it"
         owner = _last(function, callee.object)
         if callee.name in _PUTS and roles.QUEUES.search(owner) and not _makes_own_queues(function.file.functions[0]):
             return f"`{owner}.{callee.name}` {HANDS}"
         return f"`{owner}.{callee.name}` takes it" if _steps(function, callee) else ""
     name = _last(function, call.function) if isinstance(callee, p.Load | p.Outer) else ""
-    return f"`{name}` writes it away" if SAVERS.match(name) else ""
+    return f"`{name}` saves it" if SAVERS.match(name) else ""
 
 
 def steps_environment(function: FunctionFacts, reg: Reg) -> bool:

@@ -65,17 +65,17 @@ def nothing_recorded(function: FunctionFacts, reg: Reg, value: Value | None) -> 
     if function.role.skip:
         return "this function is compiled for the device; the host does not run it"
     if value is None:
-        return "nothing that could cross is given"
+        return "it is called without data that could be transferred"
     if isinstance(made, p.Call) and _names_dtype(function, made):
-        return "it names a dtype and no place: nothing crosses"
+        return "it names a dtype and no device: no transfer"
     if value.is_a(ARRAY | HOST_VALUE | DTYPE) or value.on_host:
-        return "host value: nothing crosses"
+        return "host value: no transfer"
     if value.is_a(OBJECT):
-        return "an object of another class; its method is not a tensor's"
+        return "an object of another class, not a tensor"
     if value.kinds & TENSOR and value.on_device:
-        return "the analysis knows of no transfer that this makes"
+        return "no transfer is known for this operation"
     if value.kinds & TENSOR:
-        return "it is not known where this tensor is"
+        return "it is not known which device this tensor is on"
     return "it is not known to be a tensor"
 
 

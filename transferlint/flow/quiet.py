@@ -37,25 +37,25 @@ def why_quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> tu
         return NOTHING, "this function is compiled for the device; the host does not run it"
     reads = transfer.direction in (Direction.D2H, Direction.NONE) and transfer.kind != t.SYNCHRONIZE
     if reads and before.on_host:
-        return NOTHING, "host value: nothing crosses"
+        return NOTHING, "host value: no transfer"
     if transfer.direction is Direction.D2D and not before.places & ~ON_DEVICE and transfer.kind == t.MOVE:
-        return NOTHING, "it is on the device already; a move to where it is copies nothing"
+        return NOTHING, "it is already on the device: the move copies nothing"
     if places == HOST and before.on_host:
-        return NOTHING, "it is on the host already; a move to where it is copies nothing"
+        return NOTHING, "it is already on the host: the move copies nothing"
     if warmth.cold:
         return CALLERS if is_a(warmth.cold, Cause.RARE_CALLERS) else COLD, words(warmth.cold)
     if warmth.amortised:
         return AMORTISED, words(warmth.amortised)
     if warmth.level < Level.PER_STEP:
-        return RARE, f"not hot: it runs {_often(warmth)}"
+        return RARE, f"not hot: runs {_often(warmth)}"
     if reads and before.kinds & MODULE and not before.kinds & TENSOR:
         return NOTHING, "it is a module, not a tensor"
     if inner := _waited(function, transfer):
-        return WAITED, f"`{_brief(function.text(inner))}` has made the host wait just before, so this wait is short"
+        return WAITED, f"`{_brief(function.text(inner))}` synchronizes just before, so this wait is short"
     if reads and (use := host_only_use(function, transfer.register)):
         return HANDED if use.endswith(HANDS) else HOST_USE, f"{use}, which only the host can do"
     if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.flags & (DATA | FROM_PARAMETER):
-        return NEW_DATA, "an upload of what each step brings: new data has to cross once"
+        return NEW_DATA, "an upload of new data: every batch has to be copied to the device once"
     return "", ""
 
 
@@ -69,7 +69,7 @@ def quiet_sites(facts: FileFacts, reported: Iterable[Site]) -> Iterator[QuietSit
                 continue
             warmth = function.warmth(reg)
             kind, reason = why_quiet(function, transfer, warmth)
-            # A function of which nobody knows who calls it runs "once a call": that says nothing.
+            # A function of which nobody knows who calls it runs "once per call": that says nothing.
             if kind in ON_PURPOSE or (kind == RARE and warmth.once):
                 yield QuietSite(function.site(reg), transfer.direction, kind, reason)
 
@@ -87,7 +87,7 @@ def _waited(function: FunctionFacts, transfer: Transfer) -> Reg | None:
 
 
 def _often(warmth: Warmth) -> str:
-    return "once a call" if warmth.level is Level.ONCE else f"once {warmth.level.words.replace('per', 'an')}"
+    return "once per call" if warmth.level is Level.ONCE else f"once {warmth.level.words}"
 
 
 def _brief(text: str) -> str:

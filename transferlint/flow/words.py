@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
     """How often, and what shows it: "per step, in the loop over `loader` at line 31"."""
-    level = warmth.level.words
+    level = warmth.level.words if warmth.seen else f"{warmth.level.words} (assumed)"
     owner = file.functions[function]
     if warmth.caller is not None:
         key, caller, reg = warmth.caller
@@ -33,11 +33,10 @@ def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
                 return f"{level}, in the loop over `{_brief(owner.text(region.test))}` at line {line}"
             return f"{level}, in the loop at line {line}"
     if warmth.reason is not None:
-        assumed = "" if warmth.seen else " (assumed)"
-        return f"{level}{assumed}: {words(warmth.reason)}"
+        return f"{level}: {words(warmth.reason)}"
     if warmth.level is Level.ONCE:
-        return "once a call"
-    return level
+        return "once per call"
+    return warmth.level.words
 
 
 def device_evidence(function: FunctionFacts, value: Value) -> tuple[Evidence, ...]:
@@ -54,7 +53,7 @@ def device_evidence(function: FunctionFacts, value: Value) -> tuple[Evidence, ..
                 ends = starts[site.line] if site.line < len(starts) else len(function.file.text)
                 line_end = len(function.file.text[starts[site.line - 1] : ends].rstrip()) + 1
                 head = type(site)(site.path, site.line, site.column, site.line, max(line_end, site.column + 1))
-                assumed = f"`{given.name}` is a parameter of `{name}`, and assumed to be on the device"
+                assumed = f"`{given.name}` is a parameter of `{name}` and is assumed to be on the device"
                 found.append(Evidence(head, assumed, part=Part.PLACE))
         elif why < len(function.code) and function.has_text(why):
             found.append(Evidence(function.site(why), _because(function, why), part=Part.PLACE))
@@ -68,13 +67,13 @@ def _because(function: FunctionFacts, reg: int) -> str:
         if isinstance(callee, p.Attr) and callee.name in ("to", "cuda"):
             return "moved to the device here"
         if function.values[reg].on_device:
-            return "on the device: computed here"
+            return "computed on the device here"
         if reg in function.calls and not function.values[reg].kinds & (TENSOR | CONTAINER):
             return "moved to the device in this call"  # what it was given: it gives nothing back
         return "made on the host here"
     if isinstance(instruction, p.Store | p.Next):
         return "on the device from here on"
-    return "on the device: computed here"
+    return "computed on the device here"
 
 
 def _brief(text: str) -> str:

@@ -14,7 +14,7 @@ TABLE: tuple[Api, ...] = (
         Effect.CHECK,
         _LINALG + ".inv: 'When inputs are on a CUDA device, this function synchronizes that device with the CPU. For a"
         " version of this function that does not synchronize, see torch.linalg.inv_ex()'; likewise the others",
-        instead="the `_ex` form (`torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex`) leaves its flag on the device",
+        instead="use the `_ex` form (`torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex`): its flag stays on the device",
     ),
     Api(
         named("torch.linalg.", "eig eigh eigvals eigvalsh svd svdvals matrix_rank pinv")
@@ -24,14 +24,14 @@ TABLE: tuple[Api, ...] = (
         _LINALG + ".eigh, .svdvals: 'When inputs are on a CUDA device, this function synchronizes that device with the"
         " CPU'; there is no form that does not",
         avoidable=False,
-        instead="do it less often, or beside other work: there is no form that does not wait",
+        instead="call it less often, or overlap it with other work: there is no variant without the sync",
     ),
     Api(
         ("torch.istft", "Tensor.istft"),
         Effect.CHECK,
         "source: aten/src/ATen/native/SpectralOps.cpp istft: reads whether the windows add up to something everywhere",
         avoidable=False,
-        instead="do it less often, or beside other work: there is no form that does not wait",
+        instead="call it less often, or overlap it with other work: there is no variant without the sync",
     ),
     Api(
         ("torch.multinomial", "Tensor.multinomial"),
@@ -40,7 +40,7 @@ TABLE: tuple[Api, ...] = (
         " whether the input is finite and not negative, and whether its sum is above zero",
         unless=("replacement",),
         avoidable=False,
-        instead="draw by the largest of ratios: `(probs / torch.empty_like(probs).exponential_(1)).argmax(-1)`",
+        instead="sample with the exponential trick: `(probs / torch.empty_like(probs).exponential_(1)).argmax(-1)`",
     ),
     Api(
         ("torch.normal",),
@@ -48,6 +48,6 @@ TABLE: tuple[Api, ...] = (
         "source: aten/src/ATen/native/DistributionTemplates.h CHECK_NORMAL_TENSOR_STD: reads whether all of a tensor"
         " `std` is at least zero",
         checks=("std", 1),
-        instead="scale a standard draw: `mean + std * torch.randn_like(std)`",
+        instead="scale a standard normal sample: `mean + std * torch.randn_like(std)`",
     ),
 )

@@ -52,7 +52,7 @@ TABLE: tuple[Api, ...] = (
         Effect.ASKS,
         "source: torch/distributions/categorical.py: draws by torch.multinomial",
         avoidable=False,
-        instead="draw by the largest of ratios: `(probs / torch.empty_like(probs).exponential_(1)).argmax(-1)`",
+        instead="sample with the exponential trick: `(probs / torch.empty_like(probs).exponential_(1)).argmax(-1)`",
     ),
     Api(
         methods(_SCALED, "sample"),

@@ -120,7 +120,7 @@ def _fix(fix: Fix, path: str, text: str) -> dict[str, Any]:
         region = {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
         replacements.append({"deletedRegion": region, "insertedContent": {"text": edit.text}})
     changes = [{"artifactLocation": _artifact(path), "replacements": replacements}]
-    mark = " (unsafe: look at it)" if fix.safety is Safety.UNSAFE else ""
+    mark = " (unsafe: review it)" if fix.safety is Safety.UNSAFE else ""
     return {"description": {"text": fix.title + mark}, "artifactChanges": changes}
 
 

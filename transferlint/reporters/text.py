@@ -96,8 +96,6 @@ def _wrapped(words: str, width: int, taken: int, indent: int = 4) -> list[str]:
 
 def _heat(heat: Heat) -> tuple[str, str]:
     label = "hot" if heat.hot else "heat"
-    if not heat.seen and "assumed" not in heat.why:
-        label += " (assumed)"
     rare = [f"but {heat.amortised}"] if heat.amortised else []
     rare += [f"but {heat.cold}"] if heat.cold else []
     return label, ", ".join([heat.why or heat.level.words, *rare])

@@ -18,7 +18,7 @@ from transferlint.syntax import notebooks
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.{SOURCE}"
 KINDS = (types.CodeActionKind.QuickFix.value, FIX_ALL)
-_MARKS = {Safety.SAFE: "", Safety.UNSAFE: " (unsafe: look at it)", Safety.DISPLAY: " (not proven: look at it)"}
+_MARKS = {Safety.SAFE: "", Safety.UNSAFE: " (unsafe: review it)", Safety.DISPLAY: " (not proven: review it)"}
 _OWN = "TL0"  # the rules about the linter's own comments and files: what they find is mended, not silenced
 
 
@@ -53,7 +53,7 @@ def offers(found: Sequence[Found], uri: str, wanted: Range, only: Sequence[str] 
                 title = f"{SOURCE}: ignore {one.told.code} on this line, with a reason"
                 yield Offer(title, types.CodeActionKind.QuickFix.value, "ignore", one)
     if _asked(FIX_ALL, only) and any(one.whole.fix and one.whole.fix.safety is Safety.SAFE for one in found):
-        yield Offer(f"{SOURCE}: fix all that is safe to fix", FIX_ALL, "all")
+        yield Offer(f"{SOURCE}: apply all safe fixes", FIX_ALL, "all")
 
 
 def _asked(kind: str, only: Sequence[str] | None) -> bool:

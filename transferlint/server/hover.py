@@ -9,7 +9,7 @@ from transferlint import escaping, late
 from transferlint.model import Finding, Heat, Safety
 from transferlint.server.found import Found, Link
 
-_SAFETY = {Safety.SAFE: "safe", Safety.UNSAFE: "unsafe: look at it", Safety.DISPLAY: "shown only: look at it"}
+_SAFETY = {Safety.SAFE: "safe", Safety.UNSAFE: "unsafe: review it", Safety.DISPLAY: "shown only: review it"}
 _MARKUP = late.pattern(r"([\\*_\[\]<>#~`!|])")
 
 

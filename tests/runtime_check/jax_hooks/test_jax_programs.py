@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 STAND_IN = HERE / "site-packages"
 with_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
 SHARED = (
-    "JAX's CPU device shares the host's memory: what crosses is counted as on an accelerator, and no time is claimed"
+    "JAX's CPU device shares the host's memory: transfers are counted as on an accelerator, but not timed"
 )
 
 
@@ -64,11 +64,11 @@ def test_ten_planted_mistakes_are_confirmed(tmp_path: Path) -> None:
     once = next(one for one in made.report["verdicts"] if one["code"] == "TL101")
     assert (once["count"], once["bytes"], once["blocked_ns"]) == (12, 48, 0)
     again = next(one for one in made.report["verdicts"] if one["code"] == "TL103")
-    assert "the same data went again 11 times" in again["text"]
+    assert "the same data was transferred again 11 times" in again["text"]
     assert SHARED in made.report["notes"]
     assert any(note.startswith("JAX compiled ") for note in made.report["notes"])
     assert made.report["header"]["device"] == "JAX's CPU device"
-    assert "no time is claimed" in made.err.splitlines()[1]
+    assert "time not measured" in made.err.splitlines()[1]
 
 
 @with_jax
