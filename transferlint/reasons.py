@@ -23,6 +23,7 @@ class Cause(enum.Enum):
     NO_DATA = enum.auto()
     CPU_ONLY = enum.auto()
     OLD_VERSION = enum.auto()
+    EXPORT = enum.auto()
     SWITCH = enum.auto()  # the variable, attribute or key
     LOOP_EXIT = enum.auto()
     BESIDE_PLOT = enum.auto()
@@ -76,6 +77,7 @@ HARDLY_EVER = frozenset(
         Cause.FIRST_TIME,
         Cause.CPU_ONLY,
         Cause.OLD_VERSION,
+        Cause.EXPORT,
     }
 )
 

@@ -12,6 +12,7 @@ from transferlint import late
 from transferlint.model import Edit, Fix, Safety
 
 _OURS = late.pattern(r"#\s*transferlint:\s*\S+")  # what it says to this linter is no prose; a reason may follow
+_CLOSING = late.pattern(r"(?:(?:\r\n|\n|\r)[ \t]*[)\]}]+[)\]},; \t]*(?:#[^\r\n]*)?)+")
 _SPEAKS = late.pattern(
     r"\b(cpu|gpus?|cuda|xpu|mps|hosts?|devices?|\.?item|tolist|lists?|numpy|mov(e[sd]?|ing)|cop(y|ies|ied)|sync\w*|"
     r"transfer\w*|pin(s|ned|ning)?|uploads?|downloads?|waits?|waiting|blocking|async\w*)\b",
@@ -35,13 +36,15 @@ def without_stale_comments(text: str, comments: Sequence[tuple[int, int]], fix: 
 def _beside(
     text: str, comments: Sequence[tuple[int, int]], starts: Sequence[int], edit: Edit
 ) -> Iterator[tuple[int, int]]:
-    """The comments on the lines that an edit changes, and those that stand on lines of their own right above. A line
-    that is put in changes none."""
+    """The comments on the lines that an edit changes, those that stand on lines of their own right above, and what
+    stands behind the brackets that close the statement right below. A line that is put in changes none."""
     if edit.start == edit.end and edit.text.endswith(("\n", "\r")):
         return
     line = max(text.rfind("\n", 0, edit.start), text.rfind("\r", 0, edit.start)) + 1
     last = max(edit.start, edit.end - 1)
     stop = min((at for at in (text.find("\n", last), text.find("\r", last)) if at >= 0), default=len(text))
+    closing = _CLOSING.match(text, stop)
+    stop = closing.end() if closing is not None else stop
     first = bisect.bisect_left(starts, line)
     yield from (comment for comment in comments[first : bisect.bisect_left(starts, stop)])
     for at in range(first - 1, -1, -1):

@@ -17,6 +17,7 @@ _WORDS = {
     Cause.NO_DATA: "only when there is no data",
     Cause.CPU_ONLY: "only on the CPU",
     Cause.OLD_VERSION: "only with an older version of a library",
+    Cause.EXPORT: "only during an export of the model",
     Cause.SWITCH: "only if `{name}` is set",
     Cause.LOOP_EXIT: "only when the loop exits",
     Cause.BESIDE_PLOT: "in a loop that draws a plot in each iteration",

@@ -78,6 +78,9 @@ def test_a_copy_before_the_loop_serves_the_reads_of_the_loop(body: str, made: st
         ("# drawn on the host\n# for the sake of the seed\ny = torch.randn(3).to(x.device)\n", Safety.DISPLAY),
         ("# drawn on the host\n\ny = torch.randn(3).to(x.device)\n", Safety.UNSAFE),
         ("z = n  # a list\ny = torch.randn(3).to(x.device)\n", Safety.UNSAFE),
+        ("y = f(\n    torch.randn(3).to(x.device)\n)  # on the GPU\n", Safety.DISPLAY),
+        ("y = f(\n    g(\n        torch.randn(3).to(x.device)\n    )\n)  # on the GPU\n", Safety.DISPLAY),
+        ("y = f(\n    torch.randn(3).to(x.device)\n)\nz = n  # a list\n", Safety.UNSAFE),
     ],
 )
 def test_a_comment_that_speaks_of_what_is_changed_must_not_go_stale(body: str, safety: Safety) -> None:

@@ -49,6 +49,12 @@ FIRST_TIMES = [
     "self.iter_num == 1",
     "state['step'] == 0",
 ]
+EXPORTS = [
+    "torch.onnx.is_in_onnx_export()",
+    "torch.compiler.is_exporting()",
+    "is_in_onnx_export_without_custom_ops()",
+    "torch.onnx.is_in_onnx_export() and verbose",
+]
 HOSTS = ["not cuda", "not use_cuda", "not args.use_gpu", "not torch.cuda.is_available()", "x.device.type != 'cuda'"]
 EMPTY = [
     "len(x) == 0",
@@ -127,14 +133,14 @@ def program(test: str, arms: str = "then") -> str:
     )
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY + EXPORTS)
 def test_what_is_guarded_is_amortised(look: LookUp, test: str) -> None:
     warmth = look(program(test)).warmth("seen")
     assert warmth.amortised
     assert not warmth.hot
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY + EXPORTS)
 def test_what_stands_in_the_other_arm_is_not(look: LookUp, test: str) -> None:
     assert look(program(test, "else")).warmth("seen").hot
 
@@ -281,6 +287,7 @@ def test_a_loop_within_a_guard_stays_rare(look: LookUp) -> None:
         ("if verbose:", Reason(Cause.SWITCH, "verbose")),
         ("if self.cache is None:", Reason(Cause.FIRST_TIME)),
         ("if step == len(loader) - 1:", Reason(Cause.LAST_TIME)),
+        ("if torch.onnx.is_in_onnx_export():", Reason(Cause.EXPORT)),
     ],
 )
 def test_the_reason_is_told(look: LookUp, source: str, reason: Reason) -> None:

@@ -19,6 +19,8 @@ _DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)
 # A plural; not a class, a bias, an axis or a position.
 _PLURAL = late.pattern(r"(^|_)(?!(args|kwargs|pos|has|is|this)(_|$))\w*[^\Waiosu_]s(_|$)")
 _EARLIER = late.pattern(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
+# docs.pytorch.org: `torch.onnx.is_in_onnx_export`, `torch.compiler.is_exporting`; and functions named after them.
+_EXPORTING = late.pattern(r"_?is_(in_onnx_export|exporting)")
 _COUNTERS = frozenset({"i", "it", "idx", "epoch", "t"})
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -48,6 +50,8 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
         return Reason(Cause.INTERVAL)
     if isinstance(instruction, p.Call) and not when and any("version" in w for w in _called(function, instruction)):
         return Reason(Cause.OLD_VERSION)
+    if isinstance(instruction, p.Call) and when and any(_EXPORTING.match(w) for w in _called(function, instruction)):
+        return Reason(Cause.EXPORT)
     if _has_modulo(function, reg):
         return None if when else Reason(Cause.INTERVAL)
     if isinstance(instruction, p.Load) and instruction.slot not in seen and len(seen) < _FOLLOWED:
