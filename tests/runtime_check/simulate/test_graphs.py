@@ -162,8 +162,8 @@ def test_the_error_of_a_capture_names_the_operation_and_what_helps() -> None:
         (x.cpu, "aten::copy_", "copy it after the replay"),
         (x.nonzero, "aten::nonzero", "the size of its result depends on data"),
         (lambda: torch.linalg.eigh(x.diag()), "aten::_linalg_eigh", "its kernel reads a result back"),
-        (torch.cuda.synchronize, "torch.cuda.synchronize", "wait after the replay"),
-        (torch.cuda.Event().synchronize, "torch.cuda.Event.synchronize", "wait after the replay"),
+        (torch.cuda.synchronize, "torch.cuda.synchronize", "synchronize after the replay"),
+        (torch.cuda.Event().synchronize, "torch.cuda.Event.synchronize", "synchronize after the replay"),
     ):
         with pytest.raises(torch.AcceleratorError) as raised, torch.cuda.graph(torch.cuda.CUDAGraph()):
             wait()
