@@ -117,7 +117,7 @@ def _missed(
         elif reason is not None and reason.kind in _RARE:
             act += f" (`check` assumed that it is rare: {reason.reason})"
         elif reason is not None and reason.kind in _NAMED:
-            act += f"; if {reason.reason.partition(',')[0]}, pass many at once"
+            act += f"; pass many at once ({reason.reason})"
     return Missed(
         own[0] if own else first.site,
         first.direction,

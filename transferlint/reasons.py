@@ -1,4 +1,5 @@
-"""Why a place of a program runs often or rarely: what the analysis decides on, typed. `wording.py` makes text of it."""
+"""Why a place of a program runs often or rarely, or a value has to be on the host: what the analysis decides on, typed.
+`wording.py` makes text of it."""
 
 from __future__ import annotations
 
@@ -58,6 +59,10 @@ class Cause(enum.Enum):
     METER = enum.auto()  # the method, with its class
     TRAINING_STEP = enum.auto()  # the function
     COMPUTES = enum.auto()  # the function
+    # What only the host can do with a value.
+    SAVED = enum.auto()  # the function
+    HANDED_OVER = enum.auto()  # the method, with its queue: to another process, as far as the name tells
+    ENVIRONMENT = enum.auto()  # the method, with its environment
     # What a table of frameworks, or the user's settings, say of a function, in their own words.
     KNOWN = enum.auto()
     # Why a hot place is doubtful in a project of which all programs are in sight.

@@ -542,7 +542,7 @@ def test_a_run_contradicts_an_interval_and_a_queue_by_its_name() -> None:
     handed = quiet(site(7, 5, 16), "handed over", "`q.put` passes it to another process, which only the host can do")
     miss = with_reason(handed, record(0, site(7, 5, 16), D2H, COPY, steps=100))
     assert miss.explained == ""
-    assert miss.act.endswith("; if `q.put` passes it to another process, pass many at once")
+    assert miss.act.endswith("; pass many at once (`q.put` passes it to another process, which only the host can do)")
     assert with_reason(handed, record(0, site(7, 5, 16), steps=3)).explained == handed.reason
 
 

@@ -9,13 +9,13 @@ from transferlint.flow.once import once
 from transferlint.flow.values import HOST_VALUE
 from transferlint.knowledge import roles
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
+from transferlint.reasons import Cause, Reason
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
 
 if TYPE_CHECKING:
     from transferlint.flow.facts import FunctionFacts
 
-HANDS = "passes it to another process"  # as far as a name tells
 _STEPS = ("step", "reset", "act")
 _PUTS = ("put", "put_nowait")
 # The modules whose queues stay within a process, where threads share its device's memory (docs.python.org).
@@ -25,25 +25,27 @@ _HOLDING = (p.Sequence, p.Mapping, p.Binary, p.Choice, p.Collect)
 
 
 @once
-def host_only_use(function: FunctionFacts, reg: Reg) -> str:
+def host_only_use(function: FunctionFacts, reg: Reg) -> Reason | None:
     """What only the host does with the value of a register, each time that there is one, where it goes straight there,
     by way of one variable at most, or each of its elements does in a loop: "`envs.step` takes it", "`np.save` saves
-    it"; "" where it does not."""
+    it"; None where it does not."""
     return _use(function, reg, len(function.loops(reg)), False)
 
 
 @once
-def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element: bool = False) -> str:
+def _use(
+    function: FunctionFacts, reg: Reg, depth: int, followed: bool, element: bool = False
+) -> Reason | None:
     """`host_only_use` of one register; `depth`: how many loops are around the value, `followed`: it was kept in a
     variable, `element`: the register holds one of its elements."""
     for user in function.users(reg):
         made = function.code[user]
-        found = ""
+        found: Reason | None = None
         if isinstance(made, p.Collect) and function.values[reg].is_a(HOST_VALUE):
             continue  # one number after the other crosses, where one read would do for all
         if isinstance(made, p.Attr):
             calls = (c for c in function.users(user) if isinstance(function.code[c], p.Call))
-            found = next(filter(None, (_use(function, call, depth, followed, element) for call in calls)), "")
+            found = next(filter(None, (_use(function, call, depth, followed, element) for call in calls)), None)
         elif isinstance(made, p.Call) and made.function != reg:
             found = _done(function, made)
             if not found and element and _formats(function, made):
@@ -55,18 +57,18 @@ def _use(function: FunctionFacts, reg: Reg, depth: int, followed: bool, element:
             found = _use(function, user, depth, followed, element)
         elif isinstance(made, p.Store) and not followed:
             uses = _uses(function, made.slot, depth, element)
-            found = next((words for load, words in uses if _as_often(function, user, load)), "")
+            found = next((use for load, use in uses if _as_often(function, user, load)), None)
         if found:
             return found
     each = () if element else _elements(function, reg)
-    return next(filter(None, (_use(function, one, depth, False, True) for one in each)), "")
+    return next(filter(None, (_use(function, one, depth, False, True) for one in each)), None)
 
 
 @once
-def _uses(function: FunctionFacts, slot: Slot, depth: int, element: bool) -> tuple[tuple[Reg, str], ...]:
+def _uses(function: FunctionFacts, slot: Slot, depth: int, element: bool) -> tuple[tuple[Reg, Reason], ...]:
     """The loads of a variable with which the host does what only it can, each with what that is."""
     loads = ((load, _use(function, load, depth, True, element)) for load in function.loads(slot))
-    return tuple((load, words) for load, words in loads if words)
+    return tuple((load, use) for load, use in loads if use is not None)
 
 
 def _as_often(function: FunctionFacts, store: Reg, load: Reg) -> bool:
@@ -97,18 +99,18 @@ def _formats(function: FunctionFacts, call: p.Call) -> bool:
     return isinstance(callee, p.Attr | p.Outer) and callee.name in ("format", "str")
 
 
-def _done(function: FunctionFacts, call: p.Call) -> str:
-    """What a call does that only the host can; "" for any other."""
+def _done(function: FunctionFacts, call: p.Call) -> Reason | None:
+    """What a call does that only the host can; None for any other."""
     callee = function.code[call.function]
     if isinstance(callee, p.Attr):
         if SAVERS.match(callee.name):
-            return f"`{callee.name}` saves it"
+            return Reason(Cause.SAVED, callee.name)
         owner = _last(function, callee.object)
         if callee.name in _PUTS and roles.QUEUES.search(owner) and not _makes_own_queues(function.file.functions[0]):
-            return f"`{owner}.{callee.name}` {HANDS}"
-        return f"`{owner}.{callee.name}` takes it" if _steps(function, callee) else ""
+            return Reason(Cause.HANDED_OVER, f"{owner}.{callee.name}")
+        return Reason(Cause.ENVIRONMENT, f"{owner}.{callee.name}") if _steps(function, callee) else None
     name = _last(function, call.function) if isinstance(callee, p.Load | p.Outer) else ""
-    return f"`{name}` saves it" if SAVERS.match(name) else ""
+    return Reason(Cause.SAVED, name) if SAVERS.match(name) else None
 
 
 def steps_environment(function: FunctionFacts, reg: Reg) -> bool:

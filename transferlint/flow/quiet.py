@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.host_only import HANDS, host_only_use
+from transferlint.flow.host_only import host_only_use
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.values import DATA, FROM_PARAMETER, HOST, MODULE, ON_DEVICE, TENSOR
 from transferlint.flow.warmth import Warmth
@@ -53,7 +53,7 @@ def why_quiet(function: FunctionFacts, transfer: Transfer, warmth: Warmth) -> tu
     if inner := _waited(function, transfer):
         return WAITED, f"`{_brief(function.text(inner))}` synchronizes just before, so this wait is short"
     if reads and (use := host_only_use(function, transfer.register)):
-        return HANDED if use.endswith(HANDS) else HOST_USE, f"{use}, which only the host can do"
+        return HANDED if use.cause is Cause.HANDED_OVER else HOST_USE, f"{words(use)}, which only the host can do"
     if transfer.direction is Direction.H2D and transfer.kind == t.MOVE and before.flags & (DATA | FROM_PARAMETER):
         return NEW_DATA, "an upload of new data: every batch has to be copied to the device once"
     return "", ""
