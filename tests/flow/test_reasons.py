@@ -9,7 +9,8 @@ import pytest
 from transferlint.reasons import Cause, Reason, is_a
 from transferlint.wording import words
 
-CODE = "".join(path.read_text(encoding="utf-8") for path in (Path(__file__).parents[2] / "transferlint" / "flow").glob("*.py"))
+FLOW = Path(__file__).parents[2] / "transferlint" / "flow"
+CODE = "".join(path.read_text(encoding="utf-8") for path in FLOW.glob("*.py"))
 
 
 @pytest.mark.parametrize("cause", Cause, ids=lambda one: one.name)
