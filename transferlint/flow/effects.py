@@ -67,7 +67,7 @@ _EXTENDED = frozenset(
     "arange range linspace logspace eye randperm tril_indices triu_indices hann_window hamming_window bartlett_window"
     " blackman_window kaiser_window".split()
 )
-_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # numbers given to them are sizes
+SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # numbers given to them are sizes
 # What gives whole numbers (docs.pytorch.org, the pages of these functions), unless `dtype` says otherwise.
 POSITIONS = frozenset(
     "argmax argmin argsort argwhere bincount bucketize multinomial nonzero randint randperm searchsorted tril_indices"
@@ -229,7 +229,7 @@ def _extended(frame: Frame, made: Call, name: str) -> int:
     if any(isinstance(one, Sequence) and one.items and not any(one.stars) for one in given):
         return EXTENDED
     several = len(made.args) > 1 or (bool(given) and isinstance(given[0], Const))
-    return EXTENDED if last in _SIZED and several and not any(made.stars) else 0
+    return EXTENDED if last in SIZED and several and not any(made.stars) else 0
 
 
 def _of_integers(frame: Frame, made: Call, name: str) -> int:

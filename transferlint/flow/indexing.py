@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from transferlint import late
 from transferlint.flow import guards, operators
+from transferlint.flow.effects import SIZED
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SELECTED, SHAPE
 from transferlint.flow.values import (
@@ -54,7 +55,6 @@ from transferlint.syntax.program import (
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = late.pattern(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
 _LOST = FRESH | PLAIN | SCALAR
-_SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # numbers given to them are sizes
 _MAKERS = {"list": (Outer("list"), Outer("sorted")), "tuple": (Outer("tuple"),)}
 
 
@@ -320,12 +320,12 @@ def _dimensions(frame: Frame, reg: Reg) -> int:
         return 0
     name = frame.dotted(made.function)
     last = name.rpartition(".")[2]
-    if last not in {*_SIZED, "full"} or effect_of(name) is not Effect.FILL:
+    if last not in {*SIZED, "full"} or effect_of(name) is not Effect.FILL:
         return 0
     size = frame.code[made.args[0]]
     if isinstance(size, Sequence):
         return 0 if any(size.stars) else len(size.items)
-    return len(made.args) if len(made.args) > 1 and last in _SIZED else 0
+    return len(made.args) if len(made.args) > 1 and last in SIZED else 0
 
 
 def _widen(frame: Frame, path: str, base: Value, value: Value) -> None:
