@@ -181,6 +181,6 @@ def made_and_moved(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     if made < 0 or not function.has_text(made):
         return None
     around = function.loops(transfer.register)
-    if function.loops(made)[-len(around) :] != around if around else False:
+    if around and function.loops(made)[-len(around) :] != around:
         return None  # made before the loop that moves it: an invariant transfer
     return None if worked_out_before(function, transfer, made) else made

@@ -316,7 +316,7 @@ class HeatMap:
         if row is not None:
             self.predicted[index] = row
             weak = not row.decides
-            return Warmth(Level.PER_STEP, False, reason=Reason(row.cause, function.name), weak=weak, unsure=weak)
+            return Warmth(Level.PER_STEP, False, reason=Reason(Cause.COMPUTES, function.name), weak=weak, unsure=weak)
         return own
 
     def _called(self, index: int) -> bool:

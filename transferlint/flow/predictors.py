@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.reasons import Cause
 from transferlint.syntax.program import Function
 
 if TYPE_CHECKING:
@@ -42,12 +41,10 @@ class Asked:
 
 @late.dataclass(frozen=True, slots=True)
 class Predictor:
-    """One row. `cause`: what it says of a function; `rate`: the mean share, over packages,
-    of those it applies to that were. `tried`:
-    why a row of a good rate decides nothing."""
+    """One row: functions that take tensors and compute on them, of some kind. `rate`: the mean share, over packages, of
+    those it applies to that were hot. `tried`: why a row of a good rate decides nothing."""
 
     id: str
-    cause: Cause
     rate: float
     applies: Callable[[Asked], bool]
     tried: str = ""
@@ -61,24 +58,21 @@ class Predictor:
 PREDICTORS: tuple[Predictor, ...] = (
     Predictor(
         "entry-function",
-        Cause.COMPUTES,
         0.86,
         lambda asked: asked.computes and asked.function.parent == 0 and not asked.called,
         "on the validation set it finds nothing that was ever fixed, and one place more that is right as it is",
     ),
     Predictor(
         "plain-method",
-        Cause.COMPUTES,
         0.79,
         lambda asked: asked.computes and asked.module is False and not (asked.called and asked.private),
     ),
     Predictor(
         "module-method",
-        Cause.COMPUTES,
         0.41,
         lambda asked: asked.computes and asked.module is True,
     ),
-    Predictor("called-function", Cause.COMPUTES, 0.77, lambda asked: asked.computes),
+    Predictor("called-function", 0.77, lambda asked: asked.computes),
 )
 
 
