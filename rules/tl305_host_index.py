@@ -120,6 +120,8 @@ def _gains(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> F
 
 def _needs_upload(function: FunctionFacts, transfer: Transfer) -> bool:
     """True where the tensor is on the device on every path that says something, and the index no number in disguise."""
+    if transfer.inside is not None:
+        return False  # told where it stands
     base = function.values[host_indices.indexed(function, transfer).object]
     if function.warmth(transfer.register).weak or base.places & HOST or not base.is_a(TENSOR | UNKNOWN):
         return False
