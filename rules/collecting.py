@@ -39,7 +39,7 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     fix = _kept_up(function, transfer)
     copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
-    if fix is not None and (copied or _waits_anyway(function, transfer)):
+    if fix is not None and (copied or _of_one_turn(function, transfer) or _waits_anyway(function, transfer)):
         return dataclasses.replace(fix, safety=Safety.DISPLAY)
     return fix
 
@@ -54,6 +54,12 @@ def _kept_up(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if transfer.kind == DOWNLOAD:
         return _joined(function, transfer)
     return _added(function, transfer) or _listed(function, transfer)
+
+
+def _of_one_turn(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where the loop that would be read after has one turn, unless somebody asks for more: nothing is saved."""
+    around = function.loops(transfer.register)[:1]
+    return any(function.file.heat.seen.single(function.function, at) for at in around)
 
 
 def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -33,7 +33,8 @@ Uploads of a few bytes take the same time. A tensor that a single call creates f
 Fix safety
 ----------
 Unsafe: the loader gets `pin_memory=True`, which takes memory from the machine and starts a thread. `.pin_memory()` on a
-tensor is only shown: it copies too, and raises an error without a device.
+tensor is only shown: it copies too, and raises an error without a device. Only shown too: where the same loop also
+uploads without `non_blocking`, which waits as before.
 
 See also
 --------
@@ -58,7 +59,7 @@ from transferlint.syntax.program import Reg
 
 from . import loaders as loaders_of
 from . import making
-from .detection import Found, brief, clusters, hot, others, together
+from .detection import Found, brief, clusters, hot, only_shown, others, together
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -85,13 +86,24 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "pin the source memory",
             (*_made(source), *others(function, group)),
             Confidence.LIKELY,
-            together(function, group, [_cure(function, t, loaders) for t in group]),
+            _whole(function, group, together(function, group, [_cure(function, t, loaders) for t in group])),
         )
 
 
 def _cure(function: FunctionFacts, transfer: Transfer, loaders: dict[tuple[int, Reg], loaders_of.Loader]) -> Fix | None:
     source = loaders.get((function.index, transfer.register))
     return loaders_of.pinning(source) if source is not None else _fix(function, transfer)
+
+
+def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
+    """The fix, only shown where the same turns upload more and wait for that: `x.cuda()` beside it."""
+    around = [function.loops(one.register)[:1] for one in group]
+    waits = any(
+        one.kind == MOVE and one.places & ON_DEVICE and not one.non_blocking and not one.before.places & ON_DEVICE
+        for one in function.transfers
+        if function.loops(one.register)[:1] in around
+    )
+    return only_shown(fix) if waits else fix
 
 
 def _asks(function: FunctionFacts, transfer: Transfer) -> bool:

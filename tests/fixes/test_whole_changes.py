@@ -300,6 +300,52 @@ SHOWN = {
 }
 
 
+def test_a_loader_is_pinned_for_what_does_not_wait_beside_it() -> None:
+    head = (
+        "import torch\nfrom torch.utils.data import DataLoader\n\n\ndef train(model, data):\n"
+        "    loader = DataLoader(data, num_workers=2)\n    for x, y in loader:\n"
+    )
+    whole = (
+        head + "        x, y = x.cuda(non_blocking=True), y.cuda(non_blocking=True)\n        model(x, y).backward()\n"
+    )
+    half = whole.replace("x.cuda(non_blocking=True)", "x.cuda()")
+    assert {one for one, _, _ in offered("TL403", whole)} == {Safety.UNSAFE}
+    assert {one for one, _, _ in offered("TL403", half)} == {Safety.DISPLAY}
+
+
+TRAINER = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, model, parts: int = {parts}):
+        self.model = model
+        self.parts = parts
+
+    def step(self, x):
+        total = 0.0
+        for _ in range(self.parts):
+            loss = self.model(x).sum()
+            total += loss.item()
+            loss.backward()
+        return total
+
+
+trainer = Trainer(torch.nn.Linear(2, 2).cuda(){given})
+for x in torch.utils.data.DataLoader(open(0)):
+    print(trainer.step(x.cuda()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "given", "wanted"),
+    [("1", "", Safety.DISPLAY), ("1", ", 4", Safety.UNSAFE), ("2", "", Safety.UNSAFE)],
+)
+def test_a_loop_of_one_turn_by_default_is_left_alone(parts: str, given: str, wanted: Safety) -> None:
+    text = TRAINER.format(parts=parts, given=given)
+    assert [one for one, _, _ in offered("TL101", text)] == [wanted]
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_half_a_change_is_only_shown(name: str) -> None:
     code, arguments, body = SHOWN[name]

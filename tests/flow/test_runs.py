@@ -53,6 +53,15 @@ MAIN = '\n\nif __name__ == "__main__":\n    '
 
 # the files of a project; whether the fix of the place with the noise is applied
 CASES: dict[str, tuple[dict[str, str], bool]] = {
+    "a program of transformers' models, which stay where they are made": (
+        {"main.py": f"from transformers import ViTModel\n{STEP}for x in loader:\n    step(ViTModel(), x)\n"},
+        False,
+    ),
+    "a program whose trainer moves what it is given": (
+        {"main.py": f"from transformers import Trainer\n{STEP}Trainer(1)\nfor x in loader:\n    step(net, x)\n"},
+        True,
+    ),
+    "what Sphinx copied": ({"docs/_downloads/1/main.py": TRAIN + "\n\ntrain(net, loader, 1)\n"}, False),
     "a forward that nobody makes": ({"net.py": NET}, False),
     "a forward of a module that a program makes": (
         {"net.py": NET, "main.py": f"{HEAD}from net import Net\n\nnet = Net().cuda()\n"},

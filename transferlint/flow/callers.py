@@ -32,6 +32,10 @@ class Callers:
         """What one call gives for a parameter."""
         return self._values.get(index, {}).get(slot, {}).get(site)
 
+    def telling(self, index: int, slot: Slot) -> set[Site]:
+        """The calls that give something for a parameter."""
+        return set(self._values.get(index, {}).get(slot, {}))
+
     def joined(self, index: int, slot: Slot) -> Value | None:
         """What all calls together give for a parameter."""
         found: Value | None = None

@@ -46,6 +46,7 @@ class Seen:
         self._file, self._spelled, self._edges, self._loops = file, spelled, edges, kinds
         self._unused: dict[_Arm, bool] = before._unused if before is not None else {}
         self._options: dict[_Arm, bool] = before._options if before is not None else {}
+        self._single: dict[tuple[int, int], bool] = before._single if before is not None else {}
         self.runs = Runs()
         self._doubts: dict[tuple[int, Reg], Reason | None] = {}  # of what was asked about since
 
@@ -60,7 +61,7 @@ class Seen:
         found = ""
         while at > 0:
             region = owner.regions[at]
-            if region.kind in ("for", "while") and self._loops.kind(owner, at) == "step":
+            if region.kind in ("for", "while") and self._loops.kind(owner, at) == "step" and not self.single(owner, at):
                 if self._loops.steps(owner, at):
                     return STEP
                 found = LOOP if region.kind == "for" else found
@@ -68,6 +69,15 @@ class Seen:
                 return RARELY
             at = region.parent
         return found or (RARELY if holds else BODY)
+
+    def single(self, owner: Function, index: int) -> bool:
+        """True for a loop that has one turn, unless somebody asks for more."""
+        region = owner.regions[index]
+        asked = owner.index, index
+        if asked not in self._single:
+            over = region.test if region.kind == "for" else None
+            self._single[asked] = over is not None and unasked.single(self._file, owner, over)
+        return self._single[asked]
 
     def uses(self, heat: Heated) -> Uses:
         """What the code of the file uses."""

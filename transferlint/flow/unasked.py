@@ -115,6 +115,42 @@ def _option(file: FilePlacement, function: Function, reg: Reg) -> bool:
     return split(name) is None and not name.startswith(_LIBRARIES)
 
 
+def single(file: FilePlacement, function: Function, over: Reg) -> bool:
+    """True for a loop over `range(n)` that has one turn by default: n is a parameter whose default is 1, or what the
+    constructor keeps of one, and no known call gives it another value."""
+    made = function.code[over]
+    if not isinstance(made, p.Call) or function.code[made.function] != p.Outer("range") or len(made.args) != 1:
+        return False
+    found = _counting(file, function, made.args[0])
+    if found is None:
+        return False
+    owner, parameter = found
+    known = file.calls_of(owner.index)
+    if file.callers.telling(owner.index, parameter.slot) - known.keys():
+        return False  # calls of a class, of which no names are noted
+    sites = list(known.items())[:_CALLS]
+    given = [_decided(file, owner, parameter, site, by) if by is not None else _UNKNOWN for site, by in sites]
+    return all(one == 1 for one in given)
+
+
+def _counting(file: FilePlacement, function: Function, reg: Reg) -> tuple[Function, Parameter] | None:
+    """The parameter, 1 by default, that a number is, and its function."""
+    made, owner, slot = function.code[reg], function, -1
+    if isinstance(made, p.Load):
+        slot = made.slot
+    elif isinstance(made, p.Attr) and isinstance(self := function.code[made.object], p.Load) and self.slot == 0:
+        info = file.class_of(function)
+        found = file.located(info.methods.get("__init__", "")) if info is not None else None
+        if found is None or found[0] is not file:
+            return None
+        owner = file.program.functions[found[1]]
+        kept = [one for one in owner.code if isinstance(one, p.SetAttr) and one.name == made.name]
+        taken = owner.code[kept[0].value] if len(kept) == 1 else None
+        slot = taken.slot if isinstance(taken, p.Load) else -1
+    parameter = next((one for one in owner.parameters if one.slot == slot and one.default == "1"), None)
+    return (owner, parameter) if parameter is not None and not _stored(owner, slot, len(owner.code)) else None
+
+
 def left_out(file: FilePlacement, function: Function, slot: Slot) -> bool:
     """True for a parameter that is None unless it is given, of a function of which calls are known, none of which gives
     it."""

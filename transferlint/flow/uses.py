@@ -25,7 +25,7 @@ STEP, LOOP, BODY, RARELY = "step", "loop", "body", "rarely"
 _GIVEN = frozenset("__file__ __path__ __class__ __module__ __qualname__ __annotations__ __builtins__".split())
 _LOOPS = frozenset({"for", "while"})
 _ARMS = frozenset({"then", "else", "case", "handler"})
-_NAMED_MOVES = roles.MOVING - roles.PLACING - {"to", "device"}
+_NAMED_MOVES = roles.MOVING - roles.PLACING - {"to", "device", "pipeline", "device_map"}
 _DISPLAY = "comprehension"
 _ENTERED = frozenset({"for", "while", "then", "else", "case", "with", _DISPLAY})  # regions that catch nothing
 _NO_USES = frozenset({"builtins.isinstance", "builtins.issubclass", "builtins.super"})
@@ -90,7 +90,9 @@ def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str,
         if not _behind(function, reg, stops.get(function.index, ()))
     }
     names = frozenset(_names(file))
-    speaks = not names.isdisjoint(roles.PLACING) or any("cuda" in name or "gpu" in name for name in names)
+    speaks = not names.isdisjoint(roles.PLACING | roles.TRAINERS) or any(
+        "cuda" in name or "gpu" in name for name in names
+    )
     return Spelled(
         perhaps,
         tuple(sorted(mentions)),
@@ -223,7 +225,10 @@ def _moves(placed: Sequence[Placed]) -> bool:
         for reg in one.function.lookup.of(p.Attr, p.Import, p.Call):
             made = code[reg]
             if isinstance(made, p.Import):
-                if not roles.PLACING.isdisjoint((made.name, made.module.partition(".")[0])):
+                root = made.module.partition(".")[0]
+                if not roles.PLACING.isdisjoint((made.name, root)):
+                    return True
+                if root == "transformers" and made.name in roles.TRAINERS:
                     return True
             elif isinstance(made, p.Attr):
                 known = values[reg]
@@ -243,7 +248,7 @@ def _to_device(code: Sequence[p.Instruction], values: Sequence[Value], made: p.I
     """True for `x.to(place)` and `f(device=place)`, but for dtypes and the host."""
     if not isinstance(made, p.Call):
         return False
-    given = [value for key, value in made.keywords if key == "device"]
+    given = [value for key, value in made.keywords if key in ("device", "device_map")]
     callee = code[made.function]
     if isinstance(callee, p.Attr) and callee.name == "to":
         given += made.args

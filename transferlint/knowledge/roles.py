@@ -272,11 +272,12 @@ OFFLINE_PATHS: tuple[str, ...] = (
 )  # fmt: skip
 # What others wrote and a project only carries with it, by the folders that GitHub's linguist takes for that
 # (github.com/github-linguist/linguist, lib/linguist/vendor.yml), and git submodules.
+# What is somebody else's, and what Sphinx writes (sphinx-doc.org: the folders of its HTML output).
 VENDORED_PATHS: tuple[str, ...] = tuple(
     f"**/{name}/**"
     for name in (
         "submodules", "third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendors", "vendored",
-        "external", "externals", "extern", "deps",
+        "external", "externals", "extern", "deps", "_downloads", "_sources", "_static",
     )
 )  # fmt: skip
 # What seeds torch's generators: its own functions (docs.pytorch.org 'Reproducibility'), and those of Lightning,
@@ -284,11 +285,14 @@ VENDORED_PATHS: tuple[str, ...] = tuple(
 SEEDING = frozenset({"manual_seed", "manual_seed_all", "seed_everything", "set_seed"})
 # Libraries that place the models and batches that they are given.
 PLACING = frozenset(
-    "accelerate colossalai composer deepspeed fastai horovod ignite lightning lightning_fabric pytorch_lightning"
-    " transformers".split()
+    "accelerate colossalai composer deepspeed fastai horovod ignite lightning lightning_fabric"
+    " pytorch_lightning".split()
 )
+# What does so of transformers, whose models stay where they are made (huggingface.co docs transformers 'Trainer',
+# 'Pipelines').
+TRAINERS = frozenset("Trainer Seq2SeqTrainer TrainingArguments Seq2SeqTrainingArguments pipeline device_map".split())
 # What moves a tensor or a module, or says where one is made.
-MOVING = frozenset({"cuda", "device", "to", "xpu", *PLACING})
+MOVING = frozenset({"cuda", "device", "to", "xpu", *PLACING, *TRAINERS})
 # Texts that name an accelerator, or an option for one: "cuda:0", "--gpu".
 ACCELERATOR = late.pattern(r"(cuda|xpu|mps|npu|hpu)(:\d*)?$|-{1,2}[\w-]*(cuda|gpu|device)")
 # Keywords that torch took until 0.4, which brought `device=` (docs.pytorch.org 'PyTorch 0.4.0 Migration Guide').
