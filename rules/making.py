@@ -19,6 +19,8 @@ from .modernising import LEGACY
 _OF_DATA = frozenset({"tensor", "as_tensor", *LEGACY})
 _FILLS = frozenset({"empty", "zeros", "ones", "rand", "randn"})
 _READS = frozenset({"item", "tolist", "numpy", "__array__"})
+_MEMORY = ("data_ptr", "numpy", "untyped_storage")  # what gives the memory of a tensor to others
+_VIEWED = 16  # instructions in which a tensor that was made is given a shape, before it gets a name
 _MOST = 256  # steps that a variable is followed back over
 
 
@@ -183,4 +185,26 @@ def made_and_moved(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     around = function.loops(transfer.register)
     if around and function.loops(made)[-len(around) :] != around:
         return None  # made before the loop that moves it: an invariant transfer
-    return None if worked_out_before(function, transfer, made) else made
+    if worked_out_before(function, transfer, made) or _shared(function, made, transfer.register):
+        return None
+    return made
+
+
+def _shared(function: FunctionFacts, made: Reg, until: Reg) -> bool:
+    """True where somebody gets the memory of what was made before it is moved, and fills or reads it on the host:
+    `out.data_ptr()`, `out.numpy()`."""
+    taken = [at for name in _MEMORY for at in function.attributes(name) if made < at < until]
+    views = _views(function, made) if taken else set()
+    kept = {one.slot for one in function.code if isinstance(one, p.Store) and one.value in views} if taken else set()
+    owners = (function.code[one.object] for at in taken if isinstance(one := function.code[at], p.Attr))
+    return any(isinstance(owner, p.Load) and owner.slot in kept for owner in owners)
+
+
+def _views(function: FunctionFacts, made: Reg) -> set[Reg]:
+    """What was made, and what methods of it give, one after the other: `torch.empty(n).contiguous()`."""
+    found = {made}
+    for at in range(made + 1, min(made + _VIEWED, len(function.code))):
+        owner = receiver(function, at)
+        if owner in found:
+            found.add(at)
+    return found

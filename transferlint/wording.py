@@ -15,7 +15,7 @@ _WORDS = {
     Cause.ONE_ITERATION: "only in one iteration of the loop",
     Cause.INTERVAL: "only every N steps",
     Cause.NO_DATA: "only when there is no data",
-    Cause.CPU_ONLY: "only on the CPU",
+    Cause.CPU_ONLY: "only where there is no CUDA device",
     Cause.OLD_VERSION: "only with an older version of a library",
     Cause.EXPORT: "only during an export of the model",
     Cause.SWITCH: "only if `{name}` is set",

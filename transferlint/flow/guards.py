@@ -92,7 +92,7 @@ def _compared(function: Function, test: p.Compare, when: bool) -> Reason | None:
             named = isinstance(asked, p.Attr) and not roles.FIRST_TIME_WORDS.search(asked.name)
             return None if named and operator == "is not" else Reason(Cause.FIRST_TIME)
         return None
-    if isinstance(constant, p.Const) and constant.value == "cpu" and operator in ("==", "!="):
+    if isinstance(constant, p.Const) and constant.value in ("cpu", "mps") and operator in ("==", "!="):
         return Reason(Cause.CPU_ONLY) if (operator == "==") == when else None
     if isinstance(constant, p.Const) and constant.value == "cuda" and operator in ("==", "!="):
         return Reason(Cause.CPU_ONLY) if (operator == "!=") == when else None

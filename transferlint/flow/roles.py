@@ -59,6 +59,15 @@ _KERNELS = (
     "cute.kernel",
     "tilelang.jit",
     "T.prim_func",
+    "helion.kernel",
+    "helion.jit",
+    "gluon.jit",
+    "warp.kernel",
+    "warp.func",
+    "wp.kernel",
+    "wp.func",
+    "ti.kernel",
+    "ti.func",
 )
 _KEEPING = late.pattern(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
 

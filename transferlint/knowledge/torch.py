@@ -93,7 +93,9 @@ TABLE: tuple[Api, ...] = (
     ),
     Api(
         _torch(
-            "numel is_tensor is_floating_point is_complex is_storage is_grad_enabled get_default_dtype"
+            "numel is_tensor is_floating_point is_complex is_storage is_grad_enabled get_default_dtype is_inference"
+            " is_conj is_neg is_same_size is_signed is_distributed q_scale q_zero_point q_per_channel_axis"
+            " get_num_interop_threads is_anomaly_enabled"
             " get_default_device get_rng_state initial_seed seed get_num_threads is_inference_mode_enabled iinfo finfo"
             " result_type promote_types can_cast broadcast_shapes Size typename is_autocast_enabled"
             " are_deterministic_algorithms_enabled"
