@@ -29,7 +29,8 @@ Use instead
 When it is fine
 ---------------
 Not reported: reads after `torch.cuda.synchronize()`, `event.synchronize()`, `stream.synchronize()`, or any blocking
-transfer on the same stream; a copy that is only stored, passed on or returned; and a copy into memory that is not
+transfer on the same stream; a copy that is only stored, passed on or returned (as a tensor: an array, `.numpy()`, is
+taken for a read); and a copy into memory that is not
 pinned, which blocks anyway.
 
 Fix safety
@@ -56,7 +57,7 @@ from transferlint.flow.once import once
 from transferlint.flow.operands import operands
 from transferlint.flow.sharing import TENSOR_ATTRIBUTES, VIEWS, Path, path
 from transferlint.flow.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
-from transferlint.flow.values import CONTAINER, DEVICE, HOST, MODULE, ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.values import ANYWHERE, CONTAINER, DEVICE, HOST, MODULE, ON_DEVICE, PINNED, TENSOR
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
 from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
@@ -109,7 +110,8 @@ def _held(function: FunctionFacts, transfer: Transfer) -> frozenset[Path] | None
     """The variables that hold the data before it is there; None for other transfers."""
     made = function.code[transfer.register]
     before = transfer.before
-    if not isinstance(made, p.Call) or not transfer.non_blocking or not before.places & ON_DEVICE:
+    there = before.places & ON_DEVICE or _says_so(transfer)
+    if not isinstance(made, p.Call) or not transfer.non_blocking or not there:
         return None
     hint = function.code[_hint(made)] if _hint(made) is not None else None  # type: ignore[index]
     if before.places & HOST or before.kinds & MODULE or not isinstance(hint, p.Const) or hint.value is not True:
@@ -122,6 +124,11 @@ def _held(function: FunctionFacts, transfer: Transfer) -> frozenset[Path] | None
     target = path(function, callee.object)
     pinned = function.values[callee.object].flags & PINNED
     return frozenset({target}) if pinned and target is not None else None
+
+
+def _says_so(transfer: Transfer) -> bool:
+    """True for what its author copies to the host without waiting: who writes that holds it on the device."""
+    return transfer.kind == DOWNLOAD and transfer.explicit and bool(transfer.before.places & ANYWHERE)
 
 
 def _hint(made: p.Call) -> Reg | None:
@@ -189,6 +196,7 @@ class _Walk:
         self._function = function
         self.names = set(names)
         self._values = {start} if not names else set()
+        self._arrays: set[Reg] = set()  # of these those that are arrays: who gets one does not know of the copy
 
     def ends(self, reg: Reg) -> bool:
         """True where the host waits for the device."""
@@ -206,6 +214,8 @@ class _Walk:
             return False
         if not taken:
             return False
+        if isinstance(made, p.Return | p.Yield | p.SetItem | p.Call) and not self._arrays.isdisjoint(operands(made)):
+            return True
         if isinstance(made, p.Attr):
             if made.name in TENSOR_ATTRIBUTES:
                 self._values.add(reg)
@@ -272,6 +282,8 @@ class _Walk:
             return self._overwritten(callee.object)
         if callee.name in VIEWS:
             self._values.add(reg)  # `.float()` too: of a tensor that is of that type already it is the tensor itself
+            if callee.name == "numpy":
+                self._arrays.add(reg)
             return False
         known = effects().get(f"Tensor.{callee.name}")
         return known is not None and known not in _METADATA

@@ -312,6 +312,7 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
     places = flags = 0
     named = BY_ARGUMENT
     on_host = settled = held = others = False
+    assumed = True
     why: tuple[int, ...] = ()
     reads: frozenset[int] = frozenset()
     uploads: frozenset[int] = frozenset()
@@ -324,21 +325,34 @@ def combine(values: list[Value]) -> tuple[int, tuple[int, ...], frozenset[int], 
         where = value.item.places if value.kinds == CONTAINER and value.item is not None else value.places
         if where == HOST:
             on_host = True
-            held = held or bool(value.flags & EXTENDED and value.is_a(TENSOR))
+            held = held or extended_there(value)
             continue
         places |= where
         others = others or not value.uploads
         named &= value.flags
         settled = settled or (value.is_a(TENSOR) and not where & ~ON_DEVICE)
-        if value.places & ON_DEVICE and not why:
-            why = value.why
-    if places & ON_DEVICE:
+        if value.places & ON_DEVICE:
+            why = why or value.why
+            assumed = assumed and only_assumed(value)
+    if places & ON_DEVICE and held and assumed:
+        places = HOST
+    elif places & ON_DEVICE:
         nobody_knows = GIVEN if places & ANYWHERE and not settled else 0  # on a path of its own: no proof is left
         places = places & (ON_DEVICE if settled else ON_DEVICE | HOST) | nobody_knows
     elif on_host:
         places = HOST if held else places | HOST
     uploads = frozenset() if others else uploads  # it is computed of what was not uploaded here as well
     return places or HOST, why, reads, uploads, flags | (named if places & ON_DEVICE else 0)
+
+
+def extended_there(value: Value) -> bool:
+    """True for a tensor on the host that has a dimension: no tensor of the device can be computed with it."""
+    return bool(value.places == HOST and value.flags & EXTENDED and value.is_a(TENSOR))
+
+
+def only_assumed(value: Value) -> bool:
+    """True for what is on the device if an argument is, of which no more is known."""
+    return value.places & ON_DEVICE == GIVEN and bool(value.flags & FROM_PARAMETER)
 
 
 def made_of(values: Iterable[Value]) -> int:
