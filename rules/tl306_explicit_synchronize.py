@@ -92,9 +92,11 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
-    """What helps: for memory that is given back it is not what helps for a wait."""
+    """What helps: for memory that is given back, and for objects that are sent, not what helps for a wait."""
     if transfer.api.endswith("empty_cache"):
         return "remove it: freed memory is reused without it; or call it once, after the loop"
+    if "object" in transfer.api:
+        return "send tensors (`all_gather`, `broadcast`), or objects less often: they are pickled and pass the device"
     if measuring.clocked(function, transfer.register):
         return _MEASURE
     return "remove it, or order streams with `wait_stream` or `wait_event`"

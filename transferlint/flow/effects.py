@@ -172,7 +172,8 @@ def _applied(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> V
     if effect is Effect.KEEP:
         return keep(frame, reg, made, values)
     if effect is Effect.SYNCHRONIZE:
-        frame.record(reg, SYNCHRONIZE, None, NOTHING, 0, name, direction=Direction.NONE)
+        if not among_hosts(frame, made):
+            frame.record(reg, SYNCHRONIZE, None, NOTHING, 0, name, direction=Direction.NONE)
         return PYTHON
     if effect is Effect.NAME_DEVICE:
         return _device(frame, made)
@@ -451,6 +452,13 @@ def download(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, api
         item,
         reads=value.reads if value.on_host else frozenset({reg}),
     )
+
+
+def among_hosts(frame: Frame, made: Call) -> bool:
+    """True for a collective of a group whose name says that its tensors are on the host: `group=self.cpu_group`."""
+    group = keyword(made, "group")
+    name = frame.last_name(group).lower() if group is not None else ""
+    return "cpu" in name or "gloo" in name
 
 
 def move(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, places: int, api: str) -> Value:

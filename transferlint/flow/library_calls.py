@@ -104,7 +104,8 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
             frame.record(reg, SCALAR_READ, None, state, HOST, api.replace("(t)", "()"), explicit=False)
         return PYTHON.but(reads=frozenset({reg}))
     if effect in (Effect.EXCHANGES_OBJECTS, Effect.SYNCHRONIZE):
-        frame.record(reg, SYNCHRONIZE, None, NOTHING, 0, name, direction=Direction.NONE)
+        if not effects.among_hosts(frame, made):
+            frame.record(reg, SYNCHRONIZE, None, NOTHING, 0, name, direction=Direction.NONE)
         return Value(UNKNOWN, ANYWHERE) if effect is Effect.EXCHANGES_OBJECTS else PYTHON
     if effect is Effect.CHECK:
         return checks.check(frame, reg, made, values, name)
