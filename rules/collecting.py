@@ -18,6 +18,7 @@ from . import bindings, importing, keeping, number_kinds, remaining, rewriting, 
 from .chains import called, captured, method, receiver, user
 from .detection import likely
 
+_TENSORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _COPIES = late.pattern(r"\.clone\(\)")
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
@@ -70,6 +71,11 @@ def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
     ):
         return True
     turn, before = function.loops(transfer.register), bindings.around(function, transfer.register)
+    if any(
+        _raises_there(function, reg) and function.loops(reg)[-len(turn) :] == turn
+        for reg in function.attributes("numpy")
+    ):
+        return True
     for reg in function.calls:
         inside = function.loops(reg)[-len(turn) :] == turn and all(one in before for one in _regions(function, reg))
         if inside and waiting.called(function, reg):
@@ -87,6 +93,13 @@ def _waits_anyway(function: FunctionFacts, transfer: Transfer) -> bool:
         ):
             return True
     return False
+
+
+def _raises_there(function: FunctionFacts, reg: Reg) -> bool:
+    """True for `x.numpy()` of what is taken to be on the device, which raises there: whoever writes it has none."""
+    made = function.code[reg]
+    value = function.values[made.object] if isinstance(made, p.Attr) else None
+    return value is not None and value.is_a(TENSOR) and bool(value.places & ON_DEVICE)
 
 
 def _chosen(function: FunctionFacts, number: int, turn: list[int]) -> bool:
@@ -178,7 +191,8 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     name = function.function.slot_names[slot]
     imports: tuple[Edit, ...] = ()
     # A sum of many stands still in the 8 or 11 bits of half precision.
-    unsure = _says_otherwise(function, slot) or number_kinds.halved(function.file.functions[0])
+    halved = number_kinds.halved(function.file.functions[0])
+    unsure = halved or _says_otherwise(function, slot) or _sent_back(function, slot, own)
     safety = Safety.DISPLAY if unsure else Safety.UNSAFE
     if all(type(number) is float for number in numbers) or number_kinds.fraction(function, transfer):
         line = f"{name} = float({name})"
@@ -192,6 +206,14 @@ def _added(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if lines is None:
         return None
     return Fix("accumulate on the device, read once after the loop", safety, (*imports, edit, *lines))
+
+
+def _sent_back(function: FunctionFacts, slot: int, own: set[Reg]) -> bool:
+    """True where a sum is made a tensor again: `torch.tensor([correct]).to(device)`. Whoever keeps it on the device
+    leaves that out as well."""
+    sums = {load for load in _loads(function, slot) if load not in own}
+    makers = (reg for reg in function.of(p.Call) if called(function, reg) in _TENSORS) if sums else ()
+    return any(not sums.isdisjoint(function.expression(reg)) for reg in makers)
 
 
 def _number(function: FunctionFacts, made: p.Instruction) -> bool:

@@ -32,6 +32,7 @@ from transferlint.surroundings import Statements, lines_of
 _GROWTH = 16  # characters
 _USUAL = 89  # characters of the longest lines of ruff and black, with its end: no line becomes longer than the file has
 _CALLS = 2  # in an expression that has a form of its own
+_ALIKE = {"TL202": "TL102", "TL104": "TL401", "TL305": "TL401"}
 _MOST = 200  # parts of an expression that is held against others
 _NAME = late.pattern(r"Name\(id='[^']*'")
 _TYPED = late.pattern(r"\bdtype\s*=\s*[\w.]+\.dtype\b")
@@ -65,8 +66,9 @@ def only_whole(statements: Statements, found: Sequence[Finding]) -> tuple[Findin
 
 
 def _kind(finding: Finding) -> str:
-    """The rule, or the other one of copies to the host."""
-    return "TL102" if finding.code == "TL202" else finding.code
+    """The rule, or the other ones of what one change takes along: copies to the host, and uploads of what is made
+    there."""
+    return _ALIKE.get(finding.code, finding.code)
 
 
 def _half(expressions: _Expressions, fix: Fix | None, places: Sequence[Span]) -> bool:

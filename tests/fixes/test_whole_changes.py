@@ -286,6 +286,17 @@ SHOWN = {
         X,
         "total = 0.0\nfor i in range(n):\n    total += x[i].mean().item()\n    torch.cuda.synchronize()\nout = total\n",
     ),
+    "a sum that is uploaded again": (
+        "TL101",
+        X,
+        "total = 0.0\nfor i in range(n):\n    total += x[i].mean().item()\nout = torch.tensor([total])\n",
+    ),
+    "an array in the same loop, which raises where x is on the device": (
+        "TL101",
+        X,
+        "total, rows = 0.0, []\nfor i in range(n):\n    total += x[i].mean().item()\n    rows.append(x[i].numpy())\n"
+        "out = total\n",
+    ),
     "an index for what is asked at once": ("TL305", X, "v = x * 2\nassert (v[:, [0]] == v).all()\n"),
     "another index that stays": (
         "TL305",
@@ -344,6 +355,16 @@ for x in torch.utils.data.DataLoader(open(0)):
 def test_a_loop_of_one_turn_by_default_is_left_alone(parts: str, given: str, wanted: Safety) -> None:
     text = TRAINER.format(parts=parts, given=given)
     assert [one for one, _, _ in offered("TL101", text)] == [wanted]
+
+
+def test_an_index_is_left_beside_a_tensor_of_the_host_that_stays() -> None:
+    text = (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        y = torch.randn(x.shape[0], 3).to({0}device=x.device)\n        return y + x[:, [0]]\n"
+    )
+    for breaks, wanted in (("", Safety.UNSAFE), ("\n            ", Safety.DISPLAY)):
+        found = check_bytes("example.py", text.format(breaks).encode(), list(all_rules()))
+        assert {one.code: one.fix.safety for one in found if one.fix is not None} == {"TL305": wanted, "TL401": wanted}
 
 
 @pytest.mark.parametrize("name", SHOWN)
