@@ -226,6 +226,8 @@ class _Walk:
             return self._called(made, reg)
         if isinstance(made, p.SetItem):
             return self._set(made)
+        if isinstance(made, p.Compare) and set(made.operators) <= {"is", "is not"}:
+            return False
         return isinstance(made, p.Binary | p.Compare | p.Unary | p.Test | p.Format)
 
     def _receiver(self, made: p.Instruction) -> tuple[Reg, ...]:
