@@ -286,9 +286,16 @@ class _Walk:
             self._values.add(reg)  # `.float()` too: of a tensor that is of that type already it is the tensor itself
             if callee.name == "numpy":
                 self._arrays.add(reg)
+                return self._handed_on(reg)
             return False
         known = effects().get(f"Tensor.{callee.name}")
         return known is not None and known not in _METADATA
+
+    def _handed_on(self, array: Reg) -> bool:
+        """True for an array that goes on in its expression, where nothing waits later."""
+        function = self._function
+        stays = all(isinstance(function.code[one], p.Store) for one in function.users(array))
+        return not stays and not any(at > array for at in _waiting(function))
 
     def _overwritten(self, target: Reg) -> bool:
         """False: a copy into the tensor reads its source alone, and what is read later is of the later copy."""
