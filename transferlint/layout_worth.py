@@ -26,6 +26,7 @@ def laid_out_fix(statements: Statements, fix: Fix, limit: int, formatter: str) -
         _lengthens(statements, fix, edits)
         or (formatter == YAPF and not all(_on_one_line(statements, edit) for edit in edits))
         or (not formatter and (_splits(statements, edits) or _unwraps(statements, edits)))
+        or _fits(statements, edits, limit if formatter else _SHORTEST)
     )
     return dataclasses.replace(fix, edits=edits, safety=Safety.DISPLAY if shown else fix.safety)
 
@@ -67,6 +68,17 @@ def _unwraps(statements: Statements, edits: Sequence[Edit]) -> bool:
         max(map(len, new)) > max(_SHORTEST, *(len(line.rstrip()) for line in old))
         for old, new in _wrapped(statements, edits)
     )
+
+
+def _fits(statements: Statements, edits: Sequence[Edit], limit: int) -> bool:
+    """True where a statement that did not fit on one line does now: nobody would have wrapped it."""
+    return any(_joined(new) <= limit < _joined(old) for old, new in _wrapped(statements, edits))
+
+
+def _joined(lines: Sequence[str]) -> int:
+    """How long the lines of a statement are as one."""
+    ends = sum(line.rstrip().endswith(",") for line in lines[:-1])
+    return len(lines[0].rstrip()) + sum(len(line.strip()) for line in lines[1:]) + ends
 
 
 def _wrapped(statements: Statements, edits: Sequence[Edit]) -> Iterator[tuple[list[str], list[str]]]:
