@@ -459,7 +459,7 @@ def test_the_nearest_folder_says_which_formatter(tmp_path: Path) -> None:
         (f"torch.randn({LONG}, {LONG}).to(x.device)", Safety.DISPLAY),  # would be wrapped
         (f"torch.randn({LONG}, n, n, n, n, n, n).to(\n        x.device)", Safety.DISPLAY),  # was wrapped before
         (f"torch.randn(\n        {LONG}).to(x.device)", Safety.DISPLAY),
-        (f"torch.where({LONG}, x, torch.randn(\n        x.shape).to(x.device).to(x.dtype))", Safety.DISPLAY),  # would fit
+        (f"torch.where({LONG}, x, torch.randn(\n        x.shape).to(x.device).to(x.dtype))", Safety.DISPLAY),
         (f"torch.where(x > {LONG}, x, torch.randn(\n        x.shape).to(x.device).to(x.dtype))", Safety.UNSAFE),
     ],
 )
