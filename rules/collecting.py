@@ -14,11 +14,10 @@ from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import bindings, importing, keeping, number_kinds, remaining, rewriting, waiting
+from . import bindings, importing, keeping, making, number_kinds, remaining, rewriting, waiting
 from .chains import called, captured, method, receiver, user
 from .detection import likely
 
-_TENSORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _COPIES = late.pattern(r"\.clone\(\)")
 _CHAIN = frozenset({"cpu", "numpy", "detach", "to"})
@@ -212,7 +211,7 @@ def _sent_back(function: FunctionFacts, slot: int, own: set[Reg]) -> bool:
     """True where a sum is made a tensor again: `torch.tensor([correct]).to(device)`. Whoever keeps it on the device
     leaves that out as well."""
     sums = {load for load in _loads(function, slot) if load not in own}
-    makers = (reg for reg in function.of(p.Call) if called(function, reg) in _TENSORS) if sums else ()
+    makers = (reg for reg in function.of(p.Call) if making.of_host_data(function, reg)) if sums else ()
     return any(not sums.isdisjoint(function.expression(reg)) for reg in makers)
 
 

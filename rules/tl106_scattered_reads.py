@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR
+from transferlint.flow.values import CONTAINER, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -84,6 +84,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             yield from _told_once(function, group)
 
 
+def _once(tensor: str, transfer: Transfer) -> str:
+    """What helps: a number is read, anything else copied."""
+    if transfer.before.flags & SCALAR:
+        return f"read it once (`value = {tensor}.item()`) and use that number"
+    return f"copy what is needed to the host once (`{tensor}.tolist()` if it is small) and use that copy"
+
+
 def _told_once(function: FunctionFacts, group: list[Transfer]) -> Iterator[Finding]:
     """Reads of one tensor in several ways, as one; those that are suppressed or in the baseline apart."""
     for part in apart(function, group):
@@ -93,7 +100,7 @@ def _told_once(function: FunctionFacts, group: list[Transfer]) -> Iterator[Findi
             first.register,
             f"`{tensor}` is read in {len(group)} places, each with a sync,"
             f" {function.warmth(first.register).level.each}",
-            f"copy what is needed to the host once (`{tensor}.tolist()` if it is small) and use that copy",
+            _once(tensor, first),
             (*function.why(first.before), *others(function, part)),
             sure(function, first),
         )
