@@ -27,7 +27,9 @@ Use instead
 When it is fine
 ---------------
 Uploading each batch once, building a constant before the loop, and `torch.full((), v, device=d)`, which fills on the
-device. A list that is computed for each sample has to be copied: if it is uploaded once per batch, it is not reported.
+device. New values that only the host has (an observation, the ids of a text) have to be copied, and are not reported:
+only what the device can fill, what is known before the loop or the call (constants, settings, counters, tables), and
+what came from the device.
 
 Fix safety
 ----------
@@ -65,14 +67,17 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import BUILD, COPY_INTO, MOVE, Transfer
+from transferlint.flow.values import CONTAINER, HOST_VALUE, TENSOR
 from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
 from . import batch_lists, beside_torch, number_stores, remaining, uploading
-from .chains import called
+from .chains import called, origin
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
 from .round_trips import bounces, returns
+
+_COUNTS = frozenset({"builtins.range", "builtins.enumerate"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -141,8 +146,65 @@ def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
     """Only possible where no more than the arguments say that it runs repeatedly, and for what has to cross once."""
     if batch_lists.crosses_once(function, transfer.register, transfer.register):
         return Confidence.POSSIBLE
+    if not function.framework(transfer.register) and not _avoidable(function, transfer):
+        return Confidence.POSSIBLE
     unsure = function.warmth(transfer.register).unsure and not _constant(function, transfer)
     return Confidence.POSSIBLE if unsure else Confidence.LIKELY
+
+
+def _avoidable(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True where the upload can be left out: the device can make the values, they are the same at every call, or they
+    come from the device. New values of the host have to be uploaded."""
+    made = function.code[transfer.register]
+    if transfer.kind != BUILD or transfer.inside is not None or not isinstance(made, p.Call) or not made.args:
+        return True
+    if uploading.filled(function, transfer) is not None or uploading.made_before(function, transfer) is not None:
+        return True
+    return _steady(function, made.args[0]) or any(
+        function.values[r].is_a(TENSOR) and function.values[r].on_device for r in function.expression(made.args[0])
+    )
+
+
+def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
+    """True for what is known before the loop, or before the call: what is written in the source, settings of an object,
+    names of a module, counters, the elements of lists, and what is computed from such numbers."""
+    made = function.code[reg]
+    if isinstance(made, p.Sequence):
+        return all(_steady(function, item) for item in made.items)
+    if isinstance(made, p.Collect):
+        return _steady(function, made.value)
+    if isinstance(made, p.Unary):
+        return _steady(function, made.operand)
+    if isinstance(made, p.Binary):
+        return _steady(function, made.left) and _steady(function, made.right)
+    if isinstance(made, p.Subscript):
+        return _table(function, made.object) or (_steady(function, made.object) and _steady(function, made.index))
+    if isinstance(made, p.Attr):
+        return isinstance(function.code[origin(function, made.object)], p.Load | p.Outer | p.Attr)
+    if isinstance(made, p.Call):
+        callee = function.code[made.function]
+        return isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
+    return isinstance(made, p.Const | p.Outer) or (isinstance(made, p.Load) and _in_turn(function, reg, made.slot))
+
+
+def _table(function: FunctionFacts, reg: p.Reg) -> bool:
+    """True for a list that is not made here: all of it can be uploaded once."""
+    made = function.code[reg]
+    kept = isinstance(made, p.Outer) or (isinstance(made, p.Load) and not function.stores(made.slot))
+    return kept and _is_list(function, reg)
+
+
+def _is_list(function: FunctionFacts, reg: p.Reg) -> bool:
+    return bool(function.values[reg].kinds & (CONTAINER | HOST_VALUE)) and not function.values[reg].kinds & TENSOR
+
+
+def _in_turn(function: FunctionFacts, reg: p.Reg, slot: p.Slot) -> bool:
+    """True for the variable of a loop over numbers or a list."""
+    for index in function.loops(reg):
+        region = function.function.regions[index]
+        if slot in region.target_slots and region.test is not None:
+            return called(function, region.test) in _COUNTS or _is_list(function, region.test)
+    return False
 
 
 def _hot(function: FunctionFacts, transfer: Transfer) -> bool:
