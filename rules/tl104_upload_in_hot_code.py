@@ -77,6 +77,7 @@ from .chains import called, origin
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
 from .round_trips import bounces, returns
 
+_NUMBERS = frozenset(f"builtins.{name}" for name in ("float", "int", "round", "abs", "min", "max"))
 _COUNTS = frozenset({"builtins.range", "builtins.enumerate"})
 
 
@@ -183,6 +184,8 @@ def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
         return isinstance(function.code[origin(function, made.object)], p.Load | p.Outer | p.Attr)
     if isinstance(made, p.Call):
         callee = function.code[made.function]
+        if called(function, reg) in _NUMBERS:
+            return all(_steady(function, one) for one in made.args)
         return isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
     return isinstance(made, p.Const | p.Outer) or (isinstance(made, p.Load) and _in_turn(function, reg, made.slot))
 

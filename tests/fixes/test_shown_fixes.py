@@ -173,8 +173,8 @@ CASES = [
     (
         "TL104",
         Safety.DISPLAY,
-        "y = x + torch.tensor(words, device=x.device)\n",
-        "y = x + torch.tensor(words).pin_memory().to(x.device, non_blocking=True)\n",
+        "y = x + torch.tensor(self.words, device=x.device)\n",
+        "y = x + torch.tensor(self.words).pin_memory().to(x.device, non_blocking=True)\n",
         "",
     ),
     (
