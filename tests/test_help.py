@@ -41,7 +41,7 @@ CHECKED = "check on the device with `torch._assert_async`, which does not block 
         ),
         ("TL104", "z = z * torch.tensor(weights, device=device)", "build it once before the loop, in one upload"),
         ("TL104", "z = z * torch.tensor(len(x), device=device)", "fill it on the device (`torch.full`), or upload all"),
-        ("TL104", "z = z * torch.tensor(x.rows, device=device)", "upload values that are known before the loop once"),
+        ("TL104", "z = z * torch.tensor(stops.rows[n], device=device)", "upload values that are known before the loop"),
         ("TL401", "z = z * torch.tensor(weights).to(device)", "upload it once, before the loop"),
         ("TL401", "z = z * torch.tensor([n, 1]).to(device)", "upload it once if its values do not change"),
         ("TL401", "z = z * torch.ones(3).to(device)", "pass `device=` to the function that creates it"),
