@@ -53,11 +53,10 @@ def test_of_a_variable_that_one_path_binds_that_path_tells(look: LookUp) -> None
     assert found.places("y") == DEVICE
 
 
-def test_a_tensor_or_none(look: LookUp) -> None:
+def test_a_tensor_or_none_is_a_tensor_where_it_is_used(look: LookUp) -> None:
     found = look(f"{START}def job(n):\n    y = None\n    if n:\n        y = x\n    y\n")
-    assert found.value("y").may_be(TENSOR)
-    assert not found.value("y").is_a(TENSOR)
-    assert found.value("y").on_device
+    assert found.value("y").is_a(TENSOR)
+    assert found.places("y") == DEVICE
 
 
 def test_a_rebound_name_forgets_what_it_was(look: LookUp) -> None:

@@ -10,6 +10,7 @@ from transferlint.flow.narrowing import narrow
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
+    CONTAINER,
     DEVICE_NAME,
     DTYPE_VALUE,
     FRAMEWORKS,
@@ -56,11 +57,16 @@ _MODULE_METHODS = frozenset(
     " load_state_dict register_buffer register_parameter register_module add_module forward compile".split()
 )
 _MODULE_TENSORS = frozenset({"weight", "bias", "running_mean", "running_var"})
+# docs.pytorch.org torch.optim.Optimizer.add_param_group: a dict of "params", "what Tensors should be optimized", and
+# of options. `indexing.py` reads it.
+_PARAM_GROUPS = Value(CONTAINER, ANYWHERE, item=Value(OPTIMIZER, ANYWHERE))
 
 
 def read(frame: Frame, reg: Reg, made: Attr) -> Value:
     """The value of an attribute, as far as tests around it tell it apart."""
     value = _read(frame, reg, made)
+    if value.name == "None" and value.kinds == HOST_VALUE:
+        value = NOTHING  # what is read holds something by then, which somebody else has put there
     told = frame.told(reg, frame.path(reg)) if frame.narrowed else None
     return narrow(value, told) if told is not None else value
 
@@ -90,6 +96,9 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
     if name.endswith("dtype"):
         return DTYPE_VALUE
     if base.kinds & OBJECT or base.kinds == NAME or (base.is_a(MODULE) and name not in _MODULE_METHODS):
+        given = base.field(name) if base.fields else None
+        if given is not None and given.on_device:  # what it held on the host may have been replaced since
+            return given
         found = _of_class(frame, base, name, reg)
         if found is not None:
             return found
@@ -178,6 +187,8 @@ def _by_name(base: Value, name: str, reg: Reg) -> Value:
         return Value(LOADER, HOST)
     if name.endswith("optimizer"):
         return Value(OPTIMIZER, ANYWHERE)
+    if name == "param_groups":
+        return _PARAM_GROUPS
     if name.endswith(("_np", "_numpy")):
         return HOST_ARRAY
     if roles.MODEL_WORDS.search(name) and base.kinds & (OBJECT | MODULE):

@@ -23,15 +23,18 @@ from transferlint.flow.values import (
     PYTHON,
     TENSOR,
     UNKNOWN,
+    Fields,
     Value,
     combine,
     element,
     held_on_device,
     join,
+    with_field,
 )
 from transferlint.syntax.program import Call, Reg
 
 _NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "pow", "bin", "hex", "chr"})
+_ANYTHING = frozenset({"vars", "locals", "globals", "eval", "aiter", "anext"})
 _ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter"})
 
 
@@ -43,6 +46,8 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return _dict(frame, made)
     if name == "super":
         return _parent(frame)
+    if name in _ANYTHING:
+        return NOTHING
     if not made.args:
         return Value(CONTAINER, HOST) if name in ("list", "set", "tuple") else PYTHON
     first = frame.values[made.args[0]]
@@ -115,14 +120,19 @@ def _parent(frame: Frame) -> Value:
 
 def _dict(frame: Frame, made: Call) -> Value:
     item: Value | None = None
+    fields: Fields | None = ()
     for argument in made.args[:1]:
         given = frame.values[argument]
         item = given.item if given.flags & MAPPING else None
-    for _, argument in made.keywords:
+        fields = given.fields
+    for name, argument in made.keywords:
         item = join(item, frame.values[argument])
+        fields = with_field(fields, name, frame.values[argument]) if name else None
     if item is None:
-        return Value(CONTAINER, HOST, MAPPING) if not made.args else Value(CONTAINER, ANYWHERE, MAPPING)
-    return Value(CONTAINER, item.places, (item.flags & MAY) | MAPPING, item.why, item, reads=item.reads)
+        places = ANYWHERE if made.args or made.keywords else HOST
+        return Value(CONTAINER, places, MAPPING, fields=fields)
+    flags = (item.flags & MAY) | MAPPING
+    return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, fields=fields)
 
 
 def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:

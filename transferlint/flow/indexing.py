@@ -18,6 +18,7 @@ from transferlint.flow.values import (
     DERIVED,
     DEVICE,
     FRESH,
+    GIVEN,
     HOST,
     HOST_VALUE,
     INTEGER,
@@ -26,12 +27,17 @@ from transferlint.flow.values import (
     MODULE,
     NOTHING,
     OBJECT,
+    OPTIMIZER,
+    PARAMETER,
     PLAIN,
+    RESIDENT,
     SCALAR,
     TENSOR,
     UNKNOWN,
+    Fields,
     Value,
     join,
+    with_field,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.lookup import effect_of
@@ -80,6 +86,10 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         return base
     if base.is_a(CONTAINER) and isinstance(frame.code[made.index], Slice):
         return Value(CONTAINER, base.places, base.flags, base.why, base.item, None, base.name, base.reads, base.uploads)
+    if base.fields is not None and base.is_a(CONTAINER) and isinstance(position := frame.code[made.index], Const):
+        kept = base.field(position.value)
+        if kept is not None:
+            return kept
     if base.items is not None:
         position = frame.code[made.index]
         if (
@@ -96,6 +106,8 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         return Value(UNKNOWN, base.places if base.places != HOST else ANYWHERE) if base.is_a(CONTAINER) else base
     if base.kinds & MODULE:
         return Value(MODULE | UNKNOWN, base.places, why=base.why)
+    if base.is_a(OPTIMIZER) and frame.code[made.index] == Const("params"):  # a group of what it changes
+        return Value(CONTAINER, GIVEN, item=Value(TENSOR, GIVEN, PARAMETER | RESIDENT))
     if base.kinds & UNKNOWN:
         return Value(
             UNKNOWN | (base.kinds & TENSOR),
@@ -271,6 +283,9 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
     if path and base.is_a(CONTAINER | UNKNOWN) and not base.is_a(TENSOR):
         position = frame.code[made.index]
         if isinstance(position, Const) and isinstance(position.value, str | int):
+            if base.fields is not None:
+                kept = with_field(base.fields, position.value, value) if isinstance(position.value, str) else None
+                _widen(frame, path, base, value, kept)
             frame.state.paths[f"{path}[{position.value!r}]"] = value
         elif base.is_a(CONTAINER):
             _widen(frame, path, base, value)
@@ -328,8 +343,8 @@ def _dimensions(frame: Frame, reg: Reg) -> int:
     return len(made.args) if len(made.args) > 1 and last in SIZED else 0
 
 
-def _widen(frame: Frame, path: str, base: Value, value: Value) -> None:
-    """A container that is given an element holds it too."""
+def _widen(frame: Frame, path: str, base: Value, value: Value, fields: Fields | None = None) -> None:
+    """A container that is given an element holds it too, and these fields are what is known of it by name."""
     item = join(base.item, value) if base.item is not None else value
     wider = Value(
         base.kinds,
@@ -337,5 +352,6 @@ def _widen(frame: Frame, path: str, base: Value, value: Value) -> None:
         base.flags & ~LITERAL,
         base.why or value.why,
         item,
+        fields=fields,
     )
     frame.rebind(path, wider)

@@ -22,6 +22,7 @@ from transferlint.flow.values import (
     FROM_ANOTHER,
     FROM_PARAMETER,
     GIVEN,
+    HANDED,
     HOST,
     LOADER,
     MAY,
@@ -33,6 +34,7 @@ from transferlint.flow.values import (
     RESIDENT,
     TENSOR,
     UNKNOWN,
+    Fields,
     Value,
     combine,
     framework_flag,
@@ -210,7 +212,6 @@ def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: V
     named = _named_place(frame, made, function, given) if returns.flags & BY_ARGUMENT else NOTHING
     found = _at_call(frame, reg, returns, tensors, named)
     return found.but(
-        flags=found.flags & ~FROM_PARAMETER,
         why=found.why if found.on_device or found.flags & ~returns.flags & FRESH else (reg,),
         reads=frozenset({reg}) if returns.reads else frozenset(),
     )
@@ -220,10 +221,11 @@ def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Va
     """A result, or what is in it, with the place of those arguments of which its flags say that it is theirs, or the
     one that an argument names. Each argument with the flags of the parameters that may take it."""
     why: tuple[int, ...] = (reg,)
-    theirs, flags = 0, value.flags & ~(FROM_PARAMETER | DERIVED)
+    theirs, flags = 0, value.flags & ~(FROM_PARAMETER | DERIVED | HANDED)
     if taken := [given for flag, given in arguments if flag & value.flags & ~FROM_ANOTHER]:
         theirs, given_why, *_, may = combine(taken)
-        why, flags = given_why or why, flags | (may & FROM_PARAMETER)
+        own = may & FROM_PARAMETER
+        why, flags = given_why or why, flags | own | (own and (may | value.flags) & HANDED)
     if value.flags & DERIVED and arguments:
         flags |= made_of(given for _, given in arguments)
         why = why if flags & ~value.flags & FRESH == 0 else arguments[0][1].why or why
@@ -234,6 +236,8 @@ def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Va
         _at_call(frame, reg, value.item, arguments, named) if value.item else None,
         tuple(_at_call(frame, reg, one, arguments, named) for one in value.items) if value.items else None,
         value.name,
+        fields=value.fields
+        and tuple((name, _at_call(frame, reg, one, arguments, named)) for name, one in value.fields),
     )  # fmt: skip
 
 
@@ -258,6 +262,8 @@ def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> int:
     places = returns.places
     if returns.flags & BY_ARGUMENT and named.places != ANYWHERE:
         return named.places
+    if returns.flags & HANDED and theirs & ~ON_DEVICE:
+        theirs = theirs & ON_DEVICE and theirs | ANYWHERE
     if theirs and returns.flags & FROM_PARAMETER and not places & HOST:
         # On the paths that upload it, a result is on the device wherever the argument is; one that may be anywhere too
         # is not there because the argument is taken to be.
@@ -286,7 +292,24 @@ def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: 
         return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=name)
     if info.data:
         return Value(OBJECT | UNKNOWN, HOST, name=name)
-    return Value(OBJECT, ANYWHERE, name=name)
+    fields = _fields(frame, made, owner.program.functions[index], init)
+    items = None
+    if fields and any(base.rpartition(".")[2] == "NamedTuple" for base in info.bases):
+        body = owner.program.functions[index]
+        order = [body.slot_names[slot] for slot in sorted(body.annotations)]
+        items = tuple(dict(fields).get(one, NOTHING) for one in order)
+    return Value(OBJECT, ANYWHERE, name=name, items=items, fields=fields)
+
+
+def _fields(frame: Frame, made: Call, body: Function, init: str | None) -> Fields | None:
+    """What a constructor that is written nowhere keeps of its arguments, each under the name that the class annotates:
+    of a dataclass, a NamedTuple, a model of pydantic (docs.python.org dataclasses: "in the order in which they are
+    defined")."""
+    if init is not None or any(made.stars) or not body.annotations:
+        return None
+    names = [body.slot_names[slot] for slot in sorted(body.annotations)]
+    given = [*zip(names, made.args, strict=False), *((name, reg) for name, reg in made.keywords if name in names)]
+    return tuple(sorted({name: frame.values[reg] for name, reg in given}.items()))
 
 
 def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:

@@ -21,6 +21,7 @@ from transferlint.flow.values import (
     FRESH,
     FROM_PARAMETER,
     GIVEN,
+    HANDED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -48,6 +49,8 @@ from transferlint.flow.values import (
     held_on_device,
     join,
     made_of,
+    updated,
+    with_field,
 )
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
@@ -68,6 +71,8 @@ _ALONG = frozenset({"axis", "keepdims", "out", ""})  # keywords of numpy's reduc
 _SAME_MEMORY = VIEWS - _INTEGERS - {"bool", "type", "type_as"}
 _COUNTS = frozenset({"cumsum", "sum", "cumprod", "prod", "count_nonzero"})  # of booleans: whole numbers
 _DICT_VIEWS = frozenset({"items", "values", "keys", "copy", "get", "pop", "setdefault", "popitem", "popleft"})
+# What gives tensors where the tensor is that it is a method of.
+_COMPUTES = frozenset({Effect.KEEP, Effect.KEEP_BOOLEAN, Effect.REDUCE, Effect.SAME, Effect.DATA})
 _MODULE_ITERATORS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
 _PREPARERS = frozenset({"prepare", "setup", "setup_module", "prepare_model"})
 
@@ -121,6 +126,9 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
         found = _container(frame, made, subject, base, name)
         if found is not None:
             return found
+    given = base.kinds == UNKNOWN and base.places == ANYWHERE and base.flags & FROM_PARAMETER
+    if given and effect_table().get(f"Tensor.{name}") in _COMPUTES:
+        return base.but(flags=given | HANDED, uploads=frozenset())
     return _object(frame, reg, made, subject, base, name)
 
 
@@ -332,6 +340,18 @@ def _new(frame: Frame, reg: Reg, made: Call, base: Value, name: str) -> Value:
 
 
 def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
+    if name == "update" and made.keywords and not made.args:
+        path, wider = frame.path(subject), base
+        for word, argument in made.keywords:
+            given = frame.values[argument]
+            fields = with_field(wider.fields, word, given) if word else None
+            item = join(wider.item, given)
+            wider = Value(
+                base.kinds, wider.places | given.places, base.flags & ~LITERAL, base.why, item, fields=fields
+            )
+        if path:
+            frame.rebind(path, wider)
+        return PYTHON
     if name in ("append", "extend", "add", "insert", "update", "appendleft") and made.args:
         given = frame.values[made.args[-1]]
         item = element(given) if name in ("extend", "update") else given
@@ -346,6 +366,7 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
                 base.why or item.why,
                 both,
                 reads=base.reads | item.reads,
+                fields=updated(base.fields, given.fields) if name == "update" else None,
             )
             frame.rebind(path, wider)
         return PYTHON
@@ -358,6 +379,8 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
         return base.but(flags=base.flags & ~MAPPING)
     if name == "copy":
         return base
+    if name in ("get", "pop") and made.args and base.fields and isinstance(key := frame.code[made.args[0]], Const):
+        return base.field(key.value) or base.item or NOTHING
     if name in _DICT_VIEWS:
         return base.item or NOTHING
     if name in ("index", "count", "sort", "reverse", "clear", "remove"):

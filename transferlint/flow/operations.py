@@ -9,7 +9,7 @@ from typing import Any
 from transferlint.flow import attributes, calls, indexing, known_calls, operators
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
-from transferlint.flow.names import ident
+from transferlint.flow.names import ClassInfo, ident
 from transferlint.flow.narrowing import brought, narrow
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
@@ -34,18 +34,23 @@ from transferlint.flow.values import (
     MODULE,
     MOVED,
     NAME,
+    NONE,
     NOTHING,
+    OBJECT,
     PYTHON,
     RESIDENT,
     TENSOR,
     TREE,
     UNKNOWN,
+    Fields,
     Value,
     combine,
     element,
     held_on_device,
     join,
     made_of,
+    updated,
+    with_field,
 )
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -61,7 +66,7 @@ def const(frame: Frame, reg: Reg, made: p.Const) -> Value:
             return Value(
                 DEVICE_NAME | HOST_VALUE if made.value == "gpu" else DEVICE_NAME, place, LITERAL, name=made.value
             )
-    return CONSTANT
+    return NONE if made.value is None else CONSTANT
 
 
 def load(frame: Frame, reg: Reg, made: p.Load) -> Value:
@@ -147,12 +152,19 @@ def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
         path = f"{base}.{made.name}"
         frame.forget(path)
         frame.state.paths[path] = value
-        info = frame.file.class_of(frame.function)
-        if base == "self" and info is not None:
+        info = frame.file.class_of(frame.function) if base == "self" else _class_in_file(frame, made.object)
+        if info is not None:
             frame.file.store_attribute(info, made.name, value)
     if made.name == "data" and base:
         frame.state.paths.pop(f"{base}.data", None)
     return value
+
+
+def _class_in_file(frame: Frame, reg: Reg) -> ClassInfo | None:
+    """The class of this file that an object is of, where that is known."""
+    value = frame.values[reg]
+    info = frame.file.info_of(value.name) if value.kinds == OBJECT else None
+    return info if info is not None and info.key == frame.file.key else None
 
 
 def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
@@ -331,12 +343,22 @@ def sequence(frame: Frame, reg: Reg, made: p.Sequence) -> Value:
 
 def mapping(frame: Frame, reg: Reg, made: p.Mapping) -> Value:
     item: Value | None = None
-    for register in made.values:
-        item = join(item, frame.values[register])
+    fields: Fields | None = ()
+    for key, register in zip(made.keys, made.values, strict=True):
+        value = frame.values[register]
+        name = frame.code[key] if key is not None else None
+        if name is None and value.is_a(CONTAINER):  # `**value`
+            fields = updated(fields, value.fields)
+            value = value.item or Value(UNKNOWN, value.places, value.flags, value.why)
+        elif isinstance(name, p.Const) and isinstance(name.value, str):
+            fields = with_field(fields, name.value, value)
+        else:
+            fields = None
+        item = join(item, value)
     if item is None:
-        return Value(CONTAINER, HOST, MAPPING)
+        return Value(CONTAINER, HOST, MAPPING, fields=fields)
     flags = (item.flags & MAY) | MAPPING
-    return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, uploads=item.uploads)
+    return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, uploads=item.uploads, fields=fields)
 
 
 def format_(frame: Frame, reg: Reg, made: p.Format) -> Value:
@@ -375,7 +397,7 @@ def collect(frame: Frame, reg: Reg, made: p.Collect) -> Value:
 
 
 def return_(frame: Frame, reg: Reg, made: p.Return) -> Value:
-    value = frame.values[made.value] if made.value is not None else PYTHON
+    value = frame.values[made.value] if made.value is not None else NONE
     frame.returns = join(frame.returns, value)
     return value
 

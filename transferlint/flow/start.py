@@ -110,12 +110,19 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
     None where they add nothing."""
     if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
         return told
+    if known.kinds == told.kinds == OBJECT and known.name == told.name and told.fields:
+        return known.but(fields=told.fields)
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE:
         return None
     flags = from_parameter(slot) | RESIDENT
     if told.is_a(CONTAINER) and told.item is not None:
         item = learnt(known, told.item, slot)
-        return Value(CONTAINER, known.places, flags, known.why, item=item) if item is not None else None
+        fields = told.fields and tuple((name, learnt(known, one, slot) or known) for name, one in told.fields)
+        if item is None and not any(one != known for _, one in fields or ()):
+            return None
+        return Value(CONTAINER, known.places, flags, known.why, item=item or known, fields=fields)
+    if told.kinds == OBJECT and told.name:
+        return told.but(flags=flags, why=known.why)
     if not told.on_device:
         return None
     places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it

@@ -10,7 +10,9 @@ from transferlint.flow.values import (
     DATA,
     DEVICE_NAME,
     FRAMEWORKS,
+    FROM_PARAMETER,
     GIVEN,
+    HANDED,
     HOST,
     HOST_VALUE,
     LOADER,
@@ -67,7 +69,8 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
         # Batches of a data set may be moved on the way; what this function made itself is computed with where it is.
         made_here = not may & DATA and all(v.is_a(TENSOR) for v in tensors)
         return Value(UNKNOWN, HOST | ANYWHERE if made_here else ANYWHERE, may & DATA, reads=reads)
-    return Value(UNKNOWN, ANYWHERE, 0, reads=reads)
+    given = may & FROM_PARAMETER
+    return Value(UNKNOWN, ANYWHERE, given and given | HANDED, reads=reads)
 
 
 def own_class(frame: Frame, callee: Instruction) -> bool:

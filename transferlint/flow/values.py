@@ -71,14 +71,19 @@ TREE = 1 << _FIRST_FRAMEWORK + len(known_frameworks)
 DERIVED = TREE << 1  # a MUST flag: computed from the function's own arguments and from constants alone
 _ALWAYS = MUST | TREE | DERIVED
 OPTIONAL = TREE << 2  # a MAY flag beside PINNED: only if an option asks for it that is off by default
-MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS | OPTIONAL
+# A MAY flag beside FROM_PARAMETER: what an unknown call made of the argument. It is on the device where that is; of an
+# argument on the host it may be anywhere.
+HANDED = TREE << 3
+MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS | OPTIONAL | HANDED
 
 _BOUND = 4
 _DEPTH = 3
+_FIELDS = 40
 _DEEPEST = 6  # containers within containers; what is further in is forgotten
 
 
 NO_REGISTERS: frozenset[int] = frozenset()
+Fields = tuple[tuple[str, "Value"], ...]  # in the order of their names
 
 
 def framework_flag(name: str) -> int:
@@ -101,9 +106,10 @@ def from_parameter(slot: int) -> int:
 
 class Value:
     """One point of the lattice; treat as immutable. `why`, `reads`, `uploads` hold registers of the same function
-    (a why below zero is a parameter: -1 - slot)."""
+    (a why below zero is a parameter: -1 - slot). `fields` are what is known under names: of a dict under keys that are
+    written out, of an object in the attributes that its constructor was given."""
 
-    __slots__ = ("depth", "flags", "item", "items", "kinds", "name", "places", "reads", "uploads", "why")
+    __slots__ = ("depth", "fields", "flags", "item", "items", "kinds", "name", "places", "reads", "uploads", "why")
 
     def __init__(
         self,
@@ -116,26 +122,28 @@ class Value:
         name: str = "",
         reads: frozenset[int] = NO_REGISTERS,
         uploads: frozenset[int] = NO_REGISTERS,
+        fields: Fields | None = None,
     ) -> None:
         self.kinds = kinds
         self.places = places
         self.flags = flags
         self.why = why
         self.depth = 0
-        if item is not None or items is not None:
-            inner = [item] if items is None else [*items, *([item] if item is not None else [])]
-            self.depth = 1 + max((v.depth for v in inner if v is not None), default=0)
+        if item is not None or items is not None or fields:
+            inner = [*(items or ()), *(value for _, value in fields or ()), *([item] if item is not None else [])]
+            self.depth = 1 + max((v.depth for v in inner), default=0)
             if self.depth > _DEEPEST:
-                self.depth, item, items = 0, None, None
+                self.depth, item, items, fields = 0, None, None, None
         self.item = item
         self.items = items
+        self.fields = fields
         self.name = name
         self.reads = reads or NO_REGISTERS  # each empty set that is worked out is one of its own, of 216 bytes
         self.uploads = uploads or NO_REGISTERS
 
     def __reduce__(self) -> tuple[type[Value], tuple[object, ...]]:
         parts = self.kinds, self.places, self.flags, self.why, self.item, self.items, self.name
-        return Value, (*parts, self.reads, self.uploads)
+        return Value, (*parts, self.reads, self.uploads, self.fields)
 
     def but(
         self,
@@ -146,6 +154,7 @@ class Value:
         name: str | None = None,
         reads: frozenset[int] | None = None,
         uploads: frozenset[int] | None = None,
+        fields: Fields | None = None,
     ) -> Value:
         """The same value but for what is given."""
         return Value(
@@ -158,7 +167,12 @@ class Value:
             self.name if name is None else name,
             self.reads if reads is None else reads,
             self.uploads if uploads is None else uploads,
+            self.fields if fields is None else fields,
         )
+
+    def field(self, name: object) -> Value | None:
+        """What is known under a name."""
+        return next((value for own, value in self.fields or () if own == name), None)
 
     def foreign(self) -> Value:
         """The same value for another function, to which registers and parameters of this one mean nothing."""
@@ -168,7 +182,8 @@ class Value:
         flags = self.flags & ~own | (FROM_ANOTHER if self.flags & FROM_PARAMETER else 0)
         items = None if self.items is None else tuple(value.foreign() for value in self.items)
         item = None if self.item is None else self.item.foreign()
-        return Value(self.kinds, self.places, flags, (), item, items, self.name)
+        fields = self.fields and tuple((name, value.foreign()) for name, value in self.fields)
+        return Value(self.kinds, self.places, flags, (), item, items, self.name, fields=fields)
 
     def is_a(self, kinds: int) -> bool:
         """True where it is one of the kinds on every path."""
@@ -201,6 +216,7 @@ class Value:
                 and self.uploads == other.uploads
                 and self.item == other.item
                 and self.items == other.items
+                and self.fields == other.fields
             )
         )
 
@@ -235,12 +251,15 @@ class Shared:
         item = None if value.item is None else self.one(value.item)
         items = None if value.items is None else tuple(map(self.one, value.items))
         inner = None if items is None else tuple(map(id, items))
+        fields = value.fields and tuple((name, self.one(under)) for name, under in value.fields)
+        named = None if fields is None else tuple((name, id(under)) for name, under in fields)
         key = (
             value.kinds, value.places, value.flags, value.name, value.why, id(item), inner, value.reads, value.uploads,
+            named,
         )  # fmt: skip
         known = self._known.get(key)
         if known is None:
-            value.item, value.items = item, items
+            value.item, value.items, value.fields = item, items, fields
             known = self._known[key] = value
         return known
 
@@ -252,6 +271,8 @@ class Shared:
 NOTHING = Value(UNKNOWN, ANYWHERE)
 PYTHON = Value(HOST_VALUE, HOST)
 CONSTANT = Value(HOST_VALUE, HOST, LITERAL)
+# `None`, which stands where something else will: joined with anything but a plain value it adds nothing.
+NONE = Value(HOST_VALUE, HOST, LITERAL, name="None")
 HOST_TENSOR = Value(TENSOR, HOST)
 HOST_ARRAY = Value(ARRAY, HOST)
 DTYPE_VALUE = Value(DTYPE, HOST)
@@ -262,6 +283,10 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
     if left is None or left is right:
         return right
     if right is None:
+        return left
+    if left.name == "None" and left.kinds == HOST_VALUE and right.kinds & ~HOST_VALUE:
+        return right
+    if right.name == "None" and right.kinds == HOST_VALUE and left.kinds & ~HOST_VALUE:
         return left
     flags = (left.flags & right.flags & _ALWAYS) | ((left.flags | right.flags) & MAY)
     item = join(left.item, right.item, depth + 1) if depth < _DEPTH else (left.item or right.item)
@@ -279,7 +304,38 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
         left.name if left.name == right.name else "",
         _bounded(left.reads, right.reads),
         _bounded(left.uploads, right.uploads),
+        _merged(left.fields, right.fields, depth),
     )
+
+
+def _merged(left: Fields | None, right: Fields | None, depth: int) -> Fields | None:
+    """The fields of both: what only one has is read where that is at hand, as the other would raise."""
+    if left is right or left is None or right is None or depth >= _DEPTH:
+        return left if left is right else None
+    found = dict(left)
+    for name, value in right:
+        found[name] = join(found.get(name), value, depth + 1) or NOTHING
+    return tuple(sorted(found.items(), key=_name_of)) if len(found) <= _FIELDS else None
+
+
+def _name_of(field: tuple[str, Value]) -> str:
+    return field[0]
+
+
+def with_field(fields: Fields | None, name: str, value: Value) -> Fields | None:
+    """Fields with what one holds from now on."""
+    if fields is None or (len(fields) >= _FIELDS and all(own != name for own, _ in fields)):
+        return None
+    return tuple(sorted({**dict(fields), name: value}.items(), key=_name_of))
+
+
+def updated(fields: Fields | None, more: Fields | None) -> Fields | None:
+    """Fields with what others hold from now on."""
+    if more is None:
+        return None
+    for name, value in more:
+        fields = with_field(fields, name, value)
+    return fields
 
 
 def _first(left: Value, right: Value) -> tuple[int, ...]:

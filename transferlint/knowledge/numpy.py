@@ -26,7 +26,7 @@ TABLE: tuple[Api, ...] = (
     Api(
         named(
             "builtins.",
-            "len isinstance issubclass type id hash hasattr callable repr str ascii open input ord chr dir vars bytes"
+            "len isinstance issubclass type id hash hasattr callable repr str ascii open input ord chr dir bytes"
             " bin hex oct format",
         ),
         Effect.HOST,
