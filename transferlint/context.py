@@ -20,7 +20,7 @@ from transferlint.screen import is_package, worth_analysing
 from transferlint.syntax.notebooks import SUFFIX
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
-# Beyond these a folder is no project (a home folder, a tree of checkouts): the files are then checked by themselves.
+# Beyond these nothing is read but what is to be checked: of a few files each by itself, of more with one another.
 # The largest repositories of the field have 5,000 Python files.
 MAX_FILES = 20_000
 MAX_FILES_UNMARKED = 2_000
@@ -105,9 +105,11 @@ def walked(
     listed = (below or {}).get(start)
     modules = walk(start, nearest) if listed is None else (one for one in listed if one.path.endswith(".py"))
     found = [target.path for target in itertools.islice(modules, limit + 1)]
-    if len(found) > limit:
-        why = f"{start} has more than {limit:,} Python files: checked without the others"
+    if len(found) > limit and len(names) <= limit:
+        why = f"{start} has more than {limit:,} Python files: what was named is checked without the others"
         return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
+    if len(found) > limit:  # all that is asked for is read anyway
+        found = []
     first: dict[str, str] = {}  # by absolute path: how the file is named
     real: dict[str, str] = {}
     where = Real()

@@ -111,6 +111,14 @@ def test_a_folder_of_everything_is_no_project(project, monkeypatch):
     assert "more than 3 Python files" in found.note
 
 
+def test_what_is_checked_of_a_folder_of_everything_is_known_to_each_other(project, monkeypatch):
+    whole = around(".")
+    monkeypatch.setattr(context, "MAX_FILES", 3)
+    found = around(".")
+    assert not found.note
+    assert sorted(found.groups) == sorted(whole.groups)
+
+
 def test_text_that_is_not_on_disk(project):
     given = Nearest(Settings())
     (target,) = discover(["lib/model.py"], given).targets
