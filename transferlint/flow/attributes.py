@@ -101,7 +101,8 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
             return given
         found = _of_class(frame, base, name, reg)
         if found is not None:
-            return found
+            there = base.kinds == OBJECT and base.on_device and found.is_a(TENSOR) and found.places == ANYWHERE
+            return found.but(places=base.places) if there else found
     if base.kinds & (TENSOR | ARRAY) and not base.kinds & ~(TENSOR | ARRAY | UNKNOWN):
         if name in _SAME:
             return base

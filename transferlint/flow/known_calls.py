@@ -263,8 +263,9 @@ def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> int:
     if returns.flags & BY_ARGUMENT and named.places != ANYWHERE:
         return named.places
     if returns.flags & HANDED and theirs & ~ON_DEVICE:
-        theirs = theirs & ON_DEVICE and theirs | ANYWHERE
-    if theirs and returns.flags & FROM_PARAMETER and not places & HOST:
+        if theirs & HOST and not theirs & ON_DEVICE:  # an unknown function may have moved it
+            places = places & ~GIVEN | ANYWHERE
+    elif theirs and returns.flags & FROM_PARAMETER and not places & HOST:
         # On the paths that upload it, a result is on the device wherever the argument is; one that may be anywhere too
         # is not there because the argument is taken to be.
         put = places & (ON_DEVICE if returns.uploads or places & ANYWHERE else DEVICE) if theirs == HOST else 0

@@ -399,8 +399,10 @@ def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
             return Value(CONTAINER, places, item=tensor)
         if name in ("train", "eval", "requires_grad_", "half", "float", "bfloat16", "double", "apply", "share_memory"):
             return base
-        if name in ("zero_grad", "add_module", "register_module", "step", "load_state_dict", "state_dict"):
+        if name in ("zero_grad", "add_module", "register_module", "load_state_dict", "state_dict"):
             return Value(CONTAINER, base.places) if name == "state_dict" else PYTHON
+        if name == "step" and base.is_a(OPTIMIZER):
+            return PYTHON
         if name in ("register_buffer", "register_parameter"):
             _register(frame, made, subject)
             return PYTHON

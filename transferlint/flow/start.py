@@ -110,8 +110,10 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
     None where they add nothing."""
     if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
         return told
-    if known.kinds == told.kinds == OBJECT and known.name == told.name and told.fields:
-        return known.but(fields=told.fields)
+    if known.kinds == OBJECT and known.name and known.places == ANYWHERE:
+        if told.kinds == OBJECT and told.name == known.name and told.fields:
+            return known.but(fields=told.fields)
+        return known.but(places=GIVEN) if told.is_a(UNKNOWN | OBJECT) and told.on_device else None
     if not known.is_a(UNKNOWN) or known.places != ANYWHERE:
         return None
     flags = from_parameter(slot) | RESIDENT

@@ -43,7 +43,7 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
         there = any(v.is_a(DEVICE_NAME) and v.places == HOST for v in values[1:])
         places = HOST if there else GIVEN
         return (
-            subject.but(places=places, why=(made.function,), flags=subject.flags & ~DATA)
+            subject.but(places=places, why=(made.function,), flags=subject.flags & ~DATA & ~FROM_PARAMETER)
             if subject is not NOTHING
             else Value(UNKNOWN, places, 0, (made.function,))
         )
@@ -64,7 +64,8 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
     reads = combine(values)[2]
     if any(v.on_device and v.kinds & (TENSOR | CONTAINER | UNKNOWN) for v in tensors):
         known = not may & FRAMEWORKS  # functions of arrays that nobody names often give host data
-        return Value(UNKNOWN, (places & ON_DEVICE) and GIVEN if known else ANYWHERE, may | RESIDENT, why)
+        handed = may & FROM_PARAMETER and HANDED
+        return Value(UNKNOWN, (places & ON_DEVICE) and GIVEN if known else ANYWHERE, may | RESIDENT | handed, why)
     if tensors and all(v.is_a(TENSOR | CONTAINER) and v.on_host for v in tensors):
         # Batches of a data set may be moved on the way; what this function made itself is computed with where it is.
         made_here = not may & DATA and all(v.is_a(TENSOR) for v in tensors)
