@@ -28,8 +28,8 @@ When it is fine
 ---------------
 Uploading each batch once, building a constant before the loop, and `torch.full((), v, device=d)`, which fills on the
 device. New values that only the host has (an observation, the ids of a text) have to be copied, and are not reported:
-only what the device can fill, what is known before the loop or the call (constants, settings, counters, tables), and
-what came from the device.
+only what the device can fill, what is known before the loop or the call (constants, settings, counters, tables, ranks),
+and what came from the device.
 
 Fix safety
 ----------
@@ -65,6 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import BUILD, COPY_INTO, MOVE, Transfer
 from transferlint.flow.values import CONTAINER, HOST_VALUE, TENSOR
@@ -79,6 +80,8 @@ from .round_trips import bounces, returns
 
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("float", "int", "round", "abs", "min", "max"))
 _COUNTS = frozenset({"builtins.range", "builtins.enumerate"})
+# docs.pytorch.org torch.distributed, Megatron's `get_context_parallel_rank`, accelerate's `process_index`.
+_OF_PROCESSES = late.pattern(r"(^|[._])(rank|world_size|device_count|process_index|num_processes)$")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -168,7 +171,8 @@ def _avoidable(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
     """True for what is known before the loop, or before the call: what is written in the source, settings of an object,
-    names of a module, counters, the elements of lists, and what is computed from such numbers."""
+    names of a module, counters, the elements of lists, what a process is among others, and what is computed from such
+    numbers."""
     made = function.code[reg]
     if isinstance(made, p.Sequence):
         return all(_steady(function, item) for item in made.items)
@@ -186,8 +190,13 @@ def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
         callee = function.code[made.function]
         if called(function, reg) in _NUMBERS:
             return all(_steady(function, one) for one in made.args)
+        if not made.args and not made.keywords and _OF_PROCESSES.search(function.text(made.function)):
+            return True
         return isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
-    return isinstance(made, p.Const | p.Outer) or (isinstance(made, p.Load) and _in_turn(function, reg, made.slot))
+    if isinstance(made, p.Load):
+        bound = origin(function, reg)
+        return _in_turn(function, reg, made.slot) or (bound != reg and _steady(function, bound))
+    return isinstance(made, p.Const | p.Outer)
 
 
 def _table(function: FunctionFacts, reg: p.Reg) -> bool:
