@@ -24,6 +24,8 @@ MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git
 # The largest repositories of the field have 5,000 Python files.
 MAX_FILES = 20_000
 MAX_FILES_UNMARKED = 2_000
+# Where all programs are in sight, what of them runs says what is hot: so many files are all asked about a few of them.
+MAX_CLOSED = 400
 MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
 
 
@@ -35,7 +37,7 @@ class Context:
     `groups` are those of the checked files and the others that no import connects with each other, `idle` are files of
     them that are not analysed. `contents` and `modules` are what is known of the files by then, `reach` where
     they lead, where that is kept. `whole`: something says that the folder is a project, so that all
-    of it is there, whichever of its files are checked.
+    of it is there, whichever of its files are checked. `connected`: the others are all that imports connect with these.
     """
 
     root: str
@@ -51,6 +53,7 @@ class Context:
     modules: ModuleIndex | None = dataclasses.field(default=None, compare=False)
     reach: Reach | None = dataclasses.field(default=None, compare=False)
     whole: bool = False
+    connected: bool = False
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -147,7 +150,12 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         project, modules=project.index(), contents=Contents(cache, project.root, project.states)
     )
     reach = reach_of(project, sources, texts, cache)
-    found = reach.of(targets) if len(files) != len(targets) else Reached(frozenset(), frozenset())
+    found = Reached(frozenset(), frozenset())
+    everything = len(files) != len(targets) and _closed(project, targets, files)
+    if everything:
+        found = Reached(_connected(project, targets, files, sources, texts, reach), frozenset())
+    elif len(files) != len(targets):
+        found = reach.of(targets)
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     others = tuple(path for path in files if path in small)
     parts: tuple[tuple[str, ...], ...] = ((*targets, *others),)
@@ -160,7 +168,32 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         rest = (path for path in parts[0] if path not in passed)
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
     kept = reach.brief() if cache else None
-    return dataclasses.replace(project, others=others, users=found.users & small, groups=parts, idle=passed, reach=kept)
+    users = found.users & small
+    return dataclasses.replace(
+        project, others=others, users=users, groups=parts, idle=passed, reach=kept, connected=everything
+    )
+
+
+def _closed(project: Context, targets: Sequence[str], files: Sequence[str]) -> bool:
+    """Whether all that is connected with some files is asked about them: where all programs that use them are in sight,
+    and these are few."""
+    index = project.modules
+    return index is not None and len(files) <= MAX_CLOSED and all(map(index.closed, targets))
+
+
+def _connected(
+    project: Context,
+    targets: Sequence[str],
+    files: Sequence[str],
+    sources: Sources,
+    texts: Collection[str],
+    reach: Reach,
+) -> frozenset[str]:
+    """The files that imports connect with some, as where all of them are checked."""
+    asked = frozenset(targets)
+    worth = [path for path in files if path in asked or _worth(path, project, sources, texts)]
+    groups = connected.groups(worth, reach, project.links, filter(is_package, project.files))
+    return frozenset(path for group in groups if not asked.isdisjoint(group) for path in group) - asked
 
 
 def _worth(path: str, project: Context, sources: Sources, texts: Collection[str]) -> bool:

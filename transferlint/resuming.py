@@ -104,7 +104,7 @@ def session(made: Made, folders: Mapping[str, bytes], parts: Mapping[str, Any]) 
         return None
     paths = [*jobs, *rest]
     numbers = {path: number for number, path in enumerate(paths)}
-    whole = all(job.wanted for job in made.jobs) and not rest
+    whole = around.connected or (all(job.wanted for job in made.jobs) and not rest)
     return Session(
         around.root,
         [(job.target.path, job.target.named, job.ignored, job.wanted) for job in made.jobs],
