@@ -169,6 +169,27 @@ def test_a_cause_is_not_its_effect(explain: Explain):
     assert "TL101" not in reason(explain(text))
 
 
+def test_what_a_function_only_wraps_counts_at_its_calls(explain: Explain):
+    text = """import torch
+
+
+def use(x):
+    return x.item()
+
+
+def use_dict(d):
+    return d["loss"].item()  # here
+
+
+def go(loader):
+    for _ in loader:
+        x = torch.ones(3, device="cuda")
+        use(x)
+        use_dict({"loss": x, "n": 1})
+"""
+    assert reason(explain(text)) == "`use_dict` only wraps it: it counts where that is called, as in `go`"
+
+
 def test_implicit(explain: Explain):
     found = explain(loop("if torch.isnan(loss):  # here", "    break"))
     one = next(one for one in found if one["kind"] == "truth test")

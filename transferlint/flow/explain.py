@@ -118,8 +118,18 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
         heat=_heat(function, reg, warmth),
         confidence=confidence,
         confidence_words=why_sure,
-        quiet=why_quiet(function, transfer, warmth)[1],
+        quiet=why_quiet(function, transfer, warmth)[1] or _at_calls(function, transfer),
     )
+
+
+def _at_calls(function: FunctionFacts, transfer: Transfer) -> str:
+    """Why a transfer that a function only wraps is not told of in it, "" for others."""
+    caller = function.warmth(transfer.register).caller
+    if caller is None or not function.at_calls(transfer):
+        return ""
+    called = function.file.placed_at(*caller[:2])
+    where = f", as in `{called.function.qualname}`" if called is not None else ""
+    return f"`{function.function.name}` only wraps it: it counts where that is called{where}"
 
 
 def _silent(function: FunctionFacts, reg: Reg, subject: Reg | None) -> Belief:

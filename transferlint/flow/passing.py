@@ -125,6 +125,7 @@ def before(given: Value, inner: Transfer, placed: Placed, name: str) -> Value | 
     """What is known of the subject of a transfer that a function (its ident is `name`) wraps, at a call that gives
     `given` for it; None where the call makes none. Where a function that calls itself takes apart what is pinned, that
     is the one to change."""
+    given = _named_part(placed.function, inner.subject, given)
     if given.flags & PINNED and given.on_host and inner.kind == MOVE:
         return given if _untouched(placed.function, inner.subject) and name not in placed.calls.values() else None
     if given.on_host or (not given.may_be(UNKNOWN) and not given.on_device):
@@ -133,6 +134,32 @@ def before(given: Value, inner: Transfer, placed: Placed, name: str) -> Value | 
         return given
     inside = inner.before
     return inside.but(why=given.why, reads=given.reads, uploads=given.uploads) if inside.on_device else given
+
+
+def _named_part(function: Function, reg: Reg | None, given: Value) -> Value:
+    """What a transfer's subject reads of an argument, by the names under which a call gives its parts: of
+    `d["loss"].sum()` that under "loss"; all of it where nothing is known under them."""
+    names: list[object] = []
+    while reg is not None and not isinstance(made := function.code[reg], p.Load):
+        if isinstance(made, p.Attr):
+            names.append(made.name)
+            reg = made.object
+        elif isinstance(made, p.Subscript):
+            key = function.code[made.index]
+            names.append(key.value if isinstance(key, p.Const) else None)
+            reg = made.object
+        elif isinstance(made, p.Call) and isinstance(method := function.code[made.function], p.Attr):
+            asked = function.code[made.args[0]] if made.args and method.name in ("get", "pop") else None
+            names += [asked.value] if isinstance(asked, p.Const) else []
+            reg = method.object
+        else:
+            reg = None
+    for name in reversed(names):
+        part = given.field(name)
+        if part is None:
+            break
+        given = part
+    return given
 
 
 def _untouched(function: Function, reg: Reg | None) -> bool:
