@@ -190,13 +190,19 @@ def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
         callee = function.code[made.function]
         if called(function, reg) in _NUMBERS:
             return all(_steady(function, one) for one in made.args)
-        if not made.args and not made.keywords and _OF_PROCESSES.search(function.text(made.function)):
-            return True
-        return isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
+        asked = isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
+        return asked or _of_processes(function, reg)
     if isinstance(made, p.Load):
-        bound = origin(function, reg)
-        return _in_turn(function, reg, made.slot) or (bound != reg and _steady(function, bound))
+        return _in_turn(function, reg, made.slot) or _of_processes(function, origin(function, reg))
     return isinstance(made, p.Const | p.Outer)
+
+
+def _of_processes(function: FunctionFacts, reg: p.Reg) -> bool:
+    """True for what a call that is told nothing says of this process among others."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or made.args or made.keywords:
+        return False
+    return bool(_OF_PROCESSES.search(function.text(made.function)))
 
 
 def _table(function: FunctionFacts, reg: p.Reg) -> bool:
