@@ -28,8 +28,8 @@ When it is fine
 ---------------
 Uploading each batch once, building a constant before the loop, and `torch.full((), v, device=d)`, which fills on the
 device. New values that only the host has (an observation, the ids of a text) have to be copied, and are not reported:
-only what the device can fill, what is known before the loop or the call (constants, settings, counters, tables, ranks),
-and what came from the device.
+only what the device can fill, what is known before the loop or the call (constants, settings, counters, tables), and
+what came from the device.
 
 Fix safety
 ----------
@@ -65,7 +65,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import BUILD, COPY_INTO, MOVE, Transfer
 from transferlint.flow.values import CONTAINER, HOST_VALUE, TENSOR
@@ -80,8 +79,6 @@ from .round_trips import bounces, returns
 
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("float", "int", "round", "abs", "min", "max"))
 _COUNTS = frozenset({"builtins.range", "builtins.enumerate"})
-# docs.pytorch.org torch.distributed, Megatron's `get_context_parallel_rank`, accelerate's `process_index`.
-_OF_PROCESSES = late.pattern(r"(^|[._])(rank|world_size|device_count|process_index|num_processes)$")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -171,8 +168,7 @@ def _avoidable(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
     """True for what is known before the loop, or before the call: what is written in the source, settings of an object,
-    names of a module, counters, the elements of lists, what a process is among others, and what is computed from such
-    numbers."""
+    names of a module, counters, the elements of lists, and what is computed from such numbers."""
     made = function.code[reg]
     if isinstance(made, p.Sequence):
         return all(_steady(function, item) for item in made.items)
@@ -190,19 +186,8 @@ def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
         callee = function.code[made.function]
         if called(function, reg) in _NUMBERS:
             return all(_steady(function, one) for one in made.args)
-        asked = isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
-        return asked or _of_processes(function, reg)
-    if isinstance(made, p.Load):
-        return _in_turn(function, reg, made.slot) or _of_processes(function, origin(function, reg))
-    return isinstance(made, p.Const | p.Outer)
-
-
-def _of_processes(function: FunctionFacts, reg: p.Reg) -> bool:
-    """True for what a call that is told nothing says of this process among others."""
-    made = function.code[reg]
-    if not isinstance(made, p.Call) or made.args or made.keywords:
-        return False
-    return bool(_OF_PROCESSES.search(function.text(made.function)))
+        return isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
+    return isinstance(made, p.Const | p.Outer) or (isinstance(made, p.Load) and _in_turn(function, reg, made.slot))
 
 
 def _table(function: FunctionFacts, reg: p.Reg) -> bool:

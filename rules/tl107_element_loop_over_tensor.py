@@ -197,8 +197,8 @@ def _indexed(function: FunctionFacts, subject: Reg, region: int) -> Reg | None:
 
 def _counts(function: FunctionFacts, index: Reg, slots: set[int]) -> bool:
     """True for an index of the host in which a target of the loop stands."""
-    loads = [r for r in function.expression(index) if isinstance(function.code[r], p.Load)]
-    own = [r for r in loads if function.code[r].slot in slots]  # type: ignore[union-attr]
+    parts = ((r, function.code[r]) for r in function.expression(index))
+    own = [r for r, made in parts if isinstance(made, p.Load) and made.slot in slots]
     return bool(own) and all(function.values[r].is_a(HOST_VALUE) for r in own)
 
 

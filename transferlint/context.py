@@ -20,11 +20,12 @@ from transferlint.screen import is_package, worth_analysing
 from transferlint.syntax.notebooks import SUFFIX
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git")
-# Beyond these nothing is read but what is to be checked: of a few files each by itself, of more with one another.
+# Of a folder with more, only what is to be checked is read: up to so many files each by itself, more of them together.
 # The largest repositories of the field have 5,000 Python files.
 MAX_FILES = 20_000
 MAX_FILES_UNMARKED = 2_000
-# Where all programs are in sight, what of them runs says what is hot: so many files are all asked about a few of them.
+# In a closed world (docs/analysis.md) any file may say whether another runs, so that for one file all those are
+# analysed that imports connect with it. So many files take about ten seconds; larger worlds are read as projects are.
 MAX_CLOSED = 400
 MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
 
@@ -53,7 +54,7 @@ class Context:
     modules: ModuleIndex | None = dataclasses.field(default=None, compare=False)
     reach: Reach | None = dataclasses.field(default=None, compare=False)
     whole: bool = False
-    connected: bool = False
+    worth: frozenset[str] | None = None
 
     def index(self) -> ModuleIndex:
         """The modules of the project."""
@@ -108,10 +109,10 @@ def walked(
     listed = (below or {}).get(start)
     modules = walk(start, nearest) if listed is None else (one for one in listed if one.path.endswith(".py"))
     found = [target.path for target in itertools.islice(modules, limit + 1)]
-    if len(found) > limit and len(names) <= limit:
-        why = f"{start} has more than {limit:,} Python files: what was named is checked without the others"
-        return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
-    if len(found) > limit:  # all that is asked for is read anyway
+    if len(found) > limit:
+        if len(names) <= limit:
+            why = f"{start} has more than {limit:,} Python files: those to be checked are checked without the others"
+            return Context(root, tuple(names), {}, (), note=why, states={name: signature(name) for name in names})
         found = []
     first: dict[str, str] = {}  # by absolute path: how the file is named
     real: dict[str, str] = {}
@@ -150,12 +151,13 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         project, modules=project.index(), contents=Contents(cache, project.root, project.states)
     )
     reach = reach_of(project, sources, texts, cache)
-    found = Reached(frozenset(), frozenset())
-    everything = len(files) != len(targets) and _closed(project, targets, files)
-    if everything:
-        found = Reached(_connected(project, targets, files, sources, texts, reach), frozenset())
-    elif len(files) != len(targets):
-        found = reach.of(targets)
+    worth: frozenset[str] | None = None
+    if len(files) != len(targets) and _closed(project, targets, files):
+        asked = frozenset(targets)
+        worth = asked.union(path for path in files if _worth(path, project, sources, texts))
+        found = Reached(_connected(project, asked, worth, reach), frozenset())
+    else:
+        found = reach.of(targets) if len(files) != len(targets) else Reached(frozenset(), frozenset())
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     others = tuple(path for path in files if path in small)
     parts: tuple[tuple[str, ...], ...] = ((*targets, *others),)
@@ -169,9 +171,7 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
     kept = reach.brief() if cache else None
     users = found.users & small
-    return dataclasses.replace(
-        project, others=others, users=users, groups=parts, idle=passed, reach=kept, connected=everything
-    )
+    return dataclasses.replace(project, others=others, users=users, groups=parts, idle=passed, reach=kept, worth=worth)
 
 
 def _closed(project: Context, targets: Sequence[str], files: Sequence[str]) -> bool:
@@ -181,19 +181,11 @@ def _closed(project: Context, targets: Sequence[str], files: Sequence[str]) -> b
     return index is not None and len(files) <= MAX_CLOSED and all(map(index.closed, targets))
 
 
-def _connected(
-    project: Context,
-    targets: Sequence[str],
-    files: Sequence[str],
-    sources: Sources,
-    texts: Collection[str],
-    reach: Reach,
-) -> frozenset[str]:
-    """The files that imports connect with some, as where all of them are checked."""
-    asked = frozenset(targets)
-    worth = [path for path in files if path in asked or _worth(path, project, sources, texts)]
-    groups = connected.groups(worth, reach, project.links, filter(is_package, project.files))
-    return frozenset(path for group in groups if not asked.isdisjoint(group) for path in group) - asked
+def _connected(project: Context, targets: frozenset[str], worth: Collection[str], reach: Reach) -> frozenset[str]:
+    """The files worth analysing that imports connect with some, as where all of them are checked."""
+    order = [path for path in project.files if path in worth]
+    groups = connected.groups(order, reach, project.links, filter(is_package, project.files))
+    return frozenset(path for group in groups if not targets.isdisjoint(group) for path in group) - targets
 
 
 def _worth(path: str, project: Context, sources: Sources, texts: Collection[str]) -> bool:

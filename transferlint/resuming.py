@@ -56,8 +56,9 @@ class Session:
     """What a run leaves: the project's folder, the files that were checked or matter for these (path, whether it was
     named, the selectors that do not count in it, whether it was checked), the `rest` of the project's, the views of
     both (`reach.py`) and, where not all were checked, by number, what they use; which of the files are `users` of those
-    that were checked, the folders that were walked with digests of what is in them, and the groups; `idle` are the
-    files that are not analysed. `parts` is what the report says of files, `updated` what it says now of those (of some,
+    that were checked, which are `apart`, worth analysing but connected with none of those, where all that is connected
+    is asked; the folders that were walked with digests of what is in them, and the groups; `idle` are the files that
+    are not analysed. `parts` is what the report says of files, `updated` what it says now of those (of some,
     nothing: None) of which something else may be found than when their group was written down."""
 
     root: str
@@ -66,6 +67,7 @@ class Session:
     views: Sequence[View]
     uses: Sequence[Sequence[int]]
     users: Sequence[int]
+    apart: Sequence[int]
     folders: Mapping[str, bytes]
     groups: Sequence[Group]
     idle: Sequence[int]
@@ -75,7 +77,7 @@ class Session:
     def plain(self) -> tuple[Any, ...]:
         """The session as plain values."""
         groups = [dataclasses.astuple(one) for one in self.groups]
-        about = (self.root, self.files, self.rest, self.views, self.uses, self.users, self.folders)
+        about = (self.root, self.files, self.rest, self.views, self.uses, self.users, self.apart, self.folders)
         return (*about, groups, self.idle, self.parts, self.updated)
 
     def jobs(self) -> list[Job]:
@@ -86,10 +88,10 @@ class Session:
 
 def restored(left: Any) -> Session:
     """The session of plain values. Raises TypeError and ValueError where it is none."""
-    root, files, rest, views, uses, users, folders, groups, *others = left
+    root, files, rest, views, uses, users, apart, folders, groups, *others = left
     idle, parts, updated = others
     every = [Group(*one) for one in groups]
-    return Session(root, files, rest, views, uses, users, folders, every, idle, parts, updated)
+    return Session(root, files, rest, views, uses, users, apart, folders, every, idle, parts, updated)
 
 
 def session(made: Made, folders: Mapping[str, bytes], parts: Mapping[str, Any]) -> Session | None:
@@ -104,7 +106,7 @@ def session(made: Made, folders: Mapping[str, bytes], parts: Mapping[str, Any]) 
         return None
     paths = [*jobs, *rest]
     numbers = {path: number for number, path in enumerate(paths)}
-    whole = around.connected or (all(job.wanted for job in made.jobs) and not rest)
+    whole = around.worth is not None or (all(job.wanted for job in made.jobs) and not rest)
     return Session(
         around.root,
         [(job.target.path, job.target.named, job.ignored, job.wanted) for job in made.jobs],
@@ -112,6 +114,7 @@ def session(made: Made, folders: Mapping[str, bytes], parts: Mapping[str, Any]) 
         list(map(reach.view, paths)),
         [sorted(numbers[used] for used in reach.used(path)) for path in paths] if not whole else [],
         sorted(numbers[path] for path in around.users),
+        sorted(numbers[path] for path in (around.worth or frozenset()).difference(jobs)),
         folders,
         groups,
         [jobs[path].index for path in around.idle],
@@ -239,7 +242,10 @@ def _changed(before: Session, news: News) -> dict[int, bytes] | None:
             return None
         if not is_seen(data, before.views[number]):
             return None
-        if number < len(before.files):
+        if number >= len(before.files):
+            if not before.uses and number not in before.apart and worth_analysing(data):
+                return None  # it may be connected with what is checked
+        else:
             _, named, _, wanted = before.files[number]
             worth = is_package(path) or worth_analysing(data)
             found[number] = hashlib.sha256(data).digest() if named or worth else b""

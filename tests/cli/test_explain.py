@@ -187,7 +187,8 @@ def go(loader):
         use(x)
         use_dict({"loss": x, "n": 1})
 """
-    assert reason(explain(text)) == "`use_dict` only wraps it: it counts where that is called, as in `go`"
+    said = "it transfers what `use_dict` is given, and is judged at the calls of `use_dict`, as in `go`"
+    assert reason(explain(text)) == said
 
 
 def test_implicit(explain: Explain):

@@ -137,6 +137,21 @@ def test_one_file_is_gone_on_with_while_the_same_files_matter_for_it(project: Pr
     assert not project.agrees()
 
 
+def test_a_program_that_names_tensors_from_now_on_is_asked_about_the_one_file_that_is_checked(project: Project) -> None:
+    project.write(
+        "lib/counting.py",
+        "import torch\n\ntable = torch.ones(3, device='cuda')\ndata = torch.utils.data.DataLoader(range(9))\n"
+        "\n\ndef total():\n    return table.sum().item()\n",
+    )
+    program = "from lib.counting import data, total\n\n{}total()\n"
+    project.write("job.py", program.format(""))
+    project.path = "lib/counting.py"
+    assert "Nothing found" in project.check()[1]
+    project.write("job.py", program.format("# on the device\nfor n in data:\n    "))
+    assert not project.agrees()
+    assert "TL101" in project.check()[1]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_said_while_files_are_edited_is_what_a_run_says_that_keeps_nothing(project: Project, seed: int) -> None:
     drawn = random.Random(seed)

@@ -130,7 +130,9 @@ def test_where_all_programs_are_in_sight_everything_connected_is_asked(project, 
     found = around("lib/model.py")
     assert {"lib/base.py", "tests/test_model.py", "scripts/second.py"} <= set(found.others)
     assert "scripts/alone.py" not in found.others
-    assert found.connected
+    assert found.worth is not None
+    assert "scripts/alone.py" in found.worth
+    assert "scripts/other.py" not in found.worth
     (project / "pyproject.toml").write_text('[project]\nname = "lib"\n')  # whose users are not seen
     assert set(around("lib/model.py").others) == {"lib/base.py", "tests/test_model.py"}
 

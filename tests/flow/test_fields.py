@@ -14,7 +14,7 @@ LookUp = Callable[..., Any]
 START = """
 import torch
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 h = torch.zeros(3)
 x = torch.zeros(3, device="cuda")
@@ -29,6 +29,12 @@ class Out:
 class Pair(NamedTuple):
     a: Any
     b: Any
+
+
+@dataclass
+class Longer(Out):
+    count: ClassVar[int] = 0
+    extra: Any = None
 
 
 class Kept:
@@ -78,6 +84,12 @@ def twice(t):
 
 def handed(op, t):
     return op(t, 3)
+
+
+def late(t):
+    out = Out(loss=3)
+    out.loss = t
+    return out
 """
 
 READS = (
@@ -92,6 +104,9 @@ READS = (
     "absent({})",
     "Out(loss={}).loss",
     "Out({}, 2).loss",
+    "Longer({}, 2, 3).loss",
+    "Longer(1, 2, {}).extra",
+    "late({}).loss",
     "Pair(1, {}).b",
     "Pair(1, {})[1]",
     "handed(print, {})",
@@ -127,6 +142,19 @@ def test_a_key_that_varies_may_be_any(look: LookUp) -> None:
 
 def test_a_key_that_is_written_again_holds_that(look: LookUp) -> None:
     assert look(f"{START}\nd = stored(x)\nd['loss'] = h\ny = d['loss']\ny\n").places("y") == HOST
+
+
+def test_an_attribute_that_is_set_again_holds_that(look: LookUp) -> None:
+    found = look(
+        f"{START}\ndef job():\n    o = Out(loss=x)\n    o.loss = h\n    return o\n\ny = job().loss\ny\n"
+    )
+    assert found.places("y") == HOST
+
+
+def test_an_argument_of_a_class_with_an_unknown_base_has_no_name(look: LookUp) -> None:
+    text = f"{START}\nfrom elsewhere import Base\n\n@dataclass\nclass Own(Base):\n    loss: Any\n\n"
+    assert look(f"{text}y = Own(x).loss\ny\n").places("y") != DEVICE
+    assert look(f"{text}y = Own(loss=x).loss\ny\n").places("y") == DEVICE
 
 
 def test_what_an_object_held_on_the_host_may_have_been_replaced(look: LookUp) -> None:

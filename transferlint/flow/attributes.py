@@ -65,7 +65,7 @@ _PARAM_GROUPS = Value(CONTAINER, ANYWHERE, item=Value(OPTIMIZER, ANYWHERE))
 def read(frame: Frame, reg: Reg, made: Attr) -> Value:
     """The value of an attribute, as far as tests around it tell it apart."""
     value = _read(frame, reg, made)
-    if value.name == "None" and value.kinds == HOST_VALUE:
+    if value.is_none:
         value = NOTHING  # what is read holds something by then, which somebody else has put there
     told = frame.told(reg, frame.path(reg)) if frame.narrowed else None
     return narrow(value, told) if told is not None else value

@@ -123,14 +123,12 @@ def _dict(frame: Frame, made: Call) -> Value:
     fields: Fields | None = ()
     for argument in made.args[:1]:
         given = frame.values[argument]
-        item = given.item if given.flags & MAPPING else None
-        fields = given.fields
+        item, fields = (given.item, given.fields) if given.flags & MAPPING else (None, None)
     for name, argument in made.keywords:
         item = join(item, frame.values[argument])
         fields = with_field(fields, name, frame.values[argument]) if name else None
     if item is None:
-        places = ANYWHERE if made.args or made.keywords else HOST
-        return Value(CONTAINER, places, MAPPING, fields=fields)
+        return Value(CONTAINER, ANYWHERE if made.args else HOST, MAPPING, fields=fields)
     flags = (item.flags & MAY) | MAPPING
     return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, fields=fields)
 

@@ -123,13 +123,13 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
 
 
 def _at_calls(function: FunctionFacts, transfer: Transfer) -> str:
-    """Why a transfer that a function only wraps is not told of in it, "" for others."""
+    """Why a transfer of an argument is judged at the calls of its function instead, "" for others."""
     caller = function.warmth(transfer.register).caller
-    if caller is None or not function.at_calls(transfer):
+    called = function.file.placed_at(*caller[:2]) if caller is not None and function.at_calls(transfer) else None
+    if called is None:
         return ""
-    called = function.file.placed_at(*caller[:2])
-    where = f", as in `{called.function.qualname}`" if called is not None else ""
-    return f"`{function.function.name}` only wraps it: it counts where that is called{where}"
+    name, user = function.function.name, called.function.qualname
+    return f"it transfers what `{name}` is given, and is judged at the calls of `{name}`, as in `{user}`"
 
 
 def _silent(function: FunctionFacts, reg: Reg, subject: Reg | None) -> Belief:

@@ -34,9 +34,8 @@ from transferlint.flow.values import (
     SCALAR,
     TENSOR,
     UNKNOWN,
-    Fields,
     Value,
-    join,
+    holding,
     with_field,
 )
 from transferlint.knowledge.api import Effect
@@ -285,10 +284,10 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
         if isinstance(position, Const) and isinstance(position.value, str | int):
             if base.fields is not None:
                 kept = with_field(base.fields, position.value, value) if isinstance(position.value, str) else None
-                _widen(frame, path, base, value, kept)
+                frame.rebind(path, holding(base, value, kept))
             frame.state.paths[f"{path}[{position.value!r}]"] = value
         elif base.is_a(CONTAINER):
-            _widen(frame, path, base, value)
+            frame.rebind(path, holding(base, value, None))
         elif value.on_device:
             places = value.places if base.on_host else base.places | value.places
             uploads = base.uploads | value.uploads
@@ -341,17 +340,3 @@ def _dimensions(frame: Frame, reg: Reg) -> int:
     if isinstance(size, Sequence):
         return 0 if any(size.stars) else len(size.items)
     return len(made.args) if len(made.args) > 1 and last in SIZED else 0
-
-
-def _widen(frame: Frame, path: str, base: Value, value: Value, fields: Fields | None = None) -> None:
-    """A container that is given an element holds it too, and these fields are what is known of it by name."""
-    item = join(base.item, value) if base.item is not None else value
-    wider = Value(
-        base.kinds,
-        (base.places | value.places) if base.item else value.places,
-        base.flags & ~LITERAL,
-        base.why or value.why,
-        item,
-        fields=fields,
-    )
-    frame.rebind(path, wider)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from transferlint.flow import devices, effects, foreign, passing
 from transferlint.flow.annotated import promised
 from transferlint.flow.frame import Frame
-from transferlint.flow.names import ident
+from transferlint.flow.names import ClassInfo, ident
 from transferlint.flow.start import names_place
+from transferlint.flow.unasked import PLAIN
 from transferlint.flow.unknown_calls import unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
@@ -40,6 +41,7 @@ from transferlint.flow.values import (
     framework_flag,
     from_parameter,
     made_of,
+    with_field,
 )
 from transferlint.knowledge.libraries import MOVERS
 from transferlint.model import Direction
@@ -293,24 +295,41 @@ def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: 
         return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=name)
     if info.data:
         return Value(OBJECT | UNKNOWN, HOST, name=name)
-    fields = _fields(frame, made, owner.program.functions[index], init)
-    items = None
-    if fields and any(base.rpartition(".")[2] == "NamedTuple" for base in info.bases):
-        body = owner.program.functions[index]
-        order = [body.slot_names[slot] for slot in sorted(body.annotations)]
-        items = tuple(dict(fields).get(one, NOTHING) for one in order)
-    return Value(OBJECT, ANYWHERE, name=name, items=items, fields=fields)
+    return _record(frame, made, info, name) if init is None else Value(OBJECT, ANYWHERE, name=name)
 
 
-def _fields(frame: Frame, made: Call, body: Function, init: str | None) -> Fields | None:
-    """What a constructor that is written nowhere keeps of its arguments, each under the name that the class annotates:
-    of a dataclass, a NamedTuple, a model of pydantic (docs.python.org dataclasses: "in the order in which they are
-    defined")."""
-    if init is not None or any(made.stars) or not body.annotations:
-        return None
-    names = [body.slot_names[slot] for slot in sorted(body.annotations)]
-    given = [*zip(names, made.args, strict=False), *((name, reg) for name, reg in made.keywords if name in names)]
-    return tuple(sorted({name: frame.values[reg] for name, reg in given}.items()))
+def _record(frame: Frame, made: Call, info: ClassInfo, name: str) -> Value:
+    """An instance of a class (`name` is its ident) whose constructor is written nowhere, as of a dataclass, a named
+    tuple or a model of pydantic: it keeps its arguments under the names that the class annotates (docs.python.org
+    dataclasses: "in the order in which they are defined", those of base classes first)."""
+    order: dict[str, None] = {}
+    whole = _annotated(frame, name, order, set())
+    if any(made.stars) or not order:
+        return Value(OBJECT, ANYWHERE, name=name)
+    given = dict(zip(order, made.args, strict=False)) if whole else {}
+    given.update((key, reg) for key, reg in made.keywords if key in order)
+    fields: Fields | None = ()
+    for key, reg in given.items():
+        fields = with_field(fields, key, frame.values[reg])
+    named_tuple = any(base.rpartition(".")[2] == "NamedTuple" for base in info.bases)
+    parts = tuple(frame.values[given[key]] if key in given else NOTHING for key in order) if named_tuple else None
+    return Value(OBJECT, ANYWHERE, name=name, items=parts, fields=fields)
+
+
+def _annotated(frame: Frame, name: str, found: dict[str, None], seen: set[str]) -> bool:
+    """Put the names that a class and its bases annotate behind those that are `found`, the bases' first; whether all
+    of the bases are known."""
+    if name in seen:
+        return True
+    seen.add(name)
+    place, info = frame.file.located(name), frame.file.info_of(name)
+    if place is None or info is None:
+        return name.startswith(PLAIN)
+    whole = all([_annotated(frame, base, found, seen) for base in info.bases])
+    body = place[0].program.functions[place[1]]
+    own = (body.slot_names[slot] for slot, text in sorted(body.annotations.items()) if "ClassVar" not in text)
+    found.update((one, None) for one in own if one not in found)
+    return whole
 
 
 def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:

@@ -47,7 +47,7 @@ from transferlint.flow.values import (
     combine,
     element,
     held_on_device,
-    join,
+    holding,
     made_of,
     updated,
     with_field,
@@ -232,6 +232,19 @@ def _target(frame: Frame, made: Call) -> tuple[int, bool]:
     return places, dtype or typed
 
 
+def _update(frame: Frame, made: Call, subject: Reg, base: Value) -> None:
+    """`d.update(other, key=value)`."""
+    wider = base
+    for argument in made.args:
+        other = frame.values[argument]
+        wider = holding(wider, element(other.but(flags=other.flags & ~MAPPING)), updated(wider.fields, other.fields))
+    for key, argument in made.keywords:
+        value = frame.values[argument]
+        wider = holding(wider, value, with_field(wider.fields, key, value) if key else None)
+    if path := frame.path(subject):
+        frame.rebind(path, wider)
+
+
 def _numpy(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Value:
     forced = effects.truthy(frame, effects.keyword(made, "force"))
     if forced and base.kinds & (TENSOR | UNKNOWN) and not base.on_host:
@@ -340,35 +353,13 @@ def _new(frame: Frame, reg: Reg, made: Call, base: Value, name: str) -> Value:
 
 
 def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
-    if name == "update" and made.keywords and not made.args:
-        path, wider = frame.path(subject), base
-        for word, argument in made.keywords:
-            given = frame.values[argument]
-            fields = with_field(wider.fields, word, given) if word else None
-            item = join(wider.item, given)
-            wider = Value(
-                base.kinds, wider.places | given.places, base.flags & ~LITERAL, base.why, item, fields=fields
-            )
-        if path:
-            frame.rebind(path, wider)
+    if name == "update":
+        _update(frame, made, subject, base)
         return PYTHON
-    if name in ("append", "extend", "add", "insert", "update", "appendleft") and made.args:
+    if name in ("append", "extend", "add", "insert", "appendleft") and made.args:
         given = frame.values[made.args[-1]]
-        item = element(given) if name in ("extend", "update") else given
-        path = frame.path(subject)
-        if path:
-            both = join(base.item, item) if base.item is not None else item
-            places = (base.places | item.places) if base.item is not None else item.places
-            wider = Value(
-                base.kinds,
-                places,
-                base.flags & ~LITERAL & (~FRESH | item.flags),
-                base.why or item.why,
-                both,
-                reads=base.reads | item.reads,
-                fields=updated(base.fields, given.fields) if name == "update" else None,
-            )
-            frame.rebind(path, wider)
+        if path := frame.path(subject):
+            frame.rebind(path, holding(base, element(given) if name == "extend" else given, None))
         return PYTHON
     if name == "items":
         pair = Value(CONTAINER, base.places, item=base.item, items=(PYTHON, base.item or NOTHING))

@@ -150,6 +150,9 @@ def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
     base = frame.path(made.object)
     if base:
         path = f"{base}.{made.name}"
+        owner = frame.values[made.object]
+        if owner.kinds == OBJECT and owner.fields is not None:
+            frame.rebind(base, owner.but(fields=with_field(owner.fields, made.name, value) or ()))
         frame.forget(path)
         frame.state.paths[path] = value
         info = frame.file.class_of(frame.function) if base == "self" else _class_in_file(frame, made.object)

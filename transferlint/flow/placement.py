@@ -17,6 +17,7 @@ from transferlint.flow import operations, start
 from transferlint.flow.annotated import annotated
 from transferlint.flow.callers import Callers, Site
 from transferlint.flow.frame import Frame, State
+from transferlint.flow.interning import Shared
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.passing import Passed, Written, passed, written
@@ -42,7 +43,6 @@ from transferlint.flow.values import (
     PLAIN,
     TENSOR,
     UNKNOWN,
-    Shared,
     Value,
     join,
 )

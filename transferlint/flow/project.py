@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.heat import HeatMap
+from transferlint.flow.interning import Shared
 from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.names import ClassInfo, Names, Overriding, overrides, split
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
 from transferlint.flow.runs import runs
-from transferlint.flow.values import ANYWHERE, NAME, Shared, Value
+from transferlint.flow.values import ANYWHERE, NAME, Value
 from transferlint.knowledge import roles
 from transferlint.model import Evidence, Part
 from transferlint.reasons import Cause

@@ -185,6 +185,11 @@ class Value:
         fields = self.fields and tuple((name, value.foreign()) for name, value in self.fields)
         return Value(self.kinds, self.places, flags, (), item, items, self.name, fields=fields)
 
+    @property
+    def is_none(self) -> bool:
+        """True for `None` on every path."""
+        return self.name == "None" and self.kinds == HOST_VALUE
+
     def is_a(self, kinds: int) -> bool:
         """True where it is one of the kinds on every path."""
         return bool(self.kinds) and not self.kinds & ~kinds
@@ -227,52 +232,12 @@ class Value:
         return f"Value({describe(self)})"
 
 
-class Shared:
-    """Of each value one, for many functions: of those of a project, four in five are the same as another."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], Value] = {}
-
-    def of(self, values: list[Value]) -> list[Value]:
-        """A function's values."""
-        own: dict[int, Value] = {}
-        found = []
-        for value in values:
-            one = own.get(id(value))
-            if one is None:
-                one = own[id(value)] = self.one(value)
-            found.append(one)
-        return found
-
-    def one(self, value: Value) -> Value:
-        """The value that stands for all that are the same."""
-        item = None if value.item is None else self.one(value.item)
-        items = None if value.items is None else tuple(map(self.one, value.items))
-        inner = None if items is None else tuple(map(id, items))
-        fields = value.fields and tuple((name, self.one(under)) for name, under in value.fields)
-        named = None if fields is None else tuple((name, id(under)) for name, under in fields)
-        key = (
-            value.kinds, value.places, value.flags, value.name, value.why, id(item), inner, value.reads, value.uploads,
-            named,
-        )  # fmt: skip
-        known = self._known.get(key)
-        if known is None:
-            value.item, value.items, value.fields = item, items, fields
-            known = self._known[key] = value
-        return known
-
-    def clear(self) -> None:
-        """Forget what there is: the values stay with those that have them."""
-        self._known.clear()
-
-
 NOTHING = Value(UNKNOWN, ANYWHERE)
 PYTHON = Value(HOST_VALUE, HOST)
 CONSTANT = Value(HOST_VALUE, HOST, LITERAL)
-# `None`, which stands where something else will: joined with anything but a plain value it adds nothing.
+# `None`, which stands where something else will: joined with what raises where it is None, it adds nothing.
 NONE = Value(HOST_VALUE, HOST, LITERAL, name="None")
+_OR_NONE = HOST_VALUE | DEVICE_NAME | DTYPE  # of which None is a value like others: `device=None` is the default
 HOST_TENSOR = Value(TENSOR, HOST)
 HOST_ARRAY = Value(ARRAY, HOST)
 DTYPE_VALUE = Value(DTYPE, HOST)
@@ -284,9 +249,9 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
         return right
     if right is None:
         return left
-    if left.name == "None" and left.kinds == HOST_VALUE and right.kinds & ~HOST_VALUE:
+    if left.is_none and right.kinds and not right.kinds & _OR_NONE:
         return right
-    if right.name == "None" and right.kinds == HOST_VALUE and left.kinds & ~HOST_VALUE:
+    if right.is_none and left.kinds and not left.kinds & _OR_NONE:
         return left
     flags = (left.flags & right.flags & _ALWAYS) | ((left.flags | right.flags) & MAY)
     item = join(left.item, right.item, depth + 1) if depth < _DEPTH else (left.item or right.item)
@@ -310,8 +275,10 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
 
 def _merged(left: Fields | None, right: Fields | None, depth: int) -> Fields | None:
     """The fields of both: what only one has is read where that is at hand, as the other would raise."""
-    if left is right or left is None or right is None or depth >= _DEPTH:
-        return left if left is right else None
+    if left is right:
+        return left
+    if left is None or right is None or depth >= _DEPTH:
+        return None
     found = dict(left)
     for name, value in right:
         found[name] = join(found.get(name), value, depth + 1) or NOTHING
@@ -327,6 +294,15 @@ def with_field(fields: Fields | None, name: str, value: Value) -> Fields | None:
     if fields is None or (len(fields) >= _FIELDS and all(own != name for own, _ in fields)):
         return None
     return tuple(sorted({**dict(fields), name: value}.items(), key=_name_of))
+
+
+def holding(container: Value, value: Value, fields: Fields | None) -> Value:
+    """A container that is given an element, after which `fields` are what is known of it by name."""
+    held = container.item is not None
+    places = container.places | value.places if held else value.places
+    flags = container.flags & ~LITERAL & (~FRESH | value.flags)
+    item, reads = join(container.item, value), _bounded(container.reads, value.reads)
+    return Value(container.kinds, places, flags, container.why or value.why, item, reads=reads, fields=fields)
 
 
 def updated(fields: Fields | None, more: Fields | None) -> Fields | None:
@@ -496,6 +472,7 @@ def describe(value: Value) -> str:
             f" {value.name}" if value.name else "",
             f" [{flags}]" if flags else "",
             f" of ({describe(value.item)})" if value.item else "",
+            "".join(f" {name!r}: ({describe(one)})" for name, one in value.fields or ()),
             f" reads {sorted(value.reads)}" if value.reads else "",
             f" uploads {sorted(value.uploads)}" if value.uploads else "",
         )
