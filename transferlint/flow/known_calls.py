@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING
 
 from transferlint.flow import devices, effects, foreign, passing
@@ -25,6 +27,7 @@ from transferlint.flow.values import (
     GIVEN,
     HANDED,
     HOST,
+    HOST_VALUE,
     LOADER,
     MAY,
     MODULE,
@@ -211,23 +214,29 @@ def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: V
         for flag, v in arguments
         if v.kinds & (TENSOR | UNKNOWN | CONTAINER | ARRAY) and not v.kinds & (OBJECT | MODULE)
     ]
+    numbers = functools.reduce(operator.or_, (flag for flag, v in arguments if v.is_a(HOST_VALUE)), 0)
     named = _named_place(frame, made, function, given) if returns.flags & BY_ARGUMENT else NOTHING
-    found = _at_call(frame, reg, returns, tensors, named)
+    found = _at_call(frame, reg, returns, tensors, numbers & ~FROM_ANOTHER, named)
     return found.but(
         why=found.why if found.on_device or found.flags & ~returns.flags & FRESH else (reg,),
         reads=frozenset({reg}) if returns.reads else frozenset(),
     )
 
 
-def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Value]], named: Value) -> Value:
+def _at_call(
+    frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Value]], numbers: int, named: Value
+) -> Value:
     """A result, or what is in it, with the place of those arguments of which its flags say that it is theirs, or the
-    one that an argument names. Each argument with the flags of the parameters that may take it."""
+    one that an argument names. Each argument with the flags of the parameters that may take it; `numbers` are those of
+    parameters that are given plain values."""
     why: tuple[int, ...] = (reg,)
     theirs, flags = 0, value.flags & ~(FROM_PARAMETER | DERIVED | HANDED)
     if taken := [given for flag, given in arguments if flag & value.flags & ~FROM_ANOTHER]:
         theirs, given_why, *_, may = combine(taken)
         own = may & FROM_PARAMETER
         why, flags = given_why or why, flags | own | (own and (may | value.flags) & HANDED)
+    elif numbers & value.flags and not value.flags & FROM_ANOTHER and not value.uploads:
+        value = value.but(places=ANYWHERE)  # what other calls give says nothing of this one
     if value.flags & DERIVED and arguments:
         flags |= made_of(given for _, given in arguments)
         why = why if flags & ~value.flags & FRESH == 0 else arguments[0][1].why or why
@@ -235,11 +244,11 @@ def _at_call(frame: Frame, reg: Reg, value: Value, arguments: list[tuple[int, Va
         flags = flags & ~BY_ARGUMENT | named.flags & BY_ARGUMENT
     return Value(
         value.kinds, _where(frame, value, theirs, named), flags, why,
-        _at_call(frame, reg, value.item, arguments, named) if value.item else None,
-        tuple(_at_call(frame, reg, one, arguments, named) for one in value.items) if value.items else None,
+        _at_call(frame, reg, value.item, arguments, numbers, named) if value.item else None,
+        tuple(_at_call(frame, reg, one, arguments, numbers, named) for one in value.items) if value.items else None,
         value.name,
         fields=value.fields
-        and tuple((name, _at_call(frame, reg, one, arguments, named)) for name, one in value.fields),
+        and tuple((name, _at_call(frame, reg, one, arguments, numbers, named)) for name, one in value.fields),
     )  # fmt: skip
 
 

@@ -137,6 +137,7 @@ def _taken_for_tensor(frame: Frame, reg: Reg, slot: p.Slot, value: Value) -> boo
 
 def store_outer(frame: Frame, reg: Reg, made: p.StoreOuter) -> Value:
     frame.state.paths["^" + made.name] = frame.values[made.value]
+    frame.file.store_outer(frame.function, made.name, frame.values[made.value])
     return frame.values[made.value]
 
 

@@ -19,6 +19,7 @@ from transferlint.flow.callers import Callers, Site
 from transferlint.flow.frame import Frame, State
 from transferlint.flow.interning import Shared
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
+from transferlint.flow.news import Held, News
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.passing import Passed, Written, passed, written
 from transferlint.flow.recursion import Recursion
@@ -90,7 +91,8 @@ class FilePlacement:
         self.project = project
         self.look_up()
         self.placed: dict[int, Placed] = {}
-        self.stores = AttributeStores(self.classes)
+        self._news = project.news if project is not None else News()
+        self.stores = AttributeStores(self.key, self._news)
         self.default_places = 0
         self.validates = True  # distributions look at their arguments
         self._bound: dict[int, dict[Slot, Value]] = {}
@@ -98,6 +100,8 @@ class FilePlacement:
         self._entered: dict[int, list[tuple[Parameter, Value, Value]]] = {}
         self.callers = Callers()
         self._outdated: set[int] = set()  # functions that call what has since been placed anew, with another result
+        self._asked: dict[Held, dict[int, int]] = {}  # by what was read: the functions that did, and when
+        self._holding: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self._leaning: set[int] = set()  # functions that work on the host
         self._running: list[int] = []
         self._frames: dict[int, Frame] = {}
@@ -117,49 +121,68 @@ class FilePlacement:
             self.roles.append(role_of(self, function, self.options))
 
     def run(self) -> None:
-        """Place every function: the module, then constructors, then the rest; methods whose class learnt more of its
-        attributes after they were placed are placed again."""
+        """Place every function: the module, then constructors, then the rest; and again those that read what has come
+        to hold something else since."""
         functions = self.program.functions
         order = sorted(functions, key=lambda f: (f.index != 0, f.name not in ("__init__", "setup", "build"), f.index))
         for function in order:
             self.place(function.index)
-        if self.stores.changed:
-            stale = [f for f in order if self._class_of(f) in self.stores.changed and f.name != "__init__"]
-            for function in stale:
-                self.placed.pop(function.index, None)
-            for function in stale:
-                self.place(function.index)
-            self.stores.changed.clear()
+        self._hear()
+        self._place_again([one.index for one in order if one.index in self._outdated])
 
     def again(self) -> bool:
         """Place those functions again whose callers, placed by now, say what the arguments are that nothing here
         tells; False where there are none."""
         self._told = True
+        self._hear()
         stale = sorted(self._stale(self.placed))
+        self._place_again(stale)
+        return bool(stale)
+
+    def _place_again(self, stale: list[int]) -> None:
         self._outdated.clear()
-        self.stores.changed.clear()
         before = {index: self.placed.pop(index).returns for index in stale}
         for index in stale:
             done = self.place(index)
             if done is not None and moved(before[index], done.returns):
-                for key, caller in sorted(self.callers.functions(index)):
+                for key, caller in sorted(self.callers.callers(index)):
                     owner = self if key == self.key or self.project is None else self.project.placement(key)
                     if owner is not None and (key, caller) != (self.key, index):
                         owner._outdated.add(caller)
-        return bool(stale)
+
+    def _hear(self) -> None:
+        """Mark the functions that read what holds something else since."""
+        last = self._news.last
+        for held, readers in self._asked.items():
+            if held[2] in self._news.names:
+                changed = max(last.get((*place, held[2]), 0) for place in self._holders(held))
+                self._outdated.update(index for index, read in readers.items() if read < changed)
+
+    def _holders(self, held: Held) -> tuple[tuple[str, int], ...]:
+        """The class or function that holds something, and the bases of a class."""
+        place = held[:2]
+        known = self._holding.get(place)
+        if known is None:
+            pending = [ident(*place)]
+            found: list[str] = []
+            while pending and len(found) < _BASES:
+                name = pending.pop()
+                if name not in found:
+                    found.append(name)
+                    info = self.info_of(name)
+                    pending.extend(info.bases if info is not None else ())
+            known = self._holding[place] = tuple(one for one in map(split, found) if one is not None)
+        return known
+
+    def ask(self, key: str, index: int, name: str) -> None:
+        """Note that the function that is being placed reads an attribute of a class, or a variable of a function."""
+        if self._running:
+            self._asked.setdefault((key, index, name), {})[self._running[-1]] = self._news.count
 
     def _stale(self, indices: Iterable[int]) -> set[int]:
-        """Those of some functions that have to be placed again: their callers tell something new, what they call gives
-        something else, or methods of their class store something else in its attributes."""
-        return {index for index in indices if index in self._outdated or self._of_changed(index) or self._learns(index)}
-
-    def _of_changed(self, index: int) -> bool:
-        function = self.program.functions[index]
-        return (
-            bool(self.stores.changed)
-            and function.name != "__init__"
-            and self._class_of(function) in self.stores.changed
-        )
+        """Those of some functions that have to be placed again: their callers tell something new, or what they call or
+        read gives something else."""
+        return {index for index in indices if index in self._outdated or self._learns(index)}
 
     def settle(self) -> list[Placed]:
         """Every function placed, as far as what the callers in this file say goes."""
@@ -269,7 +292,7 @@ class FilePlacement:
             if frame.leaning or not frame.refuted:
                 break
             self._leaning.add(index)
-        self._bound[index] = self._kept_of(frame.stored) if self.is_read(index) else {}
+        self._bind(index, self._kept_of(frame.stored) if self.is_read(index) else {})
         for reg, name in sorted(frame.lent):
             if (found := self.located(name)) is not None:
                 found[0].callers.called(found[1], (self.key, index, reg), None)
@@ -283,6 +306,16 @@ class FilePlacement:
             frame.receivers, passed(frame, role, transfers),
             frozenset(frame.compiled) if frame.compiled else NO_REGISTERS, written(frame),
         )  # fmt: skip
+
+    def _bind(self, index: int, values: dict[Slot, Value]) -> None:
+        """Keep what a function binds to its variables, as far as others read them."""
+        before = self._bound.get(index)
+        self._bound[index] = values
+        if before is None:
+            return
+        for slot, value in values.items():
+            if value != before.get(slot):
+                self._news.add((self.key, index, self.program.functions[index].slot_names[slot]))
 
     def is_read(self, index: int) -> bool:
         """Whether others can read the variables of a function: of a module, a class, and what functions stand in."""
@@ -337,13 +370,14 @@ class FilePlacement:
         if bound is None:
             return self._free(name)
         owner, slot = bound
+        self.ask(self.key, owner, name)
         values = self._bound.get(owner)
         if values is None and owner in self._frames:
             values = self._frames[owner].stored  # a call from within: what is bound by now
         if values is None:
             self.place(owner)
             values = self._bound.get(owner, {})
-        found = values.get(slot)
+        found = join(values.get(slot), self.stores.value(owner, name))
         if found is not None:
             return found
         made = self.names.bound(owner, slot)
@@ -363,11 +397,12 @@ class FilePlacement:
         if 0 in self._running:
             return None
         self.place(0)
-        return self._bound.get(0, {}).get(slot)
+        return join(self._bound.get(0, {}).get(slot), self.stores.value(0, self.program.functions[0].slot_names[slot]))
 
     def attribute(self, info: ClassInfo, name: str) -> Value | None:
         """What methods of the class, or of its nearest bases, store in `self.name`."""
         value: Value | None = None
+        self.ask(info.key, info.index, name)
         level, seen = [info], {(info.key, info.index)}
         for _ in range(_BASES + 1):
             following: list[ClassInfo] = []
@@ -386,9 +421,9 @@ class FilePlacement:
         owner = self.located(ident(info.key, info.index))
         if owner is None:
             return None
-        if owner[0] is not self or name not in self.stores.joined[info.index]:
+        if owner[0] is not self or self.stores.value(info.index, name) is None:
             owner[0].construct(info)
-        value = owner[0].stores.joined[info.index].get(name)
+        value = owner[0].stores.value(info.index, name)
         slot = owner[0].program.functions[info.index].slots.get(name)
         if slot is not None and name not in info.methods:
             owner[0].place(info.index)
@@ -414,7 +449,17 @@ class FilePlacement:
         clean = value.foreign()
         if info.module and clean.is_a(TENSOR) and clean.on_host:
             clean = clean.but(flags=clean.flags | PLAIN)
-        self.stores.store(self._storing(), (info.index, name), clean)
+        self.store(info.index, name, clean)
+
+    def store_outer(self, function: Function, name: str, value: Value) -> None:
+        """Note what a function binds to a variable of the module, or of a function that it stands in."""
+        bound = find(self.program, function, name)
+        if bound is not None:
+            self.store(bound[0], name, value.foreign())
+
+    def store(self, index: int, name: str, value: Value) -> None:
+        """Note what is stored in an attribute of a class, or in a variable of a function."""
+        self.stores.store(self._storing(), (index, name), value)
 
     def _storing(self) -> int:
         return self._running[-1] if self._running else 0
@@ -427,9 +472,11 @@ def _unfilled(value: Value) -> bool:
 
 
 def moved(before: Value | None, after: Value | None) -> bool:
-    """Whether a function's result has come to be on the host, or is no longer taken to be on the device."""
-    if after is None or after.on_device:
+    """Whether a function's result has come to be on the host or the device, or is no longer taken to be there."""
+    if after is None:
         return False
+    if after.on_device:
+        return before is None or not before.on_device
     return (after.on_host and (before is None or not before.on_host)) or (before is not None and before.on_device)
 
 

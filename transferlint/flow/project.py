@@ -14,6 +14,7 @@ from transferlint.flow.heat import HeatMap
 from transferlint.flow.interning import Shared
 from transferlint.flow.modules import ModuleIndex
 from transferlint.flow.names import ClassInfo, Names, Overriding, overrides, split
+from transferlint.flow.news import News
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import TURNS, FilePlacement, Placed
 from transferlint.flow.recursion import Recursion
@@ -66,6 +67,7 @@ class Project:
         self._stars: dict[str, list[str]] = {}
         self._found: dict[tuple[str, str], tuple[str, str] | None] = {}
         self.shared = Shared()
+        self.news = News()
 
     def linked(self, key: str) -> tuple[FilePlacement, list[Placed], HeatMap]:
         """A file of the project placed, with the heat that calls from all files give it."""
@@ -364,10 +366,10 @@ class Project:
             known = self._stars[path] = [made for made, place in found if place is not None and not place[1]]
         return known
 
-    def variable(self, name: str, asking: str, most: int = _PASSED_ON) -> Value | None:
+    def variable(self, name: str, asking: str, most: int = _PASSED_ON, reader: str = "") -> Value | None:
         """What a module binds to a variable, or the name of a library, or of what is in one, that it imports for others
         (`from .compat import torch`); None where the name is a module, function, class or nothing known. `most`: how
-        many modules may pass it on."""
+        many modules may pass it on to the file that is the `reader`, by default the one that is asking."""
         found = self._module(name, asking)
         owner = self.placement(found[0]) if found is not None else None
         if found is None or owner is None or not found[1] or owner.key == asking:
@@ -378,12 +380,15 @@ class Project:
         if slot is None or (dot and not bound):
             return None
         if not bound:
+            if (user := self._placements.get(reader or asking)) is not None:
+                user.ask(owner.key, 0, first)
             return owner.global_value(slot)
         if "#" in bound or not most:
             return None
         passed = bound + dot + rest
-        known = self._module(passed, owner.key) is not None
-        return self.variable(passed, owner.key, most - 1) if known else Value(NAME, ANYWHERE, name=passed)
+        if self._module(passed, owner.key) is None:
+            return Value(NAME, ANYWHERE, name=passed)
+        return self.variable(passed, owner.key, most - 1, reader or asking)
 
     def _module(self, name: str, asking: str) -> tuple[str, str] | None:
         known = self._found.get((name, asking), ())

@@ -156,8 +156,11 @@ class TracedPlacement(FilePlacement):
     def outer(self, function: Function, name: str) -> Value:
         """See `FilePlacement`. Who reads the variables of a function that is being placed sees what is not finished."""
 
+        bound = find(self.program, function, name) if self._running else None
+        if bound is not None:
+            self.ask(self.key, bound[0], name)
+
         def asked() -> Value:
-            bound = find(self.program, function, name) if self._running else None
             if bound is not None and bound[0] not in self._bound and bound[0] in self._running:
                 self._show(bound[0])
             return super(TracedPlacement, self).outer(function, name)
@@ -173,6 +176,7 @@ class TracedPlacement(FilePlacement):
 
     def attribute(self, info: ClassInfo, name: str) -> Value | None:
         """See `FilePlacement`."""
+        self.ask(info.key, info.index, name)
         event = ATTRIBUTE, self.key, info.key, info.index, name
         return self._answer(event, lambda: super(TracedPlacement, self).attribute(info, name))
 
@@ -181,10 +185,10 @@ class TracedPlacement(FilePlacement):
         event = LEARNT, self.key, index, given, value
         return self._answer(event, lambda: super(TracedPlacement, self).learnt(index, given, value))
 
-    def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
+    def store(self, index: int, name: str, value: Value) -> None:
         """See `FilePlacement`."""
-        if self._traces.tell((STORE, self.key, info.index, name, value)):
-            super().store_attribute(info, name, value)
+        if self._traces.tell((STORE, self.key, index, name, value)):
+            super().store(index, name, value)
 
     def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """See `FilePlacement`."""
@@ -253,7 +257,7 @@ class TracedPlacement(FilePlacement):
         assert old.placed is not None
         if old.placed.function is not function:
             old = dataclasses.replace(old, placed=dataclasses.replace(old.placed, function=function))
-        self._bound[index] = old.stored
+        self._bind(index, old.stored)
         self._entered[index] = old.entered
         if old.leans:
             self._leaning.add(index)
@@ -271,6 +275,7 @@ class TracedPlacement(FilePlacement):
                 kind, key = event[0], event[1]
                 owner = self if key == self.key else traced(key)
                 replaying.at = at
+                self._reads(owner, event)
                 if kind == PLACE:
                     count = self._steps()
                     done = owner.place(event[2])
@@ -283,7 +288,7 @@ class TracedPlacement(FilePlacement):
                     _tell(owner, event)
                 elif traces.deviates or traces.placing or event[-1]:
                     count = self._steps()
-                    found = self._asked(owner, event)
+                    found = self._answer_of(owner, event)
                     made = self._steps() != count
                     if not _equal(found, event[-2]):
                         return [*old.events[:at], (*event[:-2], found, made)]
@@ -293,7 +298,18 @@ class TracedPlacement(FilePlacement):
         finally:
             del traces.replaying[self.key, index]
 
-    def _asked(self, owner: TracedPlacement, event: Event) -> object:
+    def _reads(self, owner: TracedPlacement, event: Event) -> None:
+        """Note what an event of a trace reads."""
+        if event[0] == ATTRIBUTE:
+            owner.ask(*event[2:5])
+        elif event[0] == GLOBAL:
+            self.ask(owner.key, 0, event[2])
+        elif event[0] == OUTER:
+            bound = find(owner.program, owner.program.functions[event[2]], event[3])
+            if bound is not None:
+                owner.ask(owner.key, bound[0], event[3])
+
+    def _answer_of(self, owner: TracedPlacement, event: Event) -> object:
         """The answer to a question of a trace."""
         kind = event[0]
         if kind == ATTRIBUTE:
@@ -314,7 +330,7 @@ def _tell(owner: TracedPlacement, event: Event) -> None:
     elif kind == CALLED:
         owner.callers.called(*event[2:])
     elif kind == STORE:
-        owner.store_attribute(owner.classes[event[2]], event[3], event[4])
+        owner.store(event[2], event[3], event[4])
     elif kind == SET:
         owner.set_attribute(owner.classes[event[2]], event[3], event[4])
     elif kind == SET_FLAG:

@@ -360,9 +360,9 @@ class RestoredPlacement(FilePlacement):
         found: Value | None = self._ask((LEARNT, self.key, index, given, value))
         return found
 
-    def store_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
+    def store(self, index: int, name: str, value: Value) -> None:
         """See `FilePlacement`."""
-        self._whole.tell((STORE, self.key, info.index, name, value))
+        self._whole.tell((STORE, self.key, index, name, value))
 
     def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """See `FilePlacement`."""

@@ -1,23 +1,27 @@
-"""What functions store in the attributes of the classes of one file."""
+"""What functions store in the attributes of the classes of one file, and in variables of functions they stand in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from transferlint.flow.news import News
 from transferlint.flow.values import Value, join
 
-Attribute = tuple[int, str]  # the index of a class and a name
+Attribute = tuple[int, str]  # the index of a class or function and a name
 
 
 class AttributeStores:
     """The join of what functions store, by attribute. A function that is placed again keeps what it stored the time
     before until it is placed, and loses then what it did not store anew."""
 
-    def __init__(self, classes: Iterable[int]) -> None:
-        self.joined: dict[int, dict[str, Value]] = {index: {} for index in classes}
-        self.changed: set[int] = set()  # classes
+    def __init__(self, key: str, news: News) -> None:
+        self._key = key
+        self._news = news
+        self._joined: dict[Attribute, Value] = {}
         self._of: dict[Attribute, dict[int, Value]] = {}  # by the function that stores
         self._by: dict[int, dict[Attribute, Value]] = {}  # by function: what its last placing stored
+
+    def value(self, index: int, name: str) -> Value | None:
+        """All that is stored in an attribute."""
+        return self._joined.get((index, name))
 
     def begin(self, function: int) -> frozenset[Attribute]:
         """A function is placed from its start: what it stored the time before, for `end`."""
@@ -38,8 +42,7 @@ class AttributeStores:
             return
         own[attribute] = all_[function] = both
         if known is None or known == fresh:
-            index, name = attribute
-            self._put(attribute, join(self.joined[index].get(name), both))
+            self._put(attribute, join(self._joined.get(attribute), both))
         elif known != both:
             self._join(attribute)
 
@@ -49,7 +52,7 @@ class AttributeStores:
             self._by.get(other, {}).pop(attribute, None)
         self._by.setdefault(function, {})[attribute] = value
         self._of[attribute] = {function: value}
-        self.joined[attribute[0]][attribute[1]] = value
+        self._joined[attribute] = value
 
     def _join(self, attribute: Attribute) -> None:
         found: Value | None = None
@@ -58,11 +61,10 @@ class AttributeStores:
         self._put(attribute, found)
 
     def _put(self, attribute: Attribute, found: Value | None) -> None:
-        index, name = attribute
-        if found == self.joined[index].get(name):
+        if found == self._joined.get(attribute):
             return
-        self.changed.add(index)
+        self._news.add((self._key, *attribute))
         if found is None:
-            del self.joined[index][name]
+            del self._joined[attribute]
         else:
-            self.joined[index][name] = found
+            self._joined[attribute] = found
