@@ -160,6 +160,8 @@ def _of_class(frame: Frame, base: Value, name: str, reg: Reg | None = None) -> V
             placed = method[0].place(method[1])
             if reg is not None:
                 frame.calls[reg] = info.methods[name]
+                if not frame.file.roles[frame.function.index].cold:
+                    method[0].callers.called(method[1], (frame.file.key, frame.function.index, reg), {})
             if name.endswith("device"):
                 return Value(DEVICE_NAME, GIVEN)
             returned = placed.returns if placed is not None else None

@@ -6,11 +6,13 @@ from transferlint.flow import known_calls, reflection
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
+from transferlint.flow.unknown_calls import unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
     BOOLEAN,
     CONTAINER,
     FRAMEWORKS,
+    FROM_PARAMETER,
     HOST,
     HOST_VALUE,
     LOADER,
@@ -88,6 +90,19 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return _higher(frame, reg, made, name, first)
 
 
+def collection(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
+    """A call of a class of `collections` (docs.python.org, library/collections)."""
+    if name == "OrderedDict":
+        return _dict(frame, made)
+    if name == "deque":
+        return call(frame, reg, made, "list")
+    if name == "defaultdict" and made.args:
+        factory = frame.values[made.args[0]]
+        listed = factory.kinds == NAME and factory.name in ("builtins.list", "builtins.set")
+        return Value(CONTAINER, HOST, MAPPING, item=Value(CONTAINER, HOST) if listed else None)
+    return unknown_call(frame, made, name)
+
+
 def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Value:
     if name == "enumerate":
         item = element(first)
@@ -149,6 +164,8 @@ def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
         placed = found[0].place(found[1])
         if placed is not None and placed.returns is not None:
             returned = placed.returns.foreign()
+            if placed.returns.flags & FROM_PARAMETER and returned.places == ANYWHERE and item.on_device:
+                returned = returned.but(places=item.places)  # where what it is given is
             return Value(CONTAINER, returned.places, item=returned)
     return Value(CONTAINER, ANYWHERE, item=NOTHING)
 

@@ -142,6 +142,8 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return builtin_calls.call(frame, reg, made, name[9:])
     if name == "functools.partial" and len(made.args) == 1 and not any(made.stars):
         return frame.values[made.args[0]]  # keywords alone leave the positions as they were
+    if name.startswith("collections."):
+        return builtin_calls.collection(frame, reg, made, name[12:])
     if name.partition(".")[0] in ROOTS:
         framework = known(name)
         found = foreign.named(frame, reg, made, *framework) if framework is not None else None

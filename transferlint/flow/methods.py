@@ -48,6 +48,7 @@ from transferlint.flow.values import (
     element,
     held_on_device,
     holding,
+    join,
     made_of,
     updated,
     with_field,
@@ -58,7 +59,7 @@ from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.numpy import REDUCTIONS
 from transferlint.knowledge.torch import CASTS, TENSOR_ONLY
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
+from transferlint.syntax.program import Attr, Call, Const, Discard, Reg, Subscript
 
 _MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mlu", "musa", "mps", "type"})
 _READS = frozenset({"item", "tolist"})
@@ -358,9 +359,13 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
         return PYTHON
     if name in ("append", "extend", "add", "insert", "appendleft") and made.args:
         given = frame.values[made.args[-1]]
+        wider = holding(base, element(given) if name == "extend" else given, None)
         if path := frame.path(subject):
-            frame.rebind(path, holding(base, element(given) if name == "extend" else given, None))
+            frame.rebind(path, wider)
+        _within(frame, subject, wider)
         return PYTHON
+    if name == "setdefault" and len(made.args) == 2:
+        return _setdefault(frame, made, subject, base)
     if name == "items":
         pair = Value(CONTAINER, base.places, item=base.item, items=(PYTHON, base.item or NOTHING))
         return Value(CONTAINER, base.places, base.flags & ~MAPPING, base.why, pair)
@@ -377,6 +382,25 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
     if name in ("index", "count", "sort", "reverse", "clear", "remove"):
         return PYTHON
     return None
+
+
+def _within(frame: Frame, subject: Reg, wider: Value) -> None:
+    """Note in a container that an element of it (`d[key].append(x)`) holds more by now."""
+    made = frame.code[subject]
+    around = frame.values[made.object] if isinstance(made, Subscript) else NOTHING
+    if isinstance(made, Subscript) and around.is_a(CONTAINER) and (path := frame.path(made.object)):
+        key = made_key.value if isinstance(made_key := frame.code[made.index], Const) else None
+        fields = with_field(around.fields, key, wider) if isinstance(key, str) else None
+        frame.rebind(path, holding(around, wider, fields))
+
+
+def _setdefault(frame: Frame, made: Call, subject: Reg, base: Value) -> Value:
+    """`d.setdefault(key, value)`."""
+    given, key = frame.values[made.args[1]], frame.code[made.args[0]]
+    held = (base.field(key.value) if isinstance(key, Const) else None) or base.item
+    if path := frame.path(subject):
+        frame.rebind(path, holding(base, given, None))
+    return join(held, given) or NOTHING
 
 
 def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
