@@ -20,6 +20,7 @@ from transferlint.flow.roles import Role
 from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import (
     CONTAINER,
+    FROM_PARAMETER,
     HOST_VALUE,
     NO_REGISTERS,
     PINNED,
@@ -27,7 +28,9 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     from_parameter,
+    holding,
     join,
+    with_field,
 )
 from transferlint.knowledge.roles import alternate
 from transferlint.syntax import program as p
@@ -41,7 +44,9 @@ _SMALL = 100  # instructions: a dozen lines
 _LOOPS = frozenset({"for", "while", "comprehension"})
 _ABSENT = frozenset({("is", "then"), ("==", "then"), ("is not", "else")})
 _RARE = frozenset({"handler", "message"})
-Written = tuple[tuple[Slot, str, Value], ...]  # parameter, "" for its items or the part ("['x']", ".x"), what it holds
+# A parameter, "" for its items or the part ("['x']", ".x", `ADDED`), and what that holds.
+Written = tuple[tuple[Slot, str, Value], ...]
+ADDED = "+"  # one item more
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -172,28 +177,44 @@ def _untouched(function: Function, reg: Reg | None) -> bool:
 
 
 def written(frame: Frame) -> Written:
-    """The parameters, or parts of them, into which the function of a frame puts what it uploaded."""
+    """The parameters, or parts of them, into which the function of a frame puts what it uploaded, or what it is given
+    by other arguments."""
     function = frame.function
-    if function.kind != "function" or not frame.transfers:  # without an upload there is nothing to look for
+    if function.kind != "function":
         return ()
     slots = {one.slot for one in function.parameters if one.kind not in ("star", "double_star")}
     found: dict[tuple[Slot, str], Value] = {}
     for made in function.code:
-        if not isinstance(made, p.SetItem | p.SetAttr):
+        put = _put(function, made)
+        if put is None or put[0] not in slots or function.slot_names[put[0]] in ("self", "cls"):
             continue
-        value, base = frame.values[made.value], function.code[made.object]
-        if not isinstance(base, p.Load) or base.slot not in slots or not value.uploads or not value.on_device:
+        slot, part, at, of = put
+        value = frame.values[at]
+        uploaded = bool(value.uploads) and value.on_device and part != ADDED
+        if frame.values[of].is_a(TENSOR) or not (uploaded or value.flags & FROM_PARAMETER & ~from_parameter(slot)):
             continue
-        if function.slot_names[base.slot] in ("self", "cls") or frame.values[made.object].is_a(TENSOR):
-            continue
-        key = base.slot, _part(function.code, made)
-        if not key[1] and not any(_taken_from(frame, reg, base.slot) for reg in value.uploads):
+        if uploaded and not part and not any(_taken_from(frame, reg, slot) for reg in value.uploads):
             continue  # one element more, which says nothing of the others
+        key = slot, part if uploaded or part else ADDED
         found[key] = join(found.get(key), value) or value
     if found:  # a parameter bound anew is another object from there on
         bound = {made.slot for made in function.code if isinstance(made, p.Store)}
         found = {key: value for key, value in found.items() if key[0] not in bound}
     return tuple((slot, part, value.but(why=())) for (slot, part), value in found.items()) if found else ()
+
+
+def _put(function: Function, made: p.Instruction) -> tuple[Slot, str, Reg, Reg] | None:
+    """The variable into whose object an instruction puts something, into which part, what, and the object."""
+    if isinstance(made, p.SetItem | p.SetAttr):
+        of, part, at = made.object, _part(function.code, made), made.value
+    elif isinstance(made, p.Call) and made.args and isinstance(method := function.code[made.function], p.Attr):
+        if method.name not in ("append", "add", "appendleft"):
+            return None
+        of, part, at = method.object, ADDED, made.args[0]
+    else:
+        return None
+    base = function.code[of]
+    return (base.slot, part, at, of) if isinstance(base, p.Load) else None
 
 
 def _taken_from(frame: Frame, reg: Reg, slot: Slot) -> bool:
@@ -219,14 +240,18 @@ def take_over(frame: Frame, parts: Written, given: dict[Slot, Reg], here: Callab
         new = here(value)
         if not new.on_device and not new.on_host:
             continue
+        base = frame.values[argument]
+        if part and base.is_a(CONTAINER):
+            key = part[2:-2] if part.startswith("['") else ""
+            frame.rebind(path, holding(base, new, with_field(base.fields, key, new) if key else None))
         if part:
             frame.forget(path + part)
-            frame.state.paths[path + part] = new
+            if part != ADDED:
+                frame.state.paths[path + part] = new
             continue
         for known, old in list(frame.state.paths.items()):
             if known.startswith(f"{path}[") and old.kinds & (TENSOR | UNKNOWN) and not old.kinds & HOST_VALUE:
                 frame.state.paths[known] = old.but(places=new.places, why=new.why, uploads=NO_REGISTERS)
-        base = frame.values[argument]
         item = base.item.but(places=new.places, why=new.why, uploads=NO_REGISTERS) if base.item is not None else None
         if base.kinds & (CONTAINER | UNKNOWN) and not (item is not None and item.is_a(HOST_VALUE)):
             frame.rebind(path, Value(base.kinds, new.places, base.flags, new.why, item, name=base.name))
