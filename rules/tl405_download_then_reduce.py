@@ -157,7 +157,7 @@ def _fix(function: FunctionFacts, transfer: Transfer, end: Reg) -> Fix | None:
     copied = function.span(transfer.register)[1]
     if isinstance(made, p.Call) and method(function, end) == "":
         return _around(function, transfer, made, end)
-    before = receiver(function, end) if isinstance(made, p.Call) else made.object  # type: ignore[union-attr]
+    before = made.object if isinstance(made, p.Attr | p.Subscript) else receiver(function, end)
     assert before is not None
     between, last = function.span(before)[1], function.span(end)[1]
     moved, taken = text[start:between], text[between:last]

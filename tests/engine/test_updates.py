@@ -398,3 +398,17 @@ def test_what_is_no_longer_there_is_told_to_those_that_need_what_needs_it(projec
     assert applied() == [Safety.UNSAFE]
     Path("lib/kept.py").rename("lib/gone.py")
     assert applied() == [Safety.DISPLAY]
+
+
+@pytest.mark.parametrize("device", ["a", "b"])
+def test_a_result_of_which_two_fields_changed_places_is_seen_by_its_callers(project: Project, device: str) -> None:
+    text = "import torch\n\n\ndef made():\n    return {{'{}': torch.ones(3), '{}': torch.ones(3, device='cuda')}}\n"
+    Path("lib/making.py").write_text(text.format(*("ba" if device == "a" else "ab")))
+    Path("lib/epoch.py").write_text(
+        "from lib.making import made\n\n\ndef run(loader):\n    for batch in loader:\n"
+        "        print(made()['b'].sum().item())\n\n\nif __name__ == '__main__':\n    run([])\n"
+    )
+    project.checked()
+    Path("lib/making.py").write_text(text.format(*("ab" if device == "a" else "ba")))
+    told = {(one.site.path, one.site.line) for one in project.checked().findings}
+    assert (("lib/epoch.py", 6) in told) == (device == "a")

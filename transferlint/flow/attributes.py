@@ -100,6 +100,8 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
         if given is not None and given.on_device:  # what it held on the host may have been replaced since
             return given
         found = _of_class(frame, base, name, reg)
+        if found is not None and given is not None and given.is_a(TENSOR) and given.on_host and found.places & HOST:
+            return given  # what is on the device is in other objects
         if found is not None:
             there = base.kinds == OBJECT and base.on_device and found.is_a(TENSOR) and found.places == ANYWHERE
             return found.but(places=base.places) if there else found

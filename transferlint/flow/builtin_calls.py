@@ -12,6 +12,7 @@ from transferlint.flow.values import (
     BOOLEAN,
     CONTAINER,
     FRAMEWORKS,
+    FROM_ANOTHER,
     FROM_PARAMETER,
     HOST,
     HOST_VALUE,
@@ -96,7 +97,7 @@ def collection(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return _dict(frame, made)
     if name == "deque":
         return call(frame, reg, made, "list")
-    if name == "defaultdict" and made.args:
+    if name == "defaultdict" and len(made.args) == 1:
         factory = frame.values[made.args[0]]
         listed = factory.kinds == NAME and factory.name in ("builtins.list", "builtins.set")
         return Value(CONTAINER, HOST, MAPPING, item=Value(CONTAINER, HOST) if listed else None)
@@ -108,6 +109,9 @@ def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Valu
         item = element(first)
         pair = Value(CONTAINER, item.places, item=item, items=(PYTHON, item))
         return Value(CONTAINER | (first.kinds & LOADER), first.places, first.flags, first.why, pair)
+    if name == "zip" and made.stars == (True,) and (pair := element(first)).items is not None:
+        parts = tuple(Value(CONTAINER, one.places, one.flags & MAY, one.why, one) for one in pair.items)
+        return Value(CONTAINER, pair.places, pair.flags & MAY, pair.why, items=parts)
     if name == "zip":
         items = tuple(element(frame.values[r]) for r in made.args)
         places, why, reads, uploads, may = combine(list(items))
@@ -164,7 +168,7 @@ def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
         placed = found[0].place(found[1])
         if placed is not None and placed.returns is not None:
             returned = placed.returns.foreign()
-            if placed.returns.flags & FROM_PARAMETER and returned.places == ANYWHERE and item.on_device:
+            if placed.returns.flags & FROM_PARAMETER & ~FROM_ANOTHER and returned.places == ANYWHERE and item.on_device:
                 returned = returned.but(places=item.places)  # where what it is given is
             return Value(CONTAINER, returned.places, item=returned)
     return Value(CONTAINER, ANYWHERE, item=NOTHING)

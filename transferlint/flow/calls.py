@@ -302,12 +302,19 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
 def _computed(part: Value, places: int, why: tuple[int, ...]) -> Value:
     """A part of what a module gives, where its parameters and inputs are; what is no tensor stays as it is."""
     own = part.foreign()
-    if own.is_a(CONTAINER) and (own.item is not None or own.items is not None):
-        item = _computed(own.item, places, why) if own.item is not None else None
-        items = tuple(_computed(one, places, why) for one in own.items or ()) or None
-        return Value(own.kinds, places, own.flags, why, item, items)
+    if own.is_a(CONTAINER | OBJECT) and (own.item is not None or own.items is not None or own.fields):
+        return _with_parts(own, places, own.flags, why)
     moved = own.but(places=places, why=why, reads=frozenset(), uploads=frozenset())
     return own if own.is_a(HOST_VALUE | NAME) else moved
+
+
+def _with_parts(value: Value, places: int, flags: int, why: tuple[int, ...]) -> Value:
+    """What a module gives, with what is in it."""
+    item = _computed(value.item, places, why) if value.item is not None else None
+    items = tuple(_computed(one, places, why) for one in value.items or ()) or None
+    fields = value.fields and tuple((name, _computed(one, places, why)) for name, one in value.fields)
+    name = value.name if value.is_a(OBJECT) else ""
+    return Value(value.kinds, places, flags, why, item, items, name, fields=fields)
 
 
 def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
@@ -335,10 +342,7 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
             frame.calls[reg] = applied
             placed = forward[0].place(forward[1])
             if placed is not None and placed.returns is not None:
-                returned = placed.returns
-                item = _computed(returned.item, places, why) if returned.item is not None else None
-                items = tuple(_computed(one, places, why) for one in returned.items or ()) or None
-                return Value(returned.kinds, places, may, why, item, items)
+                return _with_parts(placed.returns, places, may, why)
     last = callee.name.rpartition(".")[2]
     if callee.name.startswith("torch.nn.") and last not in _TUPLES and last != "Sequential":
         return Value(TENSOR, places, may, why, reads=reads, uploads=uploads)

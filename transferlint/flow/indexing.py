@@ -85,10 +85,8 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         return base
     if base.is_a(CONTAINER) and isinstance(frame.code[made.index], Slice):
         return Value(CONTAINER, base.places, base.flags, base.why, base.item, None, base.name, base.reads, base.uploads)
-    if base.fields is not None and base.is_a(CONTAINER) and isinstance(position := frame.code[made.index], Const):
-        kept = base.field(position.value)
-        if kept is not None:
-            return kept
+    if base.fields and base.is_a(CONTAINER) and (name := _name(frame, made.index)) is not None:
+        return base.field(name) or NOTHING  # under another name, somebody else has put it there
     if base.items is not None:
         position = frame.code[made.index]
         if (
@@ -117,6 +115,12 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
             uploads=base.uploads,
         )
     return base.item or (Value(UNKNOWN, base.places) if base.is_a(OBJECT) and base.places & HOST else NOTHING)
+
+
+def _name(frame: Frame, index: Reg) -> str | None:
+    """The text that an index is, where it is written out."""
+    made = frame.code[index]
+    return made.value if isinstance(made, Const) and isinstance(made.value, str) else None
 
 
 def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:

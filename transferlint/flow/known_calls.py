@@ -55,6 +55,8 @@ _NUMBERS = frozenset({"int", "float", "bool", "str", "Optional[int]", "Optional[
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement, Placed
 
+    _Field = tuple[FilePlacement, int, Slot]  # the class that annotates it, and where
+
 
 def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> Value:
     """A function, method or class of the checked source."""
@@ -281,6 +283,8 @@ def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> int:
         # is not there because the argument is taken to be.
         put = places & (ON_DEVICE if returns.uploads or places & ANYWHERE else DEVICE) if theirs == HOST else 0
         places = theirs | put if theirs != ANYWHERE or not places & ON_DEVICE else places
+    elif theirs == HOST and returns.flags & FROM_PARAMETER and places == HOST | ANYWHERE:
+        places = HOST
     if frame.leaning and places & ANYWHERE and not places & DEVICE:
         return HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
     return places
@@ -304,14 +308,14 @@ def _construct(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: 
         return Value(MODULE, effects.created_on(frame, made) or HOST, why=(reg,), name=name)
     if info.data:
         return Value(OBJECT | UNKNOWN, HOST, name=name)
-    return _record(frame, made, info, name) if init is None else Value(OBJECT, ANYWHERE, name=name)
+    return _record(frame, reg, made, info, name) if init is None else Value(OBJECT, ANYWHERE, name=name)
 
 
-def _record(frame: Frame, made: Call, info: ClassInfo, name: str) -> Value:
+def _record(frame: Frame, at: Reg, made: Call, info: ClassInfo, name: str) -> Value:
     """An instance of a class (`name` is its ident) whose constructor is written nowhere, as of a dataclass, a named
-    tuple or a model of pydantic: it keeps its arguments under the names that the class annotates (docs.python.org
-    dataclasses: "in the order in which they are defined", those of base classes first)."""
-    order: dict[str, None] = {}
+    tuple or a model of pydantic, made in the register `at`: it keeps its arguments under the names that the class
+    annotates (docs.python.org dataclasses: "in the order in which they are defined", those of base classes first)."""
+    order: dict[str, _Field] = {}
     whole = _annotated(frame, name, order, set())
     if any(made.stars) or not order:
         return Value(OBJECT, ANYWHERE, name=name)
@@ -320,14 +324,17 @@ def _record(frame: Frame, made: Call, info: ClassInfo, name: str) -> Value:
     fields: Fields | None = ()
     for key, reg in given.items():
         fields = with_field(fields, key, frame.values[reg])
+        owner, index, slot = order[key]
+        if not frame.file.roles[frame.function.index].cold:
+            owner.callers.tell(index, slot, _told(frame, frame.values[reg]), (frame.file.key, frame.function.index, at))
     named_tuple = any(base.rpartition(".")[2] == "NamedTuple" for base in info.bases)
     parts = tuple(frame.values[given[key]] if key in given else NOTHING for key in order) if named_tuple else None
     return Value(OBJECT, ANYWHERE, name=name, items=parts, fields=fields)
 
 
-def _annotated(frame: Frame, name: str, found: dict[str, None], seen: set[str]) -> bool:
-    """Put the names that a class and its bases annotate behind those that are `found`, the bases' first; whether all
-    of the bases are known."""
+def _annotated(frame: Frame, name: str, found: dict[str, _Field], seen: set[str]) -> bool:
+    """Put what a class and its bases annotate behind what is `found`, the bases' first; whether all of the bases are
+    known."""
     if name in seen:
         return True
     seen.add(name)
@@ -336,8 +343,9 @@ def _annotated(frame: Frame, name: str, found: dict[str, None], seen: set[str]) 
         return name.startswith(PLAIN)
     whole = all([_annotated(frame, base, found, seen) for base in info.bases])
     body = place[0].program.functions[place[1]]
-    own = (body.slot_names[slot] for slot, text in sorted(body.annotations.items()) if "ClassVar" not in text)
-    found.update((one, None) for one in own if one not in found)
+    for slot, text in sorted(body.annotations.items()):
+        if "ClassVar" not in text:
+            found.setdefault(body.slot_names[slot], (*place, slot))
     return whole
 
 

@@ -376,7 +376,7 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
     if name == "copy":
         return base
     if name in ("get", "pop") and made.args and base.fields and isinstance(key := frame.code[made.args[0]], Const):
-        return base.field(key.value) or base.item or NOTHING
+        return base.field(key.value) or NOTHING
     if name in _DICT_VIEWS:
         return base.item or NOTHING
     if name in ("index", "count", "sort", "reverse", "clear", "remove"):
@@ -397,10 +397,11 @@ def _within(frame: Frame, subject: Reg, wider: Value) -> None:
 def _setdefault(frame: Frame, made: Call, subject: Reg, base: Value) -> Value:
     """`d.setdefault(key, value)`."""
     given, key = frame.values[made.args[1]], frame.code[made.args[0]]
-    held = (base.field(key.value) if isinstance(key, Const) else None) or base.item
+    named = key.value if isinstance(key, Const) and isinstance(key.value, str) else None
+    both = join(base.field(named) or (base.item if base.fields is None or named is None else None), given) or NOTHING
     if path := frame.path(subject):
-        frame.rebind(path, holding(base, given, None))
-    return join(held, given) or NOTHING
+        frame.rebind(path, holding(base, given, with_field(base.fields, named, both) if named is not None else None))
+    return both
 
 
 def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value | None:

@@ -241,13 +241,13 @@ def take_over(frame: Frame, parts: Written, given: dict[Slot, Reg], here: Callab
         if not new.on_device and not new.on_host:
             continue
         base = frame.values[argument]
-        if part and base.is_a(CONTAINER):
+        if part and base.is_a(CONTAINER) and part[0] != ".":
             key = part[2:-2] if part.startswith("['") else ""
             frame.rebind(path, holding(base, new, with_field(base.fields, key, new) if key else None))
-        if part:
+        if part and part != ADDED:
             frame.forget(path + part)
-            if part != ADDED:
-                frame.state.paths[path + part] = new
+            frame.state.paths[path + part] = new
+        if part:
             continue
         for known, old in list(frame.state.paths.items()):
             if known.startswith(f"{path}[") and old.kinds & (TENSOR | UNKNOWN) and not old.kinds & HOST_VALUE:

@@ -19,7 +19,7 @@ from transferlint.flow.callers import Callers, Site
 from transferlint.flow.frame import Frame, State
 from transferlint.flow.interning import Shared
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
-from transferlint.flow.news import Held, News
+from transferlint.flow.news import Held, News, Readers
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.passing import Passed, Written, passed, written
 from transferlint.flow.recursion import Recursion
@@ -46,6 +46,7 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     join,
+    returned_alike,
 )
 from transferlint.knowledge.roles import certain
 from transferlint.model import Level
@@ -92,6 +93,9 @@ class FilePlacement:
         self.look_up()
         self.placed: dict[int, Placed] = {}
         self._news = project.news if project is not None else News()
+        self._readers = Readers(self._news)
+        self._given: dict[tuple[int, Slot], Value | None] = {}  # by class and attribute: what its constructor was given
+        self._holding: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self.stores = AttributeStores(self.key, self._news)
         self.default_places = 0
         self.validates = True  # distributions look at their arguments
@@ -100,8 +104,6 @@ class FilePlacement:
         self._entered: dict[int, list[tuple[Parameter, Value, Value]]] = {}
         self.callers = Callers()
         self._outdated: set[int] = set()  # functions that call what has since been placed anew, with another result
-        self._asked: dict[Held, dict[int, int]] = {}  # by what was read: the functions that did, and when
-        self._holding: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self._leaning: set[int] = set()  # functions that work on the host
         self._running: list[int] = []
         self._frames: dict[int, Frame] = {}
@@ -141,43 +143,57 @@ class FilePlacement:
 
     def _place_again(self, stale: list[int]) -> None:
         self._outdated.clear()
+        for index in stale:
+            if self._learns(index):  # what it stored of other arguments is not what it finds there
+                self.stores.withdraw(index)
         before = {index: self.placed.pop(index).returns for index in stale}
         for index in stale:
             done = self.place(index)
-            if done is not None and moved(before[index], done.returns):
+            if done is not None and not returned_alike(before[index], done.returns):
                 for key, caller in sorted(self.callers.callers(index)):
                     owner = self if key == self.key or self.project is None else self.project.placement(key)
                     if owner is not None and (key, caller) != (self.key, index):
                         owner._outdated.add(caller)
 
     def _hear(self) -> None:
-        """Mark the functions that read what holds something else since."""
-        last = self._news.last
-        for held, readers in self._asked.items():
-            if held[2] in self._news.names:
-                changed = max(last.get((*place, held[2]), 0) for place in self._holders(held))
-                self._outdated.update(index for index, read in readers.items() if read < changed)
+        """Mark the functions that read what holds something else since, in attributes that calls of their class give
+        among them."""
+        for index in self.classes if self._told else ():
+            body = self.program.functions[index]
+            for slot in sorted(body.annotations):
+                told = self.callers.joined(index, slot)
+                if told != self._given.get((index, slot)):
+                    self._given[index, slot] = told
+                    self._news.add((self.key, index, body.slot_names[slot]))
+        self._outdated.update(self._readers.behind(self._holders))
 
     def _holders(self, held: Held) -> tuple[tuple[str, int], ...]:
         """The class or function that holds something, and the bases of a class."""
         place = held[:2]
         known = self._holding.get(place)
         if known is None:
-            pending = [ident(*place)]
-            found: list[str] = []
-            while pending and len(found) < _BASES:
-                name = pending.pop()
-                if name not in found:
-                    found.append(name)
-                    info = self.info_of(name)
-                    pending.extend(info.bases if info is not None else ())
-            known = self._holding[place] = tuple(one for one in map(split, found) if one is not None)
+            info = self.info_of(ident(*place))
+            family = ((one.key, one.index) for one in self._family(info)) if info is not None else (place,)
+            known = self._holding[place] = tuple(family)
         return known
+
+    def _family(self, info: ClassInfo) -> Iterator[ClassInfo]:
+        """A class and its bases of the checked source, the nearest first."""
+        level, seen = [info], {(info.key, info.index)}
+        for _ in range(_BASES + 1):
+            yield from level
+            following: list[ClassInfo] = []
+            for base in (base for one in level for base in one.bases):
+                parent = self.info_of(base)
+                if parent is not None and (parent.key, parent.index) not in seen:
+                    seen.add((parent.key, parent.index))
+                    following.append(parent)
+            level = following
 
     def ask(self, key: str, index: int, name: str) -> None:
         """Note that the function that is being placed reads an attribute of a class, or a variable of a function."""
         if self._running:
-            self._asked.setdefault((key, index, name), {})[self._running[-1]] = self._news.count
+            self._readers.note((key, index, name), self._running[-1])
 
     def _stale(self, indices: Iterable[int]) -> set[int]:
         """Those of some functions that have to be placed again: their callers tell something new, or what they call or
@@ -237,15 +253,8 @@ class FilePlacement:
     def _methods_above(self, index: int) -> Iterator[tuple[FilePlacement, int]]:
         function = self.program.functions[index]
         info = self.classes.get(function.parent)
-        pending = list(info.bases) if info is not None else []
-        seen: set[str] = set()
-        while pending and len(seen) < _BASES:
-            base = pending.pop()
-            parent = self.info_of(base) if base not in seen else None
-            seen.add(base)
-            found = self.located(parent.methods.get(function.name, "")) if parent is not None else None
-            if parent is not None:
-                pending.extend(parent.bases)
+        for above in self._family(info) if info is not None else ():
+            found = self.located(above.methods.get(function.name, "")) if above is not info else None
             if found is not None and found != (self, index):
                 yield found
 
@@ -401,19 +410,10 @@ class FilePlacement:
 
     def attribute(self, info: ClassInfo, name: str) -> Value | None:
         """What methods of the class, or of its nearest bases, store in `self.name`."""
-        value: Value | None = None
         self.ask(info.key, info.index, name)
-        level, seen = [info], {(info.key, info.index)}
-        for _ in range(_BASES + 1):
-            following: list[ClassInfo] = []
-            for one in level:
-                value = join(value, self._own_attribute(one, name))
-                for base in one.bases:
-                    parent = self.info_of(base)
-                    if parent is not None and (parent.key, parent.index) not in seen:
-                        seen.add((parent.key, parent.index))
-                        following.append(parent)
-            level = following
+        value: Value | None = None
+        for one in self._family(info):
+            value = join(value, self._own_attribute(one, name))
         return value
 
     def _own_attribute(self, info: ClassInfo, name: str) -> Value | None:
@@ -429,6 +429,8 @@ class FilePlacement:
             owner[0].place(info.index)
             value = join(value, owner[0]._bound.get(info.index, {}).get(slot))
         body = owner[0].program.functions[info.index]
+        if slot in body.annotations:
+            value = join(value, owner[0].told_by_callers(info.index, slot))
         text = body.annotations.get(slot, "") if slot is not None else body.declared.get(name, "")
         if text and (value is None or value.is_a(UNKNOWN | HOST_VALUE) or _unfilled(value)):
             value = self._declared(owner[0], body, text) or value
@@ -469,15 +471,6 @@ def _unfilled(value: Value) -> bool:
     """True for a container of whose items little is known."""
     item = value.item
     return value.is_a(CONTAINER) and (item is None or bool(item.kinds & UNKNOWN and not item.kinds & TENSOR))
-
-
-def moved(before: Value | None, after: Value | None) -> bool:
-    """Whether a function's result has come to be on the host or the device, or is no longer taken to be there."""
-    if after is None:
-        return False
-    if after.on_device:
-        return before is None or not before.on_device
-    return (after.on_host and (before is None or not before.on_host)) or (before is not None and before.on_device)
 
 
 def _enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:

@@ -33,6 +33,10 @@ class AttributeStores:
             if self._of[attribute].pop(function, None) is not None:
                 self._join(attribute)
 
+    def withdraw(self, function: int) -> None:
+        """Forget what a function stored."""
+        self.end(function, self.begin(function))
+
     def store(self, function: int, attribute: Attribute, value: Value) -> None:
         """Note that a function stores a value."""
         own, all_ = self._by.setdefault(function, {}), self._of.setdefault(attribute, {})

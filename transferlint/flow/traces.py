@@ -16,7 +16,7 @@ from transferlint import late
 from transferlint.flow.callers import Callers, Site
 from transferlint.flow.placement import Placed
 from transferlint.flow.roles import Role
-from transferlint.flow.values import Value
+from transferlint.flow.values import Value, returned_alike
 from transferlint.syntax.program import Parameter, Reg, Slot
 
 # Questions, with what they are about, the answer, and whether anything was placed for it; what is told.
@@ -188,25 +188,9 @@ def as_seen(one: Placed | None, other: Placed | None) -> bool:
     if len(one.written) != len(other.written) or not (one.passed is other.passed or one.passed == other.passed):
         return False
     parts = zip(one.written, other.written, strict=True)
-    return _returned_alike(one.returns, other.returns) and all(
-        a[:2] == b[:2] and _returned_alike(a[2], b[2]) for a, b in parts
+    return returned_alike(one.returns, other.returns) and all(
+        a[:2] == b[:2] and returned_alike(a[2], b[2]) for a, b in parts
     )
-
-
-def _returned_alike(one: Value | None, other: Value | None) -> bool:
-    """Whether two results are the same but for registers, which mean nothing to a caller."""
-    if one is other:
-        return True
-    if one is None or other is None:
-        return False
-    if (one.kinds, one.places, one.flags, one.name, bool(one.reads), bool(one.uploads)) != (
-        other.kinds, other.places, other.flags, other.name, bool(other.reads), bool(other.uploads)
-    ):  # fmt: skip
-        return False
-    if (one.items is None) != (other.items is None) or len(one.items or ()) != len(other.items or ()):
-        return False
-    parts = zip((one.item, *(one.items or ())), (other.item, *(other.items or ())), strict=True)
-    return all(_returned_alike(a, b) for a, b in parts)
 
 
 def _told(events: list[Event]) -> list[Event]:

@@ -16,14 +16,14 @@ from typing import Any
 from transferlint.flow.changes import differing, rebound, redeclared, rewritten, visible
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, split
-from transferlint.flow.placement import FilePlacement, moved
+from transferlint.flow.placement import FilePlacement
 from transferlint.flow.project import PLACES
 from transferlint.flow.recorded import Asked, Head, HeatRecord, edges_of
 from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProject
 from transferlint.flow.script import Script
 from transferlint.flow.traces import LEARNT, OUTER, PLACE, Trace, Unforeseen, as_seen
 from transferlint.flow.unasked import SOMETHING
-from transferlint.flow.values import ANYWHERE, FROM_PARAMETER, GIVEN, OBJECT, UNKNOWN, Value
+from transferlint.flow.values import ANYWHERE, FROM_PARAMETER, GIVEN, OBJECT, UNKNOWN, Value, returned_alike
 from transferlint.flow.warmth import Warmth
 from transferlint.syntax.program import Function, Program, Reg, Slot
 
@@ -163,6 +163,8 @@ class Update:
             if values[-1].is_a(SOMETHING) != old[told][-1].is_a(SOMETHING):
                 raise Unforeseen
             _, callee, number, slot = told[:4]
+            if self._project.restored(callee).program.functions[number].kind == "class":
+                raise Unforeseen  # whoever reads its attributes
             self._project.retold.add((key, index))
             for other, at, name in self._learners(callee, number, slot):
                 record = self._project.record(other)
@@ -189,11 +191,12 @@ class Update:
         known = self._project.instead.get((key, index), ends)
         if all(as_seen(one, now) for one, now in zip(known, placed, strict=True)):
             return
-        for turn in range(1, len(placed)):  # whoever calls it is placed again where it has come to be on the host
+        for turn in range(1, len(placed)):  # whoever calls it is placed again where it gives something else by then
             first, second = ends[turn - 1], ends[turn]
             if first is None or second is None:
                 raise Unforeseen
-            if moved(first.returns, second.returns) != moved(placed[turn - 1].returns, placed[turn].returns):
+            now = returned_alike(placed[turn - 1].returns, placed[turn].returns)
+            if returned_alike(first.returns, second.returns) != now:
                 raise Unforeseen
         self._project.instead[key, index] = placed
         for other in sorted({key, *self.others.askers.get(key, ())}):
@@ -276,14 +279,13 @@ class Update:
 
 
 def _is_unknown(alone: Value) -> bool:
-    """Whether of a parameter by itself nothing is known that could not come from its callers."""
-    return bool(alone.kinds & UNKNOWN) and alone.places == ANYWHERE
+    """Whether of a parameter by itself nothing is known that could not come from its callers, or but its class, who say
+    what is in its attributes."""
+    return bool(alone.kinds & (UNKNOWN | OBJECT)) and alone.places == ANYWHERE
 
 
 def _listens(alone: Value) -> bool:
     """Whether of a parameter of which something is known its callers can tell that it is on the host."""
-    if alone.places == ANYWHERE:
-        return bool(alone.kinds & OBJECT)
     return bool(alone.places == GIVEN and alone.flags & FROM_PARAMETER)
 
 

@@ -305,6 +305,23 @@ def holding(container: Value, value: Value, fields: Fields | None) -> Value:
     return Value(container.kinds, places, flags, container.why or value.why, item, reads=reads, fields=fields)
 
 
+def returned_alike(one: Value | None, other: Value | None) -> bool:
+    """Whether two results are the same but for registers, which mean nothing to a caller."""
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    if (one.kinds, one.places, one.flags, one.name, bool(one.reads), bool(one.uploads)) != (
+        other.kinds, other.places, other.flags, other.name, bool(other.reads), bool(other.uploads)
+    ):  # fmt: skip
+        return False
+    if [name for name, _ in one.fields or ()] != [name for name, _ in other.fields or ()]:
+        return False
+    inner, others = ((v.item, *(v.items or ()), *(value for _, value in v.fields or ())) for v in (one, other))
+    known = (one.items is None, one.fields is None) == (other.items is None, other.fields is None)
+    return known and len(inner) == len(others) and all(map(returned_alike, inner, others))
+
+
 def updated(fields: Fields | None, more: Fields | None) -> Fields | None:
     """Fields with what others hold from now on."""
     if more is None:
