@@ -1,9 +1,9 @@
 """Where every value of a file lives: the fixed point over each function, and what functions know of each other.
 
-Within a function a worklist runs over the blocks until nothing changes; every instruction has one transfer function,
-here or (for calls) in `calls`. Functions of one file share: what the module binds, what methods store in `self`, and
-what each returns. A function is analysed when it is first asked for; those that call one another are analysed until
-what they return no longer changes (`recursion`).
+Each function is placed by itself (`fixpoint`). Functions share: what modules and functions around them bind, what is
+stored in attributes, what calls give, and what each returns. A function is placed when it is first asked for, and again
+when it was told or read something else than holds now (`news`); those that call one another are placed until what they
+return no longer changes (`recursion`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow import operations, start
+from transferlint.flow import start
 from transferlint.flow.annotated import annotated
 from transferlint.flow.callers import Callers, Site
-from transferlint.flow.frame import Frame, State
+from transferlint.flow.fixpoint import enter, solve
+from transferlint.flow.frame import Frame
 from transferlint.flow.interning import Shared
 from transferlint.flow.names import ClassInfo, Names, classes, find, ident, split
 from transferlint.flow.news import Held, News, Readers
@@ -33,14 +34,10 @@ from transferlint.flow.usage import usage
 from transferlint.flow.values import (
     ANYWHERE,
     CONTAINER,
-    DERIVED,
-    HOST_TENSOR,
     HOST_VALUE,
-    MODULE,
     NAME,
     NO_REGISTERS,
     NOTHING,
-    OBJECT,
     PLAIN,
     TENSOR,
     UNKNOWN,
@@ -55,7 +52,6 @@ from transferlint.syntax.program import Function, Make, Parameter, Program, Reg,
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
 
-_ROUNDS = 12
 _BASES = 12
 _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
 TURNS = 4  # calls in a row along which what is known of arguments is passed on
@@ -296,8 +292,8 @@ class FilePlacement:
         used = usage(self.names, function)
         while True:
             frame = self._frames[index] = Frame(self, function, used, index in self._leaning)
-            self._entered[index] = _enter(frame, role)
-            _fixed_point(frame)
+            self._entered[index] = enter(frame, role)
+            solve(frame)
             if frame.leaning or not frame.refuted:
                 break
             self._leaning.add(index)
@@ -471,66 +467,6 @@ def _unfilled(value: Value) -> bool:
     """True for a container of whose items little is known."""
     item = value.item
     return value.is_a(CONTAINER) and (item is None or bool(item.kinds & UNKNOWN and not item.kinds & TENSOR))
-
-
-def _enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:
-    """Bind the parameters: each by itself, and with what its callers tell."""
-    function = frame.function
-    info = frame.file.class_of(function)
-    entered = []
-    for number, given in enumerate(function.parameters):
-        alone = start.parameter(frame, given, role.host_side, role.tensors_in)
-        value = frame.file.learnt(function.index, given, alone) or alone
-        entered.append((given, alone, value))
-        if number == 0 and info is not None and function.parent == info.index and function.kind == "function":
-            if given.name in ("self", "cls", "mcs") or "staticmethod" not in function.decorators:
-                value = Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
-        elif given.name == "self":
-            value = Value(OBJECT | UNKNOWN, ANYWHERE)
-        elif value.kinds & (TENSOR | UNKNOWN | CONTAINER):
-            value = value.but(flags=value.flags | DERIVED)
-        frame.state.slots[given.slot] = value
-        frame.stored[given.slot] = value
-        shown = frame.usage.shown_given.get(given.slot, frozenset())
-        frame.state.paths.update((given.name + path, HOST_TENSOR) for path in shown if path)
-    return entered
-
-
-def _fixed_point(frame: Frame) -> None:
-    """Run the blocks until the states at their starts no longer grow."""
-    blocks = frame.function.blocks
-    if not blocks:
-        return
-    states: list[State | None] = [None] * len(blocks)
-    states[0] = frame.state
-    visits = [0] * len(blocks)
-    work = [0]
-    waiting = {0}
-    code = frame.code
-    handlers = operations.HANDLERS
-    while work:
-        number = min(work)  # blocks are in program order: the earliest first keeps loops from being revisited in vain
-        work.remove(number)
-        waiting.discard(number)
-        block = blocks[number]
-        begin = states[number]
-        assert begin is not None
-        frame.state = begin.copy()
-        frame.region = block.region
-        visits[number] += 1
-        for reg in range(block.start, block.end):
-            instruction = code[reg]
-            frame.values[reg] = handlers[type(instruction)](frame, reg, instruction)
-        for follower in block.successors:
-            known = states[follower]
-            if known is None:
-                states[follower] = frame.state.copy()
-                changed = True
-            else:
-                changed = known.merge(frame.state) and visits[follower] < _ROUNDS
-            if changed and follower not in waiting:
-                waiting.add(follower)
-                work.append(follower)
 
 
 def made_functions(program: Program) -> dict[int, tuple[Function, Reg]]:
