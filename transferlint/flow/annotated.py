@@ -41,7 +41,7 @@ _TENSOR_NAMES = late.pattern(
 )
 _CONTAINERS = late.pattern(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
 _PYTHON = late.pattern(
-    r"^(Optional\[)?(int|float|bool|str|bytes|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
+    r"^(Optional\[)?(int|float|bool|str|bytes|torch\.Size|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
     r"DictConfig|logging\.Logger|Logger|List\[(int|float|str|bool)\]|list\[(int|float|str|bool)\]|"
     r"Tuple\[(int|float|str|bool)\b.*\]|tuple\[(int|float|str|bool)\b.*\]|Sequence\[(int|float|str)\]|"
     r"Dict\[str, (int|float|str|bool)\]|dict\[str, (int|float|str|bool)\]|Literal\[.*)"

@@ -126,7 +126,7 @@ def _name(frame: Frame, index: Reg) -> str | None:
 def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
     """What is indexed: a tensor, of what is unknown and on the device, for nothing else there takes a list of indices,
     a tensor of booleans, or indices of several dimensions with a slice, a list, a range or a tensor among them."""
-    if base.kinds != UNKNOWN or not base.on_device:
+    if not base.kinds & UNKNOWN or not base.is_a(TENSOR | UNKNOWN) or not base.on_device:
         return base
     made = frame.code[at]
     parts = made.items if isinstance(made, Sequence) and made.kind == "tuple" else ()

@@ -128,7 +128,7 @@ def _last(frame: Frame, reg: Reg, slot: p.Slot) -> bool:
 def _taken_for_tensor(frame: Frame, reg: Reg, slot: p.Slot, value: Value) -> bool:
     """True for something unknown that is bound to a variable with which the function does what only tensors can, after
     that or in another turn of a loop."""
-    if not value.kinds & UNKNOWN or slot not in frame.usage.tensors or value.kinds & (TENSOR | ARRAY | MODULE):
+    if not value.kinds & UNKNOWN or slot not in frame.usage.tensors or value.kinds & (ARRAY | MODULE):
         return False
     if frame.usage.last.get(slot, reg) >= reg:
         return True
