@@ -233,3 +233,16 @@ def test_no_more_fields_are_kept_than_a_bound() -> None:
     for number in range(100):
         fields = with_field(fields, f"k{number}", PYTHON)
     assert fields is None
+
+
+@pytest.mark.parametrize("read", ["d['loss']", "d.get('loss')"])
+def test_under_another_name_somebody_else_has_put_something(look: LookUp, read: str) -> None:
+    value = look(f"{START}\ndef job(fill):\n    d = {{'n': 3}}\n    fill(d)\n    y = {read}\n    y\n").value("y")
+    assert not value.is_a(HOST_VALUE)
+    assert value.places == ANYWHERE
+
+
+def test_what_is_mapped_is_where_it_is_and_not_what_it_is_looked_up_with(look: LookUp) -> None:
+    text = f"{START}\ndef job(other):\n    y = list(map(lambda t: MADE, [x]))[0]\n    y\n"
+    assert look(text.replace("MADE", "t * 2")).value("y").on_device
+    assert not look(text.replace("MADE", "other")).value("y").on_device

@@ -118,3 +118,26 @@ def test_a_result_has_the_place_of_those_arguments_that_it_comes_from(look: Look
     assert found.value("other[0]").on_device
     assert found.value("first").on_device
     assert not found.value('inner(torch.ones(3, device="cuda"))').on_device
+
+
+def test_what_may_be_a_tensor_and_is_used_as_one_is_one(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def through(x, layers):
+            for layer in layers:
+                x = layer(x)
+            return x
+
+        def job(layers):
+            y = through(torch.ones(3, device="cuda"), layers)
+            y = y.unsqueeze(0).mean(dim=0)
+            z = through(torch.ones(3, device="cuda"), layers)
+            z.unsqueeze(0)
+    """)
+    assert found.value("z").is_a(TENSOR)
+    assert found.value("z").on_device
+
+
+def test_the_size_of_a_tensor_is_a_plain_value(look: LookUp) -> None:
+    assert look("import torch\n\ndef job(size: torch.Size):\n    size\n").value("size").is_a(HOST_VALUE)
