@@ -236,6 +236,49 @@ CASES: dict[str, tuple[dict[str, str], bool]] = {
         {"show.py": f"from nets import lost\n{OF_LOADER}{SHOWN}", "nets/__init__.py": "import torch\n"},
         False,
     ),
+    "what imports a module beside it, which asks for the package that it is in": (
+        {
+            "nets/__init__.py": "",
+            "nets/show.py": f"import net\n{OF_LOADER}{SHOWN}",
+            "nets/net.py": f"from . import parts\n{PLAIN}",
+            "nets/parts.py": "",
+        },
+        False,
+    ),
+    "what imports the same by the name of its package": (
+        {
+            "nets/__init__.py": "",
+            "show.py": f"import nets.net\n{OF_LOADER}{SHOWN}",
+            "nets/net.py": f"from . import parts\n{PLAIN}",
+            "nets/parts.py": "",
+        },
+        True,
+    ),
+    "what imports a package beside it, which asks for its own modules": (
+        {
+            "show.py": f"import nets\n{OF_LOADER}{SHOWN}",
+            "nets/__init__.py": f"from . import parts\n{PLAIN}",
+            "nets/parts.py": "",
+        },
+        True,
+    ),
+    "what imports a package beside it, which asks for the one around it": (
+        {
+            "some/show.py": f"import nets\n{OF_LOADER}{SHOWN}",
+            "some/nets/__init__.py": f"from .. import parts\n{PLAIN}",
+            "some/parts.py": "",
+        },
+        False,
+    ),
+    "what imports a module beside it, which tries to ask for the package that it is in": (
+        {
+            "nets/__init__.py": "",
+            "nets/show.py": f"import net\n{OF_LOADER}{SHOWN}",
+            "nets/net.py": f"try:\n    from . import parts\nexcept ImportError:\n    import parts\n{PLAIN}",
+            "nets/parts.py": "",
+        },
+        True,
+    ),
     "what imports a module of a package": (
         {
             "show.py": f"from nets import net\n{OF_LOADER}{SHOWN}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from transferlint import late
@@ -108,6 +108,14 @@ class Names:
         if not made.name:
             return module
         return module + made.name if module.endswith(".") else f"{module}.{made.name}"
+
+    def at_once(self) -> Iterator[Import]:
+        """The imports of the file that no branch, loop or `try` holds."""
+        module = self.program.functions[0]
+        for reg in module.lookup.of(Import):
+            made = module.code[reg]
+            if isinstance(made, Import) and module.lookup.regions[reg] == 0:
+                yield made
 
     def resolved(self, name: str) -> str:
         """The ident that a dotted name stands for where it is one of the project's, the name itself otherwise."""

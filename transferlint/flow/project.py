@@ -301,10 +301,16 @@ class Project:
 
     def lacks(self, made: Import, names: Names) -> bool:
         """True where an import asks a module of the project for a name that it never binds, or a package for a module
-        that is not there; but for what is made when a package is built."""
+        that is not there, but for what is made when a package is built; and where a module that it asks for by a name
+        of few parts has imports with more dots than that name has packages."""
         wanted = "" if made.name == "*" else made.name
-        found = self._module(names.qualified(Import(made.module, wanted)), names.program.path)
-        if found is None or not found[1]:
+        asked = names.qualified(Import(made.module, wanted))
+        found = self._module(asked, names.program.path)
+        if found is None:
+            return False
+        if not made.module.startswith(".") and self._led_out(found[0], asked.removesuffix(f".{found[1]}")):
+            return True
+        if not found[1]:
             return False
         package, rest = self.index.is_package(found[0]), found[1]
         if package:
@@ -323,6 +329,13 @@ class Project:
         # `global`, or a table of names or modules
         others = functions[0].lookup.of(SetItem) or any(one.lookup.of(StoreOuter) for one in functions)
         return not known and not others
+
+    def _led_out(self, key: str, name: str) -> bool:
+        """True where a file, imported by this name, asks for what is above its outermost package (docs.python.org,
+        reference/import, 'Package Relative Imports': ImportError)."""
+        owner = self.placement(key)
+        packages = name.count(".") + self.index.is_package(key)
+        return owner is not None and any(_dots(made.module) > packages for made in owner.names.at_once())
 
     def exported(self, module: str, name: str, asking: str) -> str | None:
         """What `from module import *` binds to a name: a qualified name or ident, "" where the module does not bind it.
@@ -401,3 +414,7 @@ class Project:
         for one in self._placements.values():
             vars(one).clear()
         vars(self).clear()
+
+
+def _dots(module: str) -> int:
+    return len(module) - len(module.lstrip("."))
