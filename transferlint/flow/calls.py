@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import attributes, builtin_calls, effects, foreign, known_calls, library_calls, methods
+from transferlint.flow import attributes, builtin_calls, effects, foreign, known_calls, library_calls, methods, numbers
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import BUILD
 from transferlint.flow.unknown_calls import arguments, own_class, unknown_call
@@ -149,6 +149,8 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         found = foreign.named(frame, reg, made, *framework) if framework is not None else None
         if found is not None:
             return found
+    if name.startswith("torch."):
+        numbers.taken(frame, made, name.rpartition(".")[2], 1)
     effect = effect_table().get(name)
     if effect is not None:
         return _several(frame, made, name, effects.apply(frame, reg, made, effect, name))
@@ -299,22 +301,31 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return Value(MODULE, places, why=(reg,), name=name)
 
 
-def _computed(part: Value, places: int, why: tuple[int, ...]) -> Value:
-    """A part of what a module gives, where its parameters and inputs are; what is no tensor stays as it is."""
+def _computed(part: Value, places: int, flags: int, why: tuple[int, ...]) -> Value:
+    """What a module gives, or a part of it, where its parameters and inputs are. What is no tensor stays as it is, and
+    what `forward` itself makes on the host, or copies there, stays there."""
     own = part.foreign()
-    if own.is_a(CONTAINER | OBJECT) and (own.item is not None or own.items is not None or own.fields):
-        return _with_parts(own, places, own.flags, why)
-    moved = own.but(places=places, why=why, reads=frozenset(), uploads=frozenset())
-    return own if own.is_a(HOST_VALUE | NAME) else moved
+    if own.is_a(HOST_VALUE | NAME) or _made_on_host(part):
+        return own
+    if not own.is_a(CONTAINER | OBJECT) or (own.item is None and own.items is None and not own.fields):
+        return own.but(places=places, flags=flags, why=why, reads=frozenset(), uploads=frozenset())
+    item = _part(own.item, places, why) if own.item is not None else None
+    items = tuple(_part(one, places, why) for one in own.items or ()) or None
+    fields = own.fields and tuple((name, _part(one, places, why)) for name, one in own.fields)
+    name = own.name if own.is_a(OBJECT) else ""
+    return Value(own.kinds, places, flags, why, item, items, name, fields=fields)
 
 
-def _with_parts(value: Value, places: int, flags: int, why: tuple[int, ...]) -> Value:
-    """What a module gives, with what is in it."""
-    item = _computed(value.item, places, why) if value.item is not None else None
-    items = tuple(_computed(one, places, why) for one in value.items or ()) or None
-    fields = value.fields and tuple((name, _computed(one, places, why)) for name, one in value.fields)
-    name = value.name if value.is_a(OBJECT) else ""
-    return Value(value.kinds, places, flags, why, item, items, name, fields=fields)
+def _part(part: Value, places: int, why: tuple[int, ...]) -> Value:
+    return _computed(part, places, part.foreign().flags, why)
+
+
+def _made_on_host(part: Value) -> bool:
+    """True for tensors and arrays that are on the host, wherever arguments are, and for containers of these alone."""
+    if part.is_a(CONTAINER):
+        parts = part.items or ((part.item,) if part.item is not None else ())
+        return part.on_host and bool(parts) and all(map(_made_on_host, parts))
+    return part.is_a(TENSOR | ARRAY) and part.on_host and not part.flags & FROM_PARAMETER
 
 
 def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
@@ -342,7 +353,7 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
             frame.calls[reg] = applied
             placed = forward[0].place(forward[1])
             if placed is not None and placed.returns is not None:
-                return _with_parts(placed.returns, places, may, why)
+                return _computed(placed.returns, places, may, why)
     last = callee.name.rpartition(".")[2]
     if callee.name.startswith("torch.nn.") and last not in _TUPLES and last != "Sequential":
         return Value(TENSOR, places, may, why, reads=reads, uploads=uploads)

@@ -349,10 +349,6 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
         return Value(TENSOR, created_on(frame, made) or HOST, FRESH | by_argument(frame, made), (reg,))
     if places == HOST and any(not v.is_a(TENSOR | CONTAINER) for v in operands):
         places = HOST | ANYWHERE
-    for key, argument in made.keywords:
-        value = frame.values[argument]
-        if key == "alpha" and value.is_a(TENSOR) and value.on_device:
-            frame.record(reg, NUMBER, argument, value, HOST, "alpha=t", explicit=False)
     item = values[0].item if values and values[0].is_a(CONTAINER) else None  # `torch.cat(masks)` is a mask
     must = item.flags & BOOLEAN if item is not None else 0
     if values and frame.last_name(made.function) in POINTWISE:

@@ -125,8 +125,14 @@ def _name(frame: Frame, index: Reg) -> str | None:
 
 def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
     """What is indexed: a tensor, of what is unknown and on the device, for nothing else there takes a list of indices,
-    a tensor of booleans, or indices of several dimensions with a slice, a list, a range or a tensor among them."""
-    if not base.kinds & UNKNOWN or not base.is_a(TENSOR | UNKNOWN) or not base.on_device:
+    a tensor of booleans or of several numbers, or indices of several dimensions with a slice, a list, a range or a
+    tensor among them."""
+    if not base.kinds & UNKNOWN or not base.is_a(TENSOR | UNKNOWN):
+        return base
+    index = frame.values[at]
+    if index.is_a(TENSOR) and index.flags & BOOLEAN and index.on_device:  # both are there, or it raises
+        return base.but(kinds=TENSOR, places=index.places)
+    if not base.on_device:
         return base
     made = frame.code[at]
     parts = made.items if isinstance(made, Sequence) and made.kind == "tuple" else ()
@@ -134,9 +140,9 @@ def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
         isinstance(frame.code[r], Slice) or _listed(frame, r) or _ranges(frame, r) or frame.values[r].is_a(TENSOR)
         for r in parts
     )
-    index = frame.values[at]
-    mask = index.is_a(TENSOR) and bool(index.flags & BOOLEAN) and index.on_device
-    return base.but(kinds=TENSOR) if several or mask or _listed(frame, at) else base
+    mask = index.is_a(TENSOR | UNKNOWN) and bool(index.flags & BOOLEAN)
+    numbers = index.is_a(TENSOR) and not index.flags & SCALAR
+    return base.but(kinds=TENSOR) if several or mask or numbers or _listed(frame, at) else base
 
 
 def _ranges(frame: Frame, at: Reg) -> bool:
@@ -181,7 +187,9 @@ def _read_there(frame: Frame, reg: Reg, indices: tuple[Reg, ...], api: str = SEL
 
 def _as_sure(base: Value, mask: Value) -> Value:
     """What is indexed, on the device as surely as the mask is: one on the host is counted there, and nothing waits."""
-    return base if mask.places == DEVICE else base.but(places=base.places | (mask.places or ANYWHERE))
+    if mask.places & HOST:
+        return base.but(places=base.places | mask.places)
+    return base if mask.places == DEVICE else base.but(places=base.places & ~DEVICE | GIVEN)
 
 
 def _selects(value: Value) -> bool:
@@ -197,8 +205,12 @@ def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) 
         frame.record(reg, HOST_INDEX, position, value.but(places=HOST), base.places, api, explicit=False)
     elif value.is_a(ARRAY) and _counted(frame, position):
         return
-    elif value.is_a(ARRAY) or (value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR):
+    elif _on_host(value) or (value.is_a(CONTAINER) and value.on_host and any(map(_on_host, value.items or ()))):
         frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
+
+
+def _on_host(value: Value) -> bool:
+    return value.is_a(ARRAY) or (value.is_a(TENSOR) and value.on_host and not value.flags & SCALAR)
 
 
 def _numbers(frame: Frame, position: Reg, value: Value) -> bool:
@@ -249,7 +261,10 @@ def _counted(frame: Frame, position: Reg) -> bool:
 
 
 def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
-    """True where an index is a tensor of booleans."""
+    """True where an index of a tensor is one of booleans: what two unknown things are compared to is, for nobody asks
+    a tensor for its element True."""
+    if value.flags & BOOLEAN and value.kinds & UNKNOWN and value.is_a(TENSOR | UNKNOWN):
+        return True
     if not value.is_a(TENSOR) or value.flags & INTEGER:
         return False
     return bool(value.flags & BOOLEAN) or any(_MASK.search(w) for w in guards.identifiers(frame.function, reg))

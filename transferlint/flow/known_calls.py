@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from transferlint.flow import devices, effects, foreign, passing
@@ -31,6 +32,7 @@ from transferlint.flow.values import (
     LOADER,
     MAY,
     MODULE,
+    NAME,
     NOTHING,
     OBJECT,
     ON_DEVICE,
@@ -43,6 +45,7 @@ from transferlint.flow.values import (
     combine,
     framework_flag,
     from_parameter,
+    join,
     made_of,
     with_field,
 )
@@ -71,12 +74,14 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         of = frame.values[callee.object]
         if of.kinds & OBJECT:
             frame.receivers[reg] = of.name
-    bound = isinstance(callee, Attr) or applied.kinds == OBJECT
+    bound = _is_bound(frame, made, owner, function)
     given = _given(made, function, bound)
     if not frame.file.roles[frame.function.index].cold:
         site = (frame.file.key, frame.function.index, reg)
         for slot, argument in given.items():
             owner.callers.tell(index, slot, _told(frame, frame.values[argument]), site)
+        for slot, held in _held(frame, made, function, bound):
+            owner.callers.tell(index, slot, held, site)
         owner.callers.called(index, site, _by_name(frame, made, function, given))
     placed = owner.place(index)
     framework = owner.tracing.compiled.get(index)
@@ -151,6 +156,19 @@ def _is_super(frame: Frame, reg: Reg) -> bool:
     return isinstance(made, Call) and frame.dotted(made.function) == "builtins.super"
 
 
+def _is_bound(frame: Frame, made: Call, owner: FilePlacement, function: Function) -> bool:
+    """True where a call gives none for `self`: that of a method of an object, or of one that was kept, in a variable or
+    a table (docs.python.org, reference/datamodel, 'Instance methods'); not `Base.forward(self, x)`."""
+    callee = frame.code[made.function]
+    if frame.values[made.function].kinds == OBJECT:
+        return True
+    if isinstance(callee, Attr):
+        of = frame.values[callee.object]
+        return of.kinds != NAME or frame.file.info_of(of.name) is None or "classmethod" in function.decorators
+    taken = sum(given.kind == "positional" for given in function.parameters)
+    return function.parent in owner.classes and len(made.args) < taken
+
+
 def _given(made: Call, function: Function, bound: bool) -> dict[Slot, Reg]:
     """What a call gives for each parameter, as far as that can be told; `bound`: it gives none for `self`."""
     if any(made.stars):
@@ -162,6 +180,26 @@ def _given(made: Call, function: Function, bound: bool) -> dict[Slot, Reg]:
     by_name = {given.name: given.slot for given in function.parameters}
     found.update((by_name[name], reg) for name, reg in made.keywords if name in by_name)
     return found
+
+
+def _held(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
+    """What a call gives for `*args` and `**values`, as far as that can be told."""
+    if any(made.stars) or "" in dict(made.keywords):
+        return
+    named = {one.name for one in function.parameters if one.kind not in ("star", "double_star")}
+    taken = sum(one.kind == "positional" for one in function.parameters)
+    first = function.parameters[0].name if function.parameters else ""
+    several = made.args[taken - (bound and first in ("self", "cls")) :]
+    others = {name: frame.values[reg] for name, reg in made.keywords if name not in named}
+    for one in function.parameters:
+        held = list(others.values()) if one.kind == "double_star" else [frame.values[reg] for reg in several]
+        if not held or one.kind not in ("star", "double_star"):
+            continue
+        item, places = None, 0
+        for value in held:
+            item, places = join(item, _told(frame, value)), places | value.places
+        fields = tuple(sorted(others.items(), key=lambda pair: pair[0])) if one.kind == "double_star" else None
+        yield one.slot, Value(CONTAINER, places, item=item, fields=fields)
 
 
 def _by_name(frame: Frame, made: Call, function: Function, given: dict[Slot, Reg]) -> dict[str, Reg] | None:
@@ -356,5 +394,8 @@ def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:
     if found is None or (role.cold and not role.named and frame.function.name != "__init__"):
         return
     site = (frame.file.key, frame.function.index, reg)
-    for slot, argument in _given(made, found[0].program.functions[found[1]], True).items():
+    function = found[0].program.functions[found[1]]
+    for slot, argument in _given(made, function, True).items():
         found[0].callers.tell(found[1], slot, _told(frame, frame.values[argument]), site)
+    for slot, held in _held(frame, made, function, True):
+        found[0].callers.tell(found[1], slot, held, site)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from transferlint.flow import checks, devices, effects, foreign_members, reflection
+from transferlint.flow import checks, devices, effects, foreign_members, numbers, reflection
 from transferlint.flow.frame import Frame
+from transferlint.flow.passing import element_of
 from transferlint.flow.sharing import VIEWS
 from transferlint.flow.transfers import ARRAY as ARRAY_READ
-from transferlint.flow.transfers import DOWNLOAD, FORMAT, NUMBER, SHAPE, SYNCHRONIZE
+from transferlint.flow.transfers import DOWNLOAD, FORMAT, SHAPE, SYNCHRONIZE
 from transferlint.flow.values import (
     ANYWHERE,
     ARRAY,
@@ -59,7 +60,7 @@ from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.numpy import REDUCTIONS
 from transferlint.knowledge.torch import CASTS, TENSOR_ONLY
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Const, Discard, Reg, Subscript
+from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
 
 _MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mlu", "musa", "mps", "type"})
 _READS = frozenset({"item", "tolist"})
@@ -258,6 +259,7 @@ def _numpy(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Val
 
 def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
     """A method of a tensor, or of what is taken for one because it is on the device or has a tensor's method."""
+    numbers.taken(frame, made, name, 0)
     if name == "repeat_interleave":
         return effects.repeat_interleave(frame, reg, made, subject, made.args[:1])
     effect = effect_table().get(f"Tensor.{name}")
@@ -310,7 +312,6 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         must = (must & ~BOOLEAN) | INTEGER
     if effect is Effect.REDUCE and not made.args and not made.keywords:
         must |= SCALAR
-    _numbers(frame, made)
     kind = (
         CONTAINER
         if name in ("topk", "sort", "chunk", "split", "unbind", "aminmax", "var_mean", "std_mean", "cummax")
@@ -326,14 +327,6 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     return (
         value if kind == TENSOR else Value(CONTAINER, places, may, why or (reg,), value, reads=reads, uploads=uploads)
     )
-
-
-def _numbers(frame: Frame, made: Call) -> None:
-    """`alpha=t`, `.narrow(0, t, n)`: numbers that operators take from a tensor."""
-    for key, argument in made.keywords:
-        value = frame.values[argument]
-        if key == "alpha" and value.is_a(TENSOR) and value.on_device:
-            frame.record(argument, NUMBER, argument, value, HOST, "alpha=t", explicit=False)
 
 
 def _new(frame: Frame, reg: Reg, made: Call, base: Value, name: str) -> Value:
@@ -385,11 +378,13 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
 
 
 def _within(frame: Frame, subject: Reg, wider: Value) -> None:
-    """Note in a container that an element of it (`d[key].append(x)`) holds more by now."""
+    """Note in a container that an element of it holds more by now: `d[key].append(x)`, `d.setdefault(k, []).append(x)`.
+    """
     made = frame.code[subject]
-    around = frame.values[made.object] if isinstance(made, Subscript) else NOTHING
-    if isinstance(made, Subscript) and around.is_a(CONTAINER) and (path := frame.path(made.object)):
-        key = made_key.value if isinstance(made_key := frame.code[made.index], Const) else None
+    of, index = element_of(frame.function, made)
+    around = frame.values[of] if of is not None else NOTHING
+    if of is not None and around.is_a(CONTAINER) and (path := frame.path(of)):
+        key = made_key.value if index is not None and isinstance(made_key := frame.code[index], Const) else None
         fields = with_field(around.fields, key, wider) if isinstance(key, str) else None
         frame.rebind(path, holding(around, wider, fields))
 

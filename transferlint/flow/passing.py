@@ -21,6 +21,7 @@ from transferlint.flow.transfers import MOVE, Transfer
 from transferlint.flow.values import (
     CONTAINER,
     FROM_PARAMETER,
+    HOST,
     HOST_VALUE,
     NO_REGISTERS,
     PINNED,
@@ -44,9 +45,10 @@ _SMALL = 100  # instructions: a dozen lines
 _LOOPS = frozenset({"for", "while", "comprehension"})
 _ABSENT = frozenset({("is", "then"), ("==", "then"), ("is not", "else")})
 _RARE = frozenset({"handler", "message"})
-# A parameter, "" for its items or the part ("['x']", ".x", `ADDED`), and what that holds.
+# A parameter, "" for its items or the part ("['x']", ".x", `ADDED`, `WITHIN`), and what that holds.
 Written = tuple[tuple[Slot, str, Value], ...]
 ADDED = "+"  # one item more
+WITHIN = "[+]"  # one more in an item
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ def written(frame: Frame) -> Written:
             continue
         slot, part, at, of = put
         value = frame.values[at]
-        uploaded = bool(value.uploads) and value.on_device and part != ADDED
+        uploaded = bool(value.uploads) and value.on_device and part not in (ADDED, WITHIN)
         if frame.values[of].is_a(TENSOR) or not (uploaded or value.flags & FROM_PARAMETER & ~from_parameter(slot)):
             continue
         if uploaded and not part and not any(_taken_from(frame, reg, slot) for reg in value.uploads):
@@ -214,7 +216,19 @@ def _put(function: Function, made: p.Instruction) -> tuple[Slot, str, Reg, Reg] 
     else:
         return None
     base = function.code[of]
+    around, _ = element_of(function, base) if part == ADDED else (None, None)
+    if around is not None:
+        part, base = WITHIN, function.code[around]
     return (base.slot, part, at, of) if isinstance(base, p.Load) else None
+
+
+def element_of(function: Function, made: p.Instruction) -> tuple[Reg | None, Reg | None]:
+    """What an element is taken from, and by which index: `d[key]`, `d.setdefault(key, [])`."""
+    if isinstance(made, p.Subscript):
+        return made.object, made.index
+    if isinstance(made, p.Call) and len(made.args) == 2 and isinstance(method := function.code[made.function], p.Attr):
+        return (method.object, made.args[0]) if method.name == "setdefault" else (None, None)
+    return None, None
 
 
 def _taken_from(frame: Frame, reg: Reg, slot: Slot) -> bool:
@@ -241,6 +255,10 @@ def take_over(frame: Frame, parts: Written, given: dict[Slot, Reg], here: Callab
         if not new.on_device and not new.on_host:
             continue
         base = frame.values[argument]
+        if part == WITHIN and base.is_a(CONTAINER):
+            inner = base.item if base.item is not None and base.item.is_a(CONTAINER) else Value(CONTAINER, HOST)
+            frame.rebind(path, holding(base, holding(inner, new, None), None))
+            continue
         if part and base.is_a(CONTAINER) and part[0] != ".":
             key = part[2:-2] if part.startswith("['") else ""
             frame.rebind(path, holding(base, new, with_field(base.fields, key, new) if key else None))

@@ -45,7 +45,7 @@ from transferlint.flow.values import (
     join,
     returned_alike,
 )
-from transferlint.knowledge.roles import certain
+from transferlint.knowledge.roles import called_by_libraries
 from transferlint.model import Level
 from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot
 
@@ -229,7 +229,7 @@ class FilePlacement:
         None where they add nothing."""
         told = self.told_by_callers(index, given.slot)
         learnt = start.learnt(value, told, given.slot) if told is not None else None
-        if learnt is not None or (self.roles[index].hot and certain(self.program.functions[index].name)):
+        if learnt is not None or (self.roles[index].hot and called_by_libraries(self.program.functions[index].name)):
             return learnt  # libraries call it, who knows with what
         pairs: list[tuple[FilePlacement, int, Slot]] = [(self, index, given.slot)]
         for owner, above in self._overridden(index):

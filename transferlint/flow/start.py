@@ -22,6 +22,7 @@ from transferlint.flow.values import (
     HOST_ARRAY,
     HOST_VALUE,
     LOADER,
+    MAPPING,
     MODULE,
     NAME,
     OBJECT,
@@ -66,7 +67,8 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
             return found
     name = given.name
     if given.kind in ("star", "double_star"):
-        return Value(CONTAINER, ANYWHERE, own, why, item=Value(UNKNOWN, ANYWHERE, own, why))
+        names = MAPPING if given.kind == "double_star" else 0
+        return Value(CONTAINER, ANYWHERE, own | names, why, item=Value(UNKNOWN, ANYWHERE, own, why))
     if given.slot in frame.usage.given:
         return tensor
     if given.slot in frame.usage.arrays or given.slot in frame.usage.computed:
@@ -110,19 +112,27 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
     None where they add nothing."""
     if known.is_a(UNKNOWN) and known.places == ANYWHERE and told.kinds == NAME and "#" in told.name:
         return told
+    if known.kinds & UNKNOWN and known.is_a(UNKNOWN | MODULE) and told.kinds == MODULE and "#" in told.name:
+        # One that is made on the host is moved with what holds it, or by whoever runs the program.
+        return Value(MODULE, told.places if not told.places & ~ON_DEVICE else ANYWHERE, name=told.name)
     if known.kinds == OBJECT and known.name and known.places == ANYWHERE:
         if told.kinds == OBJECT and told.name == known.name and told.fields:
             return known.but(fields=told.fields)
         return known.but(places=GIVEN) if told.is_a(UNKNOWN | OBJECT) and told.on_device else None
-    if not known.is_a(UNKNOWN) or known.places != ANYWHERE:
+    several = known.is_a(CONTAINER) and known.item is not None  # `*args`, `**values`
+    if not (known.is_a(UNKNOWN) or several) or known.places != ANYWHERE:
         return None
     flags = from_parameter(slot) | RESIDENT
     if told.is_a(CONTAINER) and told.item is not None:
-        item = learnt(known, told.item, slot)
-        fields = told.fields and tuple((name, learnt(known, one, slot) or known) for name, one in told.fields)
-        if item is None and not any(one != known for _, one in fields or ()):
+        one = known.item if several and known.item is not None else known
+        item = learnt(one, told.item, slot)
+        fields = told.fields and tuple((name, learnt(one, part, slot) or one) for name, part in told.fields)
+        if item is None and not any(part != one for _, part in fields or ()):
             return None
-        return Value(CONTAINER, known.places, flags, known.why, item=item or known, fields=fields)
+        flags |= known.flags & MAPPING
+        return Value(CONTAINER, known.places, flags, known.why, item=item or one, fields=fields)
+    if several:
+        return None
     if told.kinds == OBJECT and told.name:
         return told.but(flags=flags, why=known.why)
     if not told.on_device:
@@ -147,6 +157,8 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
             return Value(UNKNOWN, told.places, known.flags & FROM_PARAMETER, known.why)
         if known.is_a(TENSOR) and known.places == GIVEN and not (told.on_host and told.is_a(TENSOR)):
             return Value(TENSOR, told.places, known.flags & FROM_PARAMETER, known.why)
+    if each and known.is_a(UNKNOWN) and known.flags & FROM_PARAMETER and told.is_a(CONTAINER) and _leaves_on_host(told):
+        return told.but(flags=0)
     if each and known.is_a(OBJECT) and known.places == ANYWHERE and told.is_a(UNKNOWN | OBJECT | CONTAINER):
         return known.but(places=told.places)
     if not known.flags & FROM_PARAMETER or known.places != GIVEN or not known.is_a(TENSOR | UNKNOWN | CONTAINER):
@@ -170,6 +182,14 @@ def _of_tensors(told: Value) -> bool:
     if not told.is_a(TENSOR | UNKNOWN | CONTAINER) or not told.kinds & (TENSOR | UNKNOWN):
         return False
     return bool(told.kinds & (TENSOR | CONTAINER) or told.places & ANYWHERE)
+
+
+def _leaves_on_host(told: Value) -> bool:
+    """True for tensors and arrays on the host, and for containers of containers of nothing but these."""
+    if not told.is_a(CONTAINER):
+        return told.is_a(TENSOR | ARRAY) and told.on_host
+    parts = told.items or ((told.item,) if told.item is not None else ())
+    return bool(parts) and all(map(_leaves_on_host, parts))
 
 
 def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:

@@ -319,6 +319,11 @@ def certain(name: str) -> bool:
     return name.lstrip("_") in HOT_METHODS or name in METER_METHODS or name.startswith("__")
 
 
+def called_by_libraries(name: str) -> bool:
+    """True where libraries call a function of this name, with arguments of which no code in sight tells."""
+    return certain(name) and not HOT_METHODS.get(name.lstrip("_"), "").startswith("convention")
+
+
 def told_by_name(name: str) -> bool:
     """True where a function's name alone says how often it runs, so that its callers do not matter."""
     plain = name.lstrip("_")

@@ -1,0 +1,48 @@
+"""Tensors that are given where an operator takes a number: they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from transferlint.flow.frame import Frame
+from transferlint.flow.transfers import NUMBER
+from transferlint.flow.values import HOST, TENSOR
+from transferlint.knowledge.torch_numbers import numbers
+from transferlint.syntax.program import Call, Reg, Sequence
+
+
+def taken(frame: Frame, made: Call, operator: str, behind: int) -> None:
+    """Record what an operator reads: `x.view(n, -1)`, `F.pad(x, (0, n))`, `y.add(x, alpha=t)`. `behind`: how many
+    arguments stand before those of its row (the tensor, where a function is called)."""
+    row = numbers(operator)
+    if row is None:
+        return
+    for argument, shown in _given(made, behind):
+        wanted = shown.isidentifier() and shown in row.names
+        wanted |= shown.isdecimal() and (row.rest or int(shown) in row.positions)
+        if not wanted:
+            continue
+        api = f"{shown}=t" if shown.isidentifier() else f"{'' if behind else '.'}{operator}(t)"
+        for part in _parts(frame, argument):
+            value = frame.values[part]
+            if value.is_a(TENSOR) and value.on_device:
+                frame.record(part, NUMBER, part, value, HOST, api, explicit=False)
+
+
+def _given(made: Call, behind: int) -> Iterator[tuple[Reg, str]]:
+    """The arguments, each with its position or its name."""
+    for at, argument in enumerate(made.args):
+        if made.stars and made.stars[at]:
+            break
+        if at >= behind:
+            yield argument, str(at - behind)
+    yield from ((argument, name) for name, argument in made.keywords)
+
+
+def _parts(frame: Frame, argument: Reg) -> tuple[Reg, ...]:
+    """What a sequence that is written out holds, else the argument itself."""
+    made = frame.code[argument]
+    if not isinstance(made, Sequence):
+        return (argument,)
+    return tuple(item for item, starred in zip_longest(made.items, made.stars, fillvalue=False) if not starred)
