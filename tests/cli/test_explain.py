@@ -100,12 +100,17 @@ def test_not_hot(explain: Explain):
     )
 
 
-def test_below_min_confidence(explain: Explain):
+def test_what_no_rule_reports_whatever_the_least_confidence_is(explain: Explain):
     text = "import torch\n\n\ndef widest(x: torch.Tensor):\n    return x.max().item()  # here\n"
     assert reason(explain(text)) == (
-        "confidence possible is below min-confidence likely: only the function's arguments suggest that it"
-        " runs repeatedly"
+        "too uncertain for a finding: only the function's arguments suggest that it runs repeatedly"
     )
+
+
+def test_below_min_confidence(explain: Explain):
+    words = "words = [len(row) for row in rows]"
+    found = explain(loop(words, 'y = torch.tensor(words, device="cuda")  # here'))
+    assert reason(found) == "TL104: confidence possible is below min-confidence likely"
 
 
 def test_host_value(explain: Explain):

@@ -80,8 +80,8 @@ def _verdict(belief: Belief, findings: Sequence[Finding], terms: Terms) -> Verdi
         return Verdict(False, hidden.code, f"part of {hidden.code} at line {hidden.site.line}, which is {why.reason}")
     if belief.quiet:
         return Verdict(False, "", belief.quiet)
-    if belief.confidence is not None and belief.confidence < terms.least:
-        return Verdict(False, "", _below(belief.confidence, terms) + f": {belief.confidence_words}")
+    if belief.confidence is Confidence.POSSIBLE:
+        return Verdict(False, "", f"too uncertain for a finding: {belief.confidence_words}")
     return Verdict(False, "", f"no installed rule reports this {belief.kind}")
 
 
@@ -101,12 +101,9 @@ def _of_finding(finding: Finding, terms: Terms) -> Verdict:
         reason = f": {comment.reason}" if comment.reason else ""
         return Verdict(False, code, f"{code} is suppressed by the comment at line {comment.line}{reason}")
     if finding.confidence < terms.least:
-        return Verdict(False, code, f"{code}: {_below(finding.confidence, terms)}")
+        sure, least = finding.confidence.name.lower(), terms.least.name.lower()
+        return Verdict(False, code, f"{code}: confidence {sure} is below min-confidence {least}")
     return Verdict(True, code, finding.message)
-
-
-def _below(confidence: Confidence, terms: Terms) -> str:
-    return f"confidence {confidence.name.lower()} is below min-confidence {terms.least.name.lower()}"
 
 
 def _silencer(finding: Finding, comments: Iterable[Suppression]) -> Suppression | None:
