@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from simulated import in_simulation
+
 from transferlint.knowledge.torch_numbers import names, numbers
 
 _PYTHON = {"interpolate"}  # a function of Python alone
