@@ -314,3 +314,25 @@ def test_what_a_helper_uploads_on_some_path_is_on_the_device_there(look: LookUp,
     """)
     assert found.value("y").on_device
     assert found.places("y") & HOST
+
+
+@pytest.mark.parametrize(("given", "plain"), [("self.decay, 2", True), ("self.decay, y", False), ("None, None", False)])
+def test_a_number_is_one_whatever_it_is_annotated_with(look: LookUp, given: str, plain: bool) -> None:
+    first, second = given.split(", ")
+    found = look(f"""
+        import torch
+
+        def average(kept: torch.Tensor, new: torch.Tensor, decay: torch.Tensor):
+            kept.add_(new, alpha=1 - decay)
+
+        class Net(torch.nn.Module):
+            def __init__(self, decay=0.99):
+                super().__init__()
+                self.decay = decay
+
+            def forward(self, x: torch.Tensor, y: torch.Tensor):
+                average(x, y, {first})
+                average(x, y, {second})
+    """)
+    (function,) = [one for one in found.facts.functions if one.function.name == "average"]
+    assert any(t.kind == "number" for t in function.transfers) is not plain

@@ -15,6 +15,7 @@ class Callers:
     def __init__(self) -> None:
         self._values: dict[int, dict[Slot, dict[Site, Value]]] = {}
         self._given: dict[int, dict[Site, dict[str, Reg] | None]] = {}
+        self._joined: dict[tuple[int, Slot], Value | None] = {}
 
     def tell(self, index: int, slot: Slot, value: Value, site: Site) -> None:
         """Note what a call gives for a parameter; its registers mean nothing here."""
@@ -22,6 +23,7 @@ class Callers:
 
     def note(self, index: int, slot: Slot, clean: Value, site: Site) -> None:
         """Note a value without registers."""
+        self._joined.pop((index, slot), None)
         self._values.setdefault(index, {}).setdefault(slot, {})[site] = clean
 
     def called(self, index: int, site: Site, given: dict[str, Reg] | None) -> None:
@@ -38,10 +40,15 @@ class Callers:
 
     def joined(self, index: int, slot: Slot) -> Value | None:
         """What all calls together give for a parameter."""
-        found: Value | None = None
-        for value in self._values.get(index, {}).get(slot, {}).values():
-            found = join(found, value)
-        return found
+        given = self._values.get(index, {}).get(slot)
+        if given is None:
+            return None
+        if (index, slot) not in self._joined:
+            found: Value | None = None
+            for value in given.values():
+                found = join(found, value)
+            self._joined[index, slot] = found
+        return self._joined[index, slot]
 
     def each_hosted(self, index: int, slot: Slot) -> bool:
         """Whether what each call gives for a parameter is on the host on some path, and on the device on none."""

@@ -185,9 +185,11 @@ def written(frame: Frame) -> Written:
     if function.kind != "function":
         return ()
     slots = {one.slot for one in function.parameters if one.kind not in ("star", "double_star")}
+    if not slots:
+        return ()
     found: dict[tuple[Slot, str], Value] = {}
-    for made in function.code:
-        put = _put(function, made)
+    for reg in function.lookup.of(p.SetItem, p.SetAttr, p.Call):
+        put = _put(function, function.code[reg])
         if put is None or put[0] not in slots or function.slot_names[put[0]] in ("self", "cls"):
             continue
         slot, part, at, of = put

@@ -157,6 +157,9 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
             return Value(UNKNOWN, told.places, known.flags & FROM_PARAMETER, known.why)
         if known.is_a(TENSOR) and known.places == GIVEN and not (told.on_host and told.is_a(TENSOR)):
             return Value(TENSOR, told.places, known.flags & FROM_PARAMETER, known.why)
+    assumed = known.places == GIVEN and bool(known.flags & FROM_PARAMETER)
+    if each and assumed and known.is_a(TENSOR | UNKNOWN) and told.is_a(HOST_VALUE):
+        return None if told.is_none else PYTHON  # whatever it is annotated with
     if each and known.is_a(UNKNOWN) and known.flags & FROM_PARAMETER and told.is_a(CONTAINER) and _leaves_on_host(told):
         return told.but(flags=0)
     if each and known.is_a(OBJECT) and known.places == ANYWHERE and told.is_a(UNKNOWN | OBJECT | CONTAINER):
