@@ -27,7 +27,7 @@ def test_what_decides_was_measured_in_five_packages(row: Any) -> None:
 
 
 TAKES = "x: torch.Tensor):\n"
-PRIVATE = "class A:\n    def g(self, y):\n        self._f(y)\n    def _f(self, "
+PRIVATE = "class A:\n    def g(self):\n        self._f(given())\n    def _f(self, "
 COMPUTES = "(x * 2).sum()\n"
 
 
@@ -37,7 +37,7 @@ COMPUTES = "(x * 2).sum()\n"
         (f"def f({TAKES}    {COMPUTES}", "entry-function"),
         (f"class A:\n    def f(self, {TAKES}        {COMPUTES}", "plain-method"),
         (f"class A(nn.Module):\n    def f(self, {TAKES}        {COMPUTES}", "module-method"),
-        (f"def g(y):\n    f(y)\ndef f({TAKES}    {COMPUTES}", "called-function"),
+        (f"def g():\n    f(given())\ndef f({TAKES}    {COMPUTES}", "called-function"),
         (f"{PRIVATE}{TAKES}        {COMPUTES}", "called-function"),
         ("def f(n):\n    return n + 1\n", ""),
     ],
