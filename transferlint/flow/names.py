@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from transferlint import late
@@ -109,13 +110,12 @@ class Names:
             return module
         return module + made.name if module.endswith(".") else f"{module}.{made.name}"
 
-    def at_once(self) -> Iterator[Import]:
+    @functools.cached_property
+    def at_once(self) -> tuple[Import, ...]:
         """The imports of the file that no branch, loop or `try` holds."""
         module = self.program.functions[0]
-        for reg in module.lookup.of(Import):
-            made = module.code[reg]
-            if isinstance(made, Import) and module.lookup.regions[reg] == 0:
-                yield made
+        found = (module.code[reg] for reg in module.lookup.of(Import) if module.lookup.regions[reg] == 0)
+        return tuple(made for made in found if isinstance(made, Import))
 
     def resolved(self, name: str) -> str:
         """The ident that a dotted name stands for where it is one of the project's, the name itself otherwise."""

@@ -335,7 +335,7 @@ class Project:
         reference/import, 'Package Relative Imports': ImportError)."""
         owner = self.placement(key)
         packages = name.count(".") + self.index.is_package(key)
-        return owner is not None and any(_dots(made.module) > packages for made in owner.names.at_once())
+        return owner is not None and any(_dots(made.module) > packages for made in owner.names.at_once)
 
     def exported(self, module: str, name: str, asking: str) -> str | None:
         """What `from module import *` binds to a name: a qualified name or ident, "" where the module does not bind it.

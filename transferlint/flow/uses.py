@@ -276,13 +276,13 @@ def _imported(file: FilePlacement) -> Iterator[str]:
 def _needed(file: FilePlacement) -> Iterator[str]:
     """The files of the project that a file runs in any case when it is imported, but for those of its packages."""
     if file.project is not None:
-        for made in file.names.at_once():
+        for made in file.names.at_once:
             yield from file.project.run_by(made, file.names)
 
 
 def _broken(file: FilePlacement) -> bool:
     """True for a file whose own code imports, in any case, what the project does not have."""
-    return file.project is not None and any(file.project.lacks(made, file.names) for made in file.names.at_once())
+    return file.project is not None and any(file.project.lacks(made, file.names) for made in file.names.at_once)
 
 
 def _behind(function: Function, reg: Reg, stops: Sequence[tuple[int, Reg]]) -> bool:

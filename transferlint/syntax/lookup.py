@@ -18,12 +18,14 @@ class Lookup:
     """
 
     __slots__ = (
-        "_blocks", "_code", "_kinds", "_names", "_registers", "_slots", "_tree", "_under", "_within", "kept", "regions",
+        "_blocks", "_code", "_kinds", "_names", "_registers", "_several", "_slots", "_tree", "_under", "_within",
+        "kept", "regions",
     )  # fmt: skip
 
     def __init__(self, function: Function) -> None:
         self._code = function.code
         self._kinds: dict[type, list[Reg]] | None = None
+        self._several: dict[tuple[type, ...], list[Reg]] = {}
         # Only of the kinds that were asked about: one list for each variable is a large part of what a project takes.
         self._slots: dict[type, dict[Slot, list[Reg]]] = {}
         self._names: dict[type, dict[str, list[Reg]]] = {}
@@ -67,7 +69,10 @@ class Lookup:
         """The registers of these kinds of instructions."""
         if len(kinds) == 1:
             return self._of(kinds[0])
-        return sorted(reg for kind in kinds for reg in self._of(kind))
+        found = self._several.get(kinds)
+        if found is None:
+            found = self._several[kinds] = sorted(reg for kind in kinds for reg in self._of(kind))
+        return found
 
     def about(self, kind: type, slot: Slot) -> list[Reg]:
         """The loads, stores or deletions (`kind`) of a variable."""
