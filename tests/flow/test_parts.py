@@ -130,6 +130,8 @@ def test_the_class_of_a_model_is_told_by_who_trains_it(look: LookUp) -> None:
                 out = model(x.cuda())
                 loss = out["loss"]
                 name = out["name"]
+                for key in out:
+                    key
                 (loss, name)
 
         train(Net().cuda(), [])
@@ -137,6 +139,7 @@ def test_the_class_of_a_model_is_told_by_who_trains_it(look: LookUp) -> None:
     assert found.value("loss").is_a(TENSOR)
     assert found.value("loss").on_device
     assert found.value("name").is_a(HOST_VALUE)
+    assert found.value("key").is_a(HOST_VALUE)
 
 
 def test_a_module_that_a_caller_made_on_the_host_may_be_moved_by_others(look: LookUp) -> None:

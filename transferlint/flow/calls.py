@@ -20,6 +20,7 @@ from transferlint.flow.values import (
     HOST_TENSOR,
     HOST_VALUE,
     INTEGER,
+    MAPPING,
     MAY,
     MODULE,
     NAME,
@@ -313,7 +314,7 @@ def _computed(part: Value, places: int, flags: int, why: tuple[int, ...]) -> Val
     items = tuple(_part(one, places, why) for one in own.items or ()) or None
     fields = own.fields and tuple((name, _part(one, places, why)) for name, one in own.fields)
     name = own.name if own.is_a(OBJECT) else ""
-    return Value(own.kinds, places, flags, why, item, items, name, fields=fields)
+    return Value(own.kinds, places, flags | own.flags & MAPPING, why, item, items, name, fields=fields)
 
 
 def _part(part: Value, places: int, why: tuple[int, ...]) -> Value:
