@@ -168,7 +168,7 @@ def test_a_list_of_a_loop_that_has_turns_for_certain_is_not_asked_for(turns: str
 )
 def test_what_waits_behind_a_setting_may_wait_in_every_turn(test: str, safety: Safety) -> None:
     body = f"total += data[i].mean().item()\nif {test}:\n    self.kept.update(data[i].abs().cpu().numpy())"
-    text = looped(body, "total = 0.0", "total").replace("def run(", "def run(self, ")
+    text = looped(body, "total = 0.0", "total").replace("def run(", "def run(self, ").replace("= run(", "= run(None, ")
     assert safeties("TL101", text) == [safety]
 
 
