@@ -136,7 +136,7 @@ def _kept(function: FunctionFacts, reg: Reg, subject: Reg) -> Reg | None:
         return None
     between = range(stores[-1] + 1, reg)
     names = {i.slot for i in map(function.code.__getitem__, function.expression(reg)) if isinstance(i, p.Load)}
-    if any(isinstance(function.code[r], p.Store | p.Delete) and function.code[r].slot in names for r in between):  # type: ignore[union-attr]
+    if any(isinstance(one := function.code[r], p.Store | p.Delete) and one.slot in names for r in between):
         return None
     return store.value
 

@@ -36,6 +36,7 @@ from transferlint.flow.values import (
     combine,
     framework_of,
     held_on_device,
+    held_on_host,
 )
 from transferlint.knowledge import libraries
 from transferlint.knowledge.api import Effect
@@ -302,31 +303,20 @@ def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return Value(MODULE, places, why=(reg,), name=name)
 
 
-def _computed(part: Value, places: int, flags: int, why: tuple[int, ...]) -> Value:
-    """What a module gives, or a part of it, where its parameters and inputs are. What is no tensor stays as it is, and
-    what `forward` itself makes on the host, or copies there, stays there."""
+def _computed(part: Value, places: int, why: tuple[int, ...], flags: int | None = None) -> Value:
+    """What a module gives, or a part of it, where its parameters and inputs are, with these flags or its own. What is
+    no tensor stays as it is, and what `forward` itself makes on the host, or copies there, stays there."""
     own = part.foreign()
-    if own.is_a(HOST_VALUE | NAME) or _made_on_host(part):
+    if own.is_a(HOST_VALUE | NAME) or held_on_host(part, FROM_PARAMETER):
         return own
+    flags = own.flags if flags is None else flags | own.flags & MAPPING
     if not own.is_a(CONTAINER | OBJECT) or (own.item is None and own.items is None and not own.fields):
         return own.but(places=places, flags=flags, why=why, reads=frozenset(), uploads=frozenset())
-    item = _part(own.item, places, why) if own.item is not None else None
-    items = tuple(_part(one, places, why) for one in own.items or ()) or None
-    fields = own.fields and tuple((name, _part(one, places, why)) for name, one in own.fields)
+    item = _computed(own.item, places, why) if own.item is not None else None
+    items = tuple(_computed(one, places, why) for one in own.items or ()) or None
+    fields = own.fields and tuple((name, _computed(one, places, why)) for name, one in own.fields)
     name = own.name if own.is_a(OBJECT) else ""
-    return Value(own.kinds, places, flags | own.flags & MAPPING, why, item, items, name, fields=fields)
-
-
-def _part(part: Value, places: int, why: tuple[int, ...]) -> Value:
-    return _computed(part, places, part.foreign().flags, why)
-
-
-def _made_on_host(part: Value) -> bool:
-    """True for tensors and arrays that are on the host, wherever arguments are, and for containers of these alone."""
-    if part.is_a(CONTAINER):
-        parts = part.items or ((part.item,) if part.item is not None else ())
-        return part.on_host and bool(parts) and all(map(_made_on_host, parts))
-    return part.is_a(TENSOR | ARRAY) and part.on_host and not part.flags & FROM_PARAMETER
+    return Value(own.kinds, places, flags, why, item, items, name, fields=fields)
 
 
 def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
@@ -354,7 +344,7 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
             frame.calls[reg] = applied
             placed = forward[0].place(forward[1])
             if placed is not None and placed.returns is not None:
-                return _computed(placed.returns, places, may, why)
+                return _computed(placed.returns, places, why, may)
     last = callee.name.rpartition(".")[2]
     if callee.name.startswith("torch.nn.") and last not in _TUPLES and last != "Sequential":
         return Value(TENSOR, places, may, why, reads=reads, uploads=uploads)

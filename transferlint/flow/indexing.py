@@ -261,8 +261,8 @@ def _counted(frame: Frame, position: Reg) -> bool:
 
 
 def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
-    """True where an index of a tensor is one of booleans: what two unknown things are compared to is, for nobody asks
-    a tensor for its element True."""
+    """True where an index of a tensor is a tensor of booleans. What comes of comparing things of unknown kind is taken
+    for one: `x[True]`, with a plain boolean, is hardly ever written."""
     if value.flags & BOOLEAN and value.kinds & UNKNOWN and value.is_a(TENSOR | UNKNOWN):
         return True
     if not value.is_a(TENSOR) or value.flags & INTEGER:

@@ -36,6 +36,7 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
     from_parameter,
+    held_on_host,
 )
 from transferlint.knowledge import roles
 from transferlint.syntax.program import Function, Load, Parameter, Return, Store
@@ -160,7 +161,7 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     assumed = known.places == GIVEN and bool(known.flags & FROM_PARAMETER)
     if each and assumed and known.is_a(TENSOR | UNKNOWN) and told.is_a(HOST_VALUE):
         return None if told.is_none else PYTHON  # whatever it is annotated with
-    if each and known.is_a(UNKNOWN) and known.flags & FROM_PARAMETER and told.is_a(CONTAINER) and _leaves_on_host(told):
+    if each and known.is_a(UNKNOWN) and known.flags & FROM_PARAMETER and told.is_a(CONTAINER) and held_on_host(told):
         return told.but(flags=0)
     if each and known.is_a(OBJECT) and known.places == ANYWHERE and told.is_a(UNKNOWN | OBJECT | CONTAINER):
         return known.but(places=told.places)
@@ -185,14 +186,6 @@ def _of_tensors(told: Value) -> bool:
     if not told.is_a(TENSOR | UNKNOWN | CONTAINER) or not told.kinds & (TENSOR | UNKNOWN):
         return False
     return bool(told.kinds & (TENSOR | CONTAINER) or told.places & ANYWHERE)
-
-
-def _leaves_on_host(told: Value) -> bool:
-    """True for tensors and arrays on the host, and for containers of containers of nothing but these."""
-    if not told.is_a(CONTAINER):
-        return told.is_a(TENSOR | ARRAY) and told.on_host
-    parts = told.items or ((told.item,) if told.item is not None else ())
-    return bool(parts) and all(map(_leaves_on_host, parts))
 
 
 def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:

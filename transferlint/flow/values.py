@@ -422,6 +422,15 @@ def held_on_device(value: Value) -> bool:
     return value.kinds == UNKNOWN and bool(value.flags & TREE)
 
 
+def held_on_host(value: Value, unless: int = 0) -> bool:
+    """True for tensors and arrays that are on the host on every path, and for containers of nothing but these; `unless`
+    they have one of some flags."""
+    if value.is_a(CONTAINER):
+        parts = value.items or ((value.item,) if value.item is not None else ())
+        return value.on_host and bool(parts) and all(held_on_host(part, unless) for part in parts)
+    return value.is_a(TENSOR | ARRAY) and value.on_host and not value.flags & unless
+
+
 def element(value: Value) -> Value:
     """What iterating over a value gives."""
     if value.flags & MAPPING:

@@ -102,8 +102,8 @@ def numbers(operator: str) -> Numbers | None:
 @functools.cache
 def _table() -> dict[str, Numbers]:
     found = {}
-    for line in _ROWS.split("\n"):
-        name, *arguments = line.split() or [""]
+    for line in _ROWS.strip().splitlines():
+        name, *arguments = line.split()
         positions = frozenset(int(one[0]) for one in arguments if one[0].isdecimal())
         rest = any(one.startswith("*") for one in arguments)
         found[name] = Numbers(positions, frozenset(one.lstrip("*0123456789") for one in arguments), rest)
@@ -112,4 +112,4 @@ def _table() -> dict[str, Numbers]:
 
 def names() -> tuple[str, ...]:
     """The operators that have a row."""
-    return tuple(filter(None, _table()))
+    return tuple(_table())
