@@ -125,8 +125,8 @@ def _name(frame: Frame, index: Reg) -> str | None:
 
 def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
     """What is indexed: a tensor, of what is unknown and on the device, for nothing else there takes a list of indices,
-    a tensor of booleans or of several numbers, or indices of several dimensions with a slice, a list, a range or a
-    tensor among them."""
+    a tensor of booleans, or indices of several dimensions with a slice, a list, a range or a tensor among them, and
+    little else a tensor of numbers (a list takes one that holds a single number)."""
     if not base.kinds & UNKNOWN or not base.is_a(TENSOR | UNKNOWN):
         return base
     index = frame.values[at]

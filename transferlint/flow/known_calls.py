@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from transferlint.flow import devices, effects, foreign, passing
+from transferlint.flow import devices, effects, foreign, given_by, passing
 from transferlint.flow.annotated import promised
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ClassInfo, ident
@@ -32,7 +31,6 @@ from transferlint.flow.values import (
     LOADER,
     MAY,
     MODULE,
-    NAME,
     NOTHING,
     OBJECT,
     ON_DEVICE,
@@ -45,7 +43,6 @@ from transferlint.flow.values import (
     combine,
     framework_flag,
     from_parameter,
-    join,
     made_of,
     with_field,
 )
@@ -74,15 +71,15 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         of = frame.values[callee.object]
         if of.kinds & OBJECT:
             frame.receivers[reg] = of.name
-    bound = _is_bound(frame, made, owner, function)
-    given = _given(made, function, bound)
+    bound = given_by.is_bound(frame, made, owner, function)
+    given = given_by.by_slot(made, function, bound)
     if not frame.file.roles[frame.function.index].cold:
         site = (frame.file.key, frame.function.index, reg)
         for slot, argument in given.items():
-            owner.callers.tell(index, slot, _told(frame, frame.values[argument]), site)
-        for slot, held in _held(frame, made, function, bound):
+            owner.callers.tell(index, slot, given_by.told(frame, frame.values[argument]), site)
+        for slot, held in given_by.several(frame, made, function, bound):
             owner.callers.tell(index, slot, held, site)
-        owner.callers.called(index, site, _by_name(frame, made, function, given))
+        owner.callers.called(index, site, given_by.by_name(frame, made, function, given))
     placed = owner.place(index)
     framework = owner.tracing.compiled.get(index)
     if framework is not None:
@@ -100,13 +97,6 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if returns is None:
         return unknown_call(frame, made, function.name)
     return _returned(frame, reg, made, function, returns, given)
-
-
-def _told(frame: Frame, value: Value) -> Value:
-    """What a callee is told of an argument: something unknown in a function that works on the host may be there."""
-    if frame.leaning and value.is_a(UNKNOWN) and value.places == ANYWHERE:
-        return value.but(places=HOST | ANYWHERE)
-    return value
 
 
 def assumed(frame: Frame, reg: Reg) -> bool:
@@ -156,61 +146,6 @@ def _is_super(frame: Frame, reg: Reg) -> bool:
     return isinstance(made, Call) and frame.dotted(made.function) == "builtins.super"
 
 
-def _is_bound(frame: Frame, made: Call, owner: FilePlacement, function: Function) -> bool:
-    """True where a call gives none for `self`: that of a method of an object, or of one that was kept, in a variable or
-    a table (docs.python.org, reference/datamodel, 'Instance methods'); not `Base.forward(self, x)`."""
-    callee = frame.code[made.function]
-    if frame.values[made.function].kinds == OBJECT:
-        return True
-    if isinstance(callee, Attr):
-        of = frame.values[callee.object]
-        return of.kinds != NAME or frame.file.info_of(of.name) is None or "classmethod" in function.decorators
-    taken = sum(given.kind == "positional" for given in function.parameters)
-    return function.parent in owner.classes and len(made.args) < taken
-
-
-def _given(made: Call, function: Function, bound: bool) -> dict[Slot, Reg]:
-    """What a call gives for each parameter, as far as that can be told; `bound`: it gives none for `self`."""
-    if any(made.stars):
-        return {}
-    taken = [given for given in function.parameters if given.kind == "positional"]
-    if taken and taken[0].name in ("self", "cls") and bound:
-        taken = taken[1:]
-    found = {given.slot: reg for given, reg in zip(taken, made.args, strict=False)}
-    by_name = {given.name: given.slot for given in function.parameters}
-    found.update((by_name[name], reg) for name, reg in made.keywords if name in by_name)
-    return found
-
-
-def _held(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
-    """What a call gives for `*args` and `**values`, as far as that can be told."""
-    if any(made.stars) or "" in dict(made.keywords):
-        return
-    named = {one.name for one in function.parameters if one.kind not in ("star", "double_star")}
-    taken = sum(one.kind == "positional" for one in function.parameters)
-    first = function.parameters[0].name if function.parameters else ""
-    several = made.args[taken - (bound and first in ("self", "cls")) :]
-    others = {name: frame.values[reg] for name, reg in made.keywords if name not in named}
-    for one in function.parameters:
-        held = list(others.values()) if one.kind == "double_star" else [frame.values[reg] for reg in several]
-        if not held or one.kind not in ("star", "double_star"):
-            continue
-        item, places = None, 0
-        for value in held:
-            item, places = join(item, _told(frame, value)), places | value.places
-        fields = tuple(sorted(others.items(), key=lambda pair: pair[0])) if one.kind == "double_star" else None
-        yield one.slot, Value(CONTAINER, places, item=item, fields=fields)
-
-
-def _by_name(frame: Frame, made: Call, function: Function, given: dict[Slot, Reg]) -> dict[str, Reg] | None:
-    """What a call gives, by the names of the parameters; None for a call with stars, and of a function by another
-    name, which `functools.partial` may have made."""
-    called = function.name if frame.values[made.function].kinds == OBJECT else frame.last_name(made.function)
-    if any(made.stars) or "" in dict(made.keywords) or called != function.name:
-        return None
-    return {function.slot_names[slot]: reg for slot, reg in given.items()}
-
-
 def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given: dict[Slot, Reg]) -> None:
     """Record at a call the transfers that the callee wraps."""
     for one in placed.passed:
@@ -245,7 +180,7 @@ def _returned(frame: Frame, reg: Reg, made: Call, function: Function, returns: V
     plain = {given[one.slot] for one in function.parameters if one.slot in given and one.annotation in _NUMBERS}
     slots = {argument: slot for slot, argument in given.items()}
     arguments = [
-        (from_parameter(slots[r]) if r in slots else FROM_PARAMETER, _told(frame, frame.values[r]))
+        (from_parameter(slots[r]) if r in slots else FROM_PARAMETER, given_by.told(frame, frame.values[r]))
         for r in (*made.args, *(r for _, r in made.keywords))
         if r not in plain
     ]
@@ -364,7 +299,8 @@ def _record(frame: Frame, at: Reg, made: Call, info: ClassInfo, name: str) -> Va
         fields = with_field(fields, key, frame.values[reg])
         owner, index, slot = order[key]
         if not frame.file.roles[frame.function.index].cold:
-            owner.callers.tell(index, slot, _told(frame, frame.values[reg]), (frame.file.key, frame.function.index, at))
+            site = (frame.file.key, frame.function.index, at)
+            owner.callers.tell(index, slot, given_by.told(frame, frame.values[reg]), site)
     named_tuple = any(base.rpartition(".")[2] == "NamedTuple" for base in info.bases)
     parts = tuple(frame.values[given[key]] if key in given else NOTHING for key in order) if named_tuple else None
     return Value(OBJECT, ANYWHERE, name=name, items=parts, fields=fields)
@@ -395,7 +331,7 @@ def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:
         return
     site = (frame.file.key, frame.function.index, reg)
     function = found[0].program.functions[found[1]]
-    for slot, argument in _given(made, function, True).items():
-        found[0].callers.tell(found[1], slot, _told(frame, frame.values[argument]), site)
-    for slot, held in _held(frame, made, function, True):
+    for slot, argument in given_by.by_slot(made, function, True).items():
+        found[0].callers.tell(found[1], slot, given_by.told(frame, frame.values[argument]), site)
+    for slot, held in given_by.several(frame, made, function, True):
         found[0].callers.tell(found[1], slot, held, site)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import zip_longest
 
 from transferlint.flow.frame import Frame
@@ -18,26 +17,15 @@ def taken(frame: Frame, made: Call, operator: str, behind: int) -> None:
     row = numbers(operator)
     if row is None:
         return
-    for argument, shown in _given(made, behind):
-        wanted = shown.isidentifier() and shown in row.names
-        wanted |= shown.isdecimal() and (row.rest or int(shown) in row.positions)
-        if not wanted:
-            continue
-        api = f"{shown}=t" if shown.isidentifier() else f"{'' if behind else '.'}{operator}(t)"
+    before_star = made.stars.index(True) if True in made.stars else len(made.args)
+    api = f"{'' if behind else '.'}{operator}(t)"
+    given = [(argument, api) for at, argument in enumerate(made.args[behind:before_star]) if row.takes(at)]
+    given += [(argument, f"{name}=t") for name, argument in made.keywords if name in row.names]
+    for argument, api in given:
         for part in _parts(frame, argument):
             value = frame.values[part]
             if value.is_a(TENSOR) and value.on_device:
                 frame.record(part, NUMBER, part, value, HOST, api, explicit=False)
-
-
-def _given(made: Call, behind: int) -> Iterator[tuple[Reg, str]]:
-    """The arguments, each with its position or its name."""
-    for at, argument in enumerate(made.args):
-        if made.stars and made.stars[at]:
-            break
-        if at >= behind:
-            yield argument, str(at - behind)
-    yield from ((argument, name) for name, argument in made.keywords)
 
 
 def _parts(frame: Frame, argument: Reg) -> tuple[Reg, ...]:

@@ -92,6 +92,10 @@ class Numbers:
     names: frozenset[str]
     rest: bool = False
 
+    def takes(self, position: int) -> bool:
+        """Whether the argument at a position behind the tensor is a number."""
+        return self.rest or position in self.positions
+
 
 def numbers(operator: str) -> Numbers | None:
     """The row of an operator by its name ("topk", "add_"), None for one that takes no number."""

@@ -1,0 +1,75 @@
+"""What a call gives for the parameters of the function of the checked source that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from transferlint.flow.frame import Frame
+from transferlint.flow.values import ANYWHERE, CONTAINER, HOST, NAME, OBJECT, UNKNOWN, Value, join
+from transferlint.syntax.program import Attr, Call, Function, Reg, Slot
+
+if TYPE_CHECKING:
+    from transferlint.flow.placement import FilePlacement
+
+
+def told(frame: Frame, value: Value) -> Value:
+    """What a callee is told of an argument: something unknown in a function that works on the host may be there."""
+    if frame.leaning and value.is_a(UNKNOWN) and value.places == ANYWHERE:
+        return value.but(places=HOST | ANYWHERE)
+    return value
+
+
+def is_bound(frame: Frame, made: Call, owner: FilePlacement, function: Function) -> bool:
+    """True where a call gives none for `self`: that of a method of an object, or of one that was kept, in a variable or
+    a table (docs.python.org, reference/datamodel, 'Instance methods'); not `Base.forward(self, x)`."""
+    callee = frame.code[made.function]
+    if frame.values[made.function].kinds == OBJECT:
+        return True
+    if isinstance(callee, Attr):
+        of = frame.values[callee.object]
+        return of.kinds != NAME or frame.file.info_of(of.name) is None or "classmethod" in function.decorators
+    taken = sum(given.kind == "positional" for given in function.parameters)
+    return function.parent in owner.classes and len(made.args) < taken
+
+
+def by_slot(made: Call, function: Function, bound: bool) -> dict[Slot, Reg]:
+    """What a call gives for each parameter, as far as that can be told; `bound`: it gives none for `self`."""
+    if any(made.stars):
+        return {}
+    taken = [given for given in function.parameters if given.kind == "positional"]
+    if taken and taken[0].name in ("self", "cls") and bound:
+        taken = taken[1:]
+    found = {given.slot: reg for given, reg in zip(taken, made.args, strict=False)}
+    by_name = {given.name: given.slot for given in function.parameters}
+    found.update((by_name[name], reg) for name, reg in made.keywords if name in by_name)
+    return found
+
+
+def several(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
+    """What a call gives for `*args` and `**values`, as far as that can be told."""
+    if any(made.stars) or "" in dict(made.keywords):
+        return
+    named = {one.name for one in function.parameters if one.kind not in ("star", "double_star")}
+    taken = sum(one.kind == "positional" for one in function.parameters)
+    first = function.parameters[0].name if function.parameters else ""
+    unnamed = made.args[taken - (bound and first in ("self", "cls")) :]
+    others = {name: frame.values[reg] for name, reg in made.keywords if name not in named}
+    for one in function.parameters:
+        held = list(others.values()) if one.kind == "double_star" else [frame.values[reg] for reg in unnamed]
+        if not held or one.kind not in ("star", "double_star"):
+            continue
+        item, places = None, 0
+        for value in held:
+            item, places = join(item, told(frame, value)), places | value.places
+        fields = tuple(sorted(others.items(), key=lambda pair: pair[0])) if one.kind == "double_star" else None
+        yield one.slot, Value(CONTAINER, places, item=item, fields=fields)
+
+
+def by_name(frame: Frame, made: Call, function: Function, given: dict[Slot, Reg]) -> dict[str, Reg] | None:
+    """What a call gives, by the names of the parameters; None for a call with stars, and of a function by another
+    name, which `functools.partial` may have made."""
+    called = function.name if frame.values[made.function].kinds == OBJECT else frame.last_name(made.function)
+    if any(made.stars) or "" in dict(made.keywords) or called != function.name:
+        return None
+    return {function.slot_names[slot]: reg for slot, reg in given.items()}
