@@ -152,7 +152,7 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         if found is not None:
             return found
     if name.startswith("torch."):
-        numbers.taken(frame, made, name.rpartition(".")[2], 1)
+        numbers.taken(frame, reg, made, name.rpartition(".")[2], 1)
     effect = effect_table().get(name)
     if effect is not None:
         return _several(frame, made, name, effects.apply(frame, reg, made, effect, name))

@@ -260,7 +260,7 @@ def _numpy(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value) -> Val
 def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
     """A method of a tensor, or of what is taken for one because it is on the device or has a tensor's method."""
     if base.is_a(TENSOR):
-        numbers.taken(frame, made, name, 0)
+        numbers.taken(frame, reg, made, name, 0)
     if name == "repeat_interleave":
         return effects.repeat_interleave(frame, reg, made, subject, made.args[:1])
     effect = effect_table().get(f"Tensor.{name}")

@@ -11,9 +11,10 @@ from transferlint.knowledge.torch_numbers import numbers
 from transferlint.syntax.program import Call, Reg, Sequence
 
 
-def taken(frame: Frame, made: Call, operator: str, behind: int) -> None:
-    """Record what an operator reads: `x.view(n, -1)`, `F.pad(x, (0, n))`, `y.add(x, alpha=t)`. `behind`: how many
-    arguments stand before those of its row (the tensor, where a function is called)."""
+def taken(frame: Frame, reg: Reg, made: Call, operator: str, behind: int) -> None:
+    """Record what an operator reads: `x.view(n, -1)`, `F.pad(x, (0, n))`, `y.add(x, alpha=t)`: at the call, whose
+    line a run sees, and whose arguments may stand on others. `behind`: how many arguments stand before those of its row
+    (the tensor, where a function is called)."""
     row = numbers(operator)
     if row is None:
         return
@@ -25,7 +26,8 @@ def taken(frame: Frame, made: Call, operator: str, behind: int) -> None:
         for part in _parts(frame, argument):
             value = frame.values[part]
             if value.is_a(TENSOR) and value.on_device:
-                frame.record(part, NUMBER, part, value, HOST, api, explicit=False)
+                frame.record(reg, NUMBER, part, value, HOST, api, explicit=False)
+                return
 
 
 def _parts(frame: Frame, argument: Reg) -> tuple[Reg, ...]:
