@@ -23,7 +23,6 @@ CARRIERS = {
     )
 }
 ORDER = tuple(CARRIERS)
-ASSUMED = {"tree_detach"}  # what calls itself with parts of its argument uses it as a tensor, which counts for more
 SILENT = {"map", "partial_bound", "queue", "match"}  # of which nothing is known that comes out
 DRAWN = random.Random(11)
 PAIRS = [(DRAWN.choice(ORDER), DRAWN.choice(ORDER)) for _ in range(160)]
@@ -73,7 +72,7 @@ def made_up(value: Any) -> bool:
 
 @pytest.mark.parametrize("carrier", ORDER)
 def test_what_goes_in_on_the_host_never_comes_out_on_the_device(look: LookUp, carrier: str) -> None:
-    assert made_up(look(program((carrier,), "")).value("y")) == (carrier in ASSUMED)
+    assert not made_up(look(program((carrier,), "")).value("y"))
 
 
 def test_two_in_a_row_lose_little(look: LookUp) -> None:
@@ -87,4 +86,4 @@ def test_two_in_a_row_lose_little(look: LookUp) -> None:
 
 def test_two_in_a_row_make_nothing_up(look: LookUp) -> None:
     found = [pair for pair in PAIRS if made_up(look(program(pair, "")).value("y"))]
-    assert len([pair for pair in found if ASSUMED.isdisjoint(pair)]) <= 1, found
+    assert len(found) <= 1, found

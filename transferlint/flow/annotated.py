@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from transferlint.flow.values import (
     GIVEN,
     HOST,
     HOST_ARRAY,
+    HOST_VALUE,
     LOADER,
     MAPPING,
     MODULE,
@@ -35,51 +38,178 @@ from transferlint.syntax.program import Function
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
 
-_TENSOR_NAMES = late.pattern(
-    r"\b(torch\.)?(Tensor|FloatTensor|LongTensor|BoolTensor|IntTensor|TensorType)\b"
-    r"|\bnn\.(parameter\.)?Parameter\b|\bautograd\.Variable\b"
+_DEEPEST = 8
+_TENSORS = frozenset(
+    "Tensor FloatTensor LongTensor BoolTensor IntTensor ByteTensor HalfTensor DoubleTensor TensorType".split()
 )
-_CONTAINERS = late.pattern(r"^(typing\.|t\.)?(List|list|Tuple|tuple|Dict|dict|Sequence|Iterable|Mapping|OrderedDict)\b")
-_PYTHON = late.pattern(
-    r"^(Optional\[)?(int|float|bool|str|bytes|torch\.Size|Path|pathlib\.Path|None|complex|Callable|Namespace|argparse\.Namespace|"
-    r"DictConfig|logging\.Logger|Logger|List\[(int|float|str|bool)\]|list\[(int|float|str|bool)\]|"
-    r"Tuple\[(int|float|str|bool)\b.*\]|tuple\[(int|float|str|bool)\b.*\]|Sequence\[(int|float|str)\]|"
-    r"Dict\[str, (int|float|str|bool)\]|dict\[str, (int|float|str|bool)\]|Literal\[.*)"
-    r"(\])?(\s*\|\s*(int|float|str|None|bool))*$"
+_SCALARS = frozenset("int float bool str bytes complex Size Path PathLike None Namespace DictConfig Logger".split())
+_SEQUENCES = frozenset(
+    "List list Sequence MutableSequence Iterable Iterator Collection Generator Set set FrozenSet frozenset Deque deque"
+    " Tuple tuple".split()
 )
-
-
-_OF_PYTHON = late.pattern(
-    r"^(typing\.|t\.)?(List|list|Tuple|tuple|Sequence|Iterable|Set|set|Dict|dict|Mapping)\[((List|list|Tuple|tuple)\[|[\s,.\]]|"
-    r"\b(int|float|str|bool|Path)\b)+$"
-)
-_CALLABLE = late.pattern(r"^((typing|collections\.abc)\.)?Callable\[")
-_LIST = late.pattern(r"(?:typing\.)?(?:List|list|Sequence|Iterable)\[([A-Za-z_][\w.]*)\]$")
-_PARTS = late.pattern(r"(?:typing\.|t\.)?(Tuple|tuple|List|list|Sequence|Iterable)\[(.*)\]$")
-_NAME = late.pattern(r"[A-Za-z_][\w.]*$")
+_MAPPINGS = frozenset("Dict dict Mapping MutableMapping OrderedDict DefaultDict defaultdict".split())
+# What stands for its first argument (docs.python.org typing).
+_TRANSPARENT = frozenset("Optional Annotated Final ClassVar Required NotRequired ReadOnly".split())
+_MODULES = late.pattern(r"(^|\.)(Module|PreTrainedModel|LightningModule)$")
 
 
 def annotated(file: FilePlacement, function: Function, text: str, tensor: Value) -> Value | None:
     """The value of what `text`, an annotation within `function` of `file`, stands at; `tensor` is what a tensor there
-    would be. None where it says nothing."""
-    text = text.strip("\"'")
-    plain = re.sub(r"^(typing\.)?Optional\[(.*)\]$", r"\2", text)
-    plain = re.sub(r"\s*\|\s*None$", "", plain).strip("\"'")
-    if file.names.frameworks:
-        found = _of_framework(file, function, plain, tensor)
-        if found is not None:
-            return found
-    return _instance(file, function, plain) or _mixed(file, function, plain, tensor) or _known(text, plain, tensor)
+    would be. None where it says nothing: what has a member of which nothing is known may be that."""
+    tree = _parsed(text)
+    return _Reading(file, function, tensor).value(tree) if tree is not None else None
 
 
-def _of_framework(file: FilePlacement, function: Function, plain: str, tensor: Value) -> Value | None:
-    """An array of a framework beside torch, where the name is one of its classes."""
-    if not _NAME.match(plain):
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> ast.expr | None:
+    """The expression that an annotation is; None where it is none."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    found = known(file.names.spelled(function, plain))
-    if found is None or not re.match(found[0].annotation, found[1]) or found[0].name in file.tracing.host_only:
-        return None
-    return tensor.but(flags=tensor.flags | framework_flag(found[0].name))
+
+
+class _Reading:
+    """One annotation being read (docs.python.org typing, "Type system reference")."""
+
+    def __init__(self, file: FilePlacement, function: Function, tensor: Value) -> None:
+        self._file = file
+        self._function = function
+        self._tensor = tensor
+
+    def value(self, node: ast.expr, depth: int = 0) -> Value | None:
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, ast.Constant):
+            if node.value is None:
+                return PYTHON
+            inner = _parsed(node.value) if isinstance(node.value, str) else None
+            return self.value(inner, depth + 1) if inner is not None else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return self._either([node.left, node.right], depth)
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return self._of(_dotted(node.value), parts, depth) if parts else None
+        name = _dotted(node)
+        return self._named(name) if name else None
+
+    def _either(self, members: list[ast.expr], depth: int) -> Value | None:
+        """A union: what each of its members is. Python's own numbers are wherever the tensors are that they stand for,
+        and `None` is what nobody computes with."""
+        values = [self.value(one, depth + 1) for one in members if not _is_none(one)]
+        known = [value for value in values if value is not None]
+        tensors = any(value.may_be(TENSOR) for value in known)
+        whole: Value | None = None
+        for value in known:
+            there = tensors and value.kinds == HOST_VALUE
+            whole = join(whole, value.but(places=self._tensor.places, flags=self._tensor.flags) if there else value)
+        if len(known) == len(values) or whole is None:
+            return whole if values else PYTHON
+        return whole.but(kinds=whole.kinds | UNKNOWN) if tensors else None
+
+    def _of(self, head: str, parts: list[ast.expr], depth: int) -> Value | None:
+        """A generic type with its arguments."""
+        last = head.rpartition(".")[2]
+        if last in _TENSORS:
+            return self._tensor  # jaxtyping, torchtyping: `Tensor["batch", 3]`
+        if last == "Union":
+            return self._either(parts, depth)
+        if last == "Optional":
+            return self._either(parts[:1], depth)
+        if last in _TRANSPARENT:
+            return self.value(parts[0], depth + 1)
+        if last == "Literal":
+            return PYTHON
+        if last in _MAPPINGS:
+            held = self.value(parts[1], depth + 1) if len(parts) == 2 else None
+            return self._holding(held, MAPPING)
+        if last in ("Tuple", "tuple"):
+            return self._tuple(parts, depth)
+        if last in _SEQUENCES:
+            item = self.value(parts[0], depth + 1)
+            if item == PYTHON and last not in ("List", "list"):
+                return PYTHON  # it may be a tuple, which indexes as numbers do
+            return self._holding(item, 0)
+        if len(parts) > 1 and isinstance(parts[1], ast.Constant) and isinstance(parts[1].value, str):
+            inner = self.value(parts[0], depth + 1)  # docs.kidger.site jaxtyping: `Float[Tensor, "batch 3"]`
+            return inner if inner is not None and inner.is_a(TENSOR) else None
+        return self._named(head) if "DataLoader" in last or "ndarray" in last.lower() else None
+
+    def _tuple(self, parts: list[ast.expr], depth: int) -> Value | None:
+        """A tuple, whose items are told apart where there are several kinds: `Tuple[Tensor, int]`."""
+        endless = isinstance(parts[-1], ast.Constant) and parts[-1].value is ...
+        values = [self.value(one, depth + 1) for one in (parts[:1] if endless else parts)]
+        if all(value is None for value in values):
+            return None
+        whole: Value | None = None
+        for value in values:
+            whole = join(whole, value or NOTHING)
+        made = self._holding(whole, 0)
+        alike = all(value == values[0] for value in values)
+        if endless and whole == PYTHON:
+            return PYTHON
+        if made is None or endless or (alike and whole != PYTHON):
+            return made
+        items = tuple(value or NOTHING for value in values)
+        return Value(CONTAINER, made.places, made.flags, made.why, whole, items)
+
+    def _holding(self, item: Value | None, mapping: int) -> Value | None:
+        """A container of these; None where nothing is known of them."""
+        if item is None:
+            return None
+        if item.may_be(TENSOR | CONTAINER) and not item.on_host:
+            return Value(CONTAINER, item.places, self._tensor.flags | mapping, self._tensor.why, item)
+        return Value(CONTAINER, item.places, mapping, item=item)
+
+    def _named(self, name: str) -> Value | None:
+        file, function, tensor = self._file, self._function, self._tensor
+        if file.names.frameworks:
+            found = known(file.names.spelled(function, name))
+            if (
+                found is not None
+                and re.match(found[0].annotation, found[1])
+                and found[0].name not in file.tracing.host_only
+            ):  # an array of a framework beside torch
+                return tensor.but(flags=tensor.flags | framework_flag(found[0].name))
+        info = file.info_of(file.names.resolved(file.names.spelled(function, name)))
+        if info is not None:
+            if info.data:
+                return Value(OBJECT | UNKNOWN, HOST, name=ident(info.key, info.index))
+            return Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
+        return _plain(name, tensor)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _dotted(node: ast.expr) -> str:
+    """The name with attributes that an expression is; "" where it is none."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
+
+
+def _plain(name: str, tensor: Value) -> Value | None:
+    """What a class outside the checked source is, by its name."""
+    last = name.rpartition(".")[2]
+    if last in _TENSORS or name.endswith(("nn.Parameter", "nn.parameter.Parameter", "autograd.Variable")):
+        return tensor
+    if last in _SCALARS:
+        return PYTHON
+    if _MODULES.search(name):
+        return Value(MODULE, ANYWHERE)
+    if last == "device" or last.endswith("Device"):
+        return Value(DEVICE_NAME, GIVEN)
+    if "ndarray" in last or "ArrayLike" in last or ("Image" in name and "Tensor" not in name):
+        return HOST_ARRAY
+    if last.endswith("dtype"):
+        return DTYPE_VALUE
+    if "DataLoader" in last:
+        return Value(LOADER, HOST)
+    return Value(OPTIMIZER, ANYWHERE) if "Optimizer" in last else None
 
 
 def promised(file: FilePlacement, function: Function) -> Value | None:
@@ -88,83 +218,3 @@ def promised(file: FilePlacement, function: Function) -> Value | None:
     if not function.returns or function.is_generator or role.host_side or role.cold:
         return None
     return annotated(file, function, function.returns, Value(TENSOR, GIVEN, RESIDENT))
-
-
-def _instance(file: FilePlacement, function: Function, plain: str) -> Value | None:
-    """An instance of a class of the checked source, or a list of them."""
-    listed = _LIST.match(plain)
-    if listed is not None:
-        item = _instance(file, function, listed[1])
-        return Value(CONTAINER, ANYWHERE, item=item) if item is not None and item.is_a(OBJECT) else None
-    if not _NAME.match(plain):
-        return None
-    info = file.info_of(file.names.resolved(file.names.spelled(function, plain)))
-    if info is None:
-        return None
-    if info.data:
-        return Value(OBJECT | UNKNOWN, HOST, name=ident(info.key, info.index))
-    return Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
-
-
-def _mixed(file: FilePlacement, function: Function, plain: str, tensor: Value) -> Value | None:
-    """A tuple, or a list of tuples, of which some items are tensors and others are not: `List[Tuple[Tensor, int]]`."""
-    found = _PARTS.match(plain)
-    if found is None or not _TENSOR_NAMES.search(plain):
-        return None
-    parts = _split(found[2])
-    if found[1] not in ("Tuple", "tuple"):
-        item = _mixed(file, function, parts[0], tensor) if len(parts) == 1 else None
-        return Value(CONTAINER, item.places, item.flags, item.why, item) if item is not None else None
-    if len(parts) < 2 or "..." in parts:
-        return None
-    items = tuple(annotated(file, function, part, tensor) or NOTHING for part in parts)
-    if all(item.is_a(TENSOR) for item in items):
-        return None
-    whole: Value | None = None
-    for one in items:
-        whole = join(whole, one)
-    return Value(CONTAINER, tensor.places, tensor.flags, tensor.why, whole, items)
-
-
-def _split(text: str) -> list[str]:
-    """The parts between the commas that stand in no bracket."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter in "[(") - (letter in "])")
-        if letter == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
-
-
-def _known(annotation: str, plain: str, tensor: Value) -> Value | None:
-    if _CALLABLE.match(plain):
-        return None  # what it takes and gives back says nothing of itself
-    if _PYTHON.match(annotation) or _PYTHON.match(plain):
-        return PYTHON
-    if _OF_PYTHON.match(plain):
-        return Value(CONTAINER, HOST, item=PYTHON)
-    if _CONTAINERS.match(plain):
-        item = tensor if _TENSOR_NAMES.search(plain) else None
-        if item is None and "Module" in plain:
-            item = Value(MODULE, ANYWHERE)
-        if item is None:
-            return None
-        mapping = MAPPING if re.match(r"^(typing\.|t\.)?(Dict|dict|Mapping|OrderedDict)\b", plain) else 0
-        return Value(CONTAINER, item.places, tensor.flags | mapping, tensor.why, item=item)
-    if _TENSOR_NAMES.search(plain):
-        return tensor
-    if re.search(r"(nn\.Module|\bModule|PreTrainedModel|LightningModule)\b", plain):
-        return Value(MODULE, ANYWHERE)
-    if plain in ("torch.device", "device") or plain.endswith("Device"):
-        return Value(DEVICE_NAME, GIVEN)
-    if "ndarray" in plain or "ArrayLike" in plain or "Image" in plain:
-        return HOST_ARRAY if "Tensor" not in plain else None
-    if plain.endswith("dtype"):
-        return DTYPE_VALUE
-    if "DataLoader" in plain:
-        return Value(LOADER, HOST)
-    if "Optimizer" in plain:
-        return Value(OPTIMIZER, ANYWHERE)
-    return None

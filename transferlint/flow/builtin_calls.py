@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow import known_calls, reflection
+from transferlint.flow import effects, known_calls, reflection
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ident
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
@@ -36,7 +36,7 @@ from transferlint.flow.values import (
 )
 from transferlint.syntax.program import Call, Reg
 
-_NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "pow", "bin", "hex", "chr"})
+_NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "bin", "hex", "chr"})
 _ANYTHING = frozenset({"vars", "locals", "globals", "eval", "aiter", "anext"})
 _ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter"})
 
@@ -54,6 +54,11 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     if not made.args:
         return Value(CONTAINER, HOST) if name in ("list", "set", "tuple") else PYTHON
     first = frame.values[made.args[0]]
+    if name == "pow":
+        values = [frame.values[one] for one in made.args]
+        if any(one.kinds & TENSOR for one in values):
+            return effects.keep(frame, reg, made, values)  # as `**`
+        return NOTHING if any(one.kinds & UNKNOWN for one in values) else PYTHON
     if name in _NUMBERS:
         result = number(frame, reg, made, f"{name}(t)")
         return result if name != "range" else Value(CONTAINER, HOST, item=PYTHON, reads=result.reads)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from transferlint.flow.values import DATA, HOST, OPTIONAL, PINNED, RESIDENT, Value, join
+from transferlint.flow.values import DATA, HOST, OPTIONAL, PINNED, RESIDENT, SHAPES, Value, join
 from transferlint.syntax.program import Reg, Slot
+
+_TOLD = RESIDENT | PINNED | OPTIONAL | DATA | SHAPES
 
 # A call: the file and the function that it stands in, and its register there.
 Site = tuple[str, int, Reg]
@@ -19,7 +21,7 @@ class Callers:
 
     def tell(self, index: int, slot: Slot, value: Value, site: Site) -> None:
         """Note what a call gives for a parameter; its registers mean nothing here."""
-        self.note(index, slot, value.foreign().but(flags=value.flags & (RESIDENT | PINNED | OPTIONAL | DATA)), site)
+        self.note(index, slot, value.foreign().but(flags=value.flags & _TOLD), site)
 
     def note(self, index: int, slot: Slot, clean: Value, site: Site) -> None:
         """Note a value without registers."""

@@ -30,7 +30,7 @@ from transferlint.flow.values import (
     DERIVED,
     DEVICE,
     DEVICE_NAME,
-    EXTENDED,
+    DIMENSIONS,
     FRAMEWORKS,
     FRESH,
     FROM_PARAMETER,
@@ -50,7 +50,6 @@ from transferlint.flow.values import (
     PARAMETER,
     PYTHON,
     RESIDENT,
-    SCALAR,
     TENSOR,
     UNKNOWN,
     Value,
@@ -63,21 +62,10 @@ from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Load, Outer, Reg, Sequence, Subscript
 
-_EXTENDED = frozenset(
-    "arange range linspace logspace eye randperm tril_indices triu_indices hann_window hamming_window bartlett_window"
-    " blackman_window kaiser_window".split()
-)
-SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # numbers given to them are sizes
 # What gives whole numbers (docs.pytorch.org, the pages of these functions), unless `dtype` says otherwise.
 POSITIONS = frozenset(
     "argmax argmin argsort argwhere bincount bucketize multinomial nonzero randint randperm searchsorted tril_indices"
     " triu_indices".split()
-)
-# What computes element by element, or gives the same elements anew.
-POINTWISE = frozenset(
-    "abs neg exp exp2 log log1p log2 sqrt rsqrt square pow sigmoid tanh sin cos tan reciprocal float double half"
-    " bfloat16 long int to type_as clone contiguous detach unsqueeze repeat tile expand cat stack clamp round floor"
-    " ceil".split()
 )
 _NUMBERS = frozenset({"high", "low", "size", "start", "end", "steps", "n", "m"})
 
@@ -165,11 +153,7 @@ def _applied(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> V
     if effect is Effect.KEEP_BOOLEAN:
         kept = keep(frame, reg, made, values)
         return kept.but(flags=kept.flags | BOOLEAN)
-    if effect is Effect.REDUCE:
-        kept = keep(frame, reg, made, values)
-        alone = len(made.args) == 1 and not made.keywords and not any(made.stars) and kept.is_a(TENSOR)
-        return kept.but(flags=kept.flags | SCALAR) if alone else kept
-    if effect is Effect.KEEP:
+    if effect in (Effect.REDUCE, Effect.KEEP):
         return keep(frame, reg, made, values)
     if effect is Effect.SYNCHRONIZE:
         if not among_hosts(frame, made):
@@ -216,21 +200,9 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> 
     reads: frozenset[int] = frozenset()
     for value in values:
         reads |= value.reads
-    flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made) | _extended(frame, made, name)
+    flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made)
     flags |= pinning(frame, made) | _of_booleans(frame, made) | _of_integers(frame, made, name)
     return Value(TENSOR, places, FRESH | literal | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
-
-
-def _extended(frame: Frame, made: Call, name: str) -> int:
-    """EXTENDED for what `torch.arange` and the like make, and for what is made with a size: `torch.zeros(n, 4)`."""
-    last = name.rpartition(".")[2]
-    if last in _EXTENDED:
-        return EXTENDED
-    given = [frame.code[r] for r in (*made.args, *(r for key, r in made.keywords if key == "size"))]
-    if any(isinstance(one, Sequence) and one.items and not any(one.stars) for one in given):
-        return EXTENDED
-    several = len(made.args) > 1 or (bool(given) and isinstance(given[0], Const))
-    return EXTENDED if last in SIZED and several and not any(made.stars) else 0
 
 
 def _of_integers(frame: Frame, made: Call, name: str) -> int:
@@ -276,7 +248,6 @@ def data(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         frame.record(reg, MOVE, first, source, places, name)
     flags = (source.flags & LITERAL) | FRESH | by_argument(frame, made)
     flags |= BOOLEAN if first is not None and _booleans(frame, first) else _of_booleans(frame, made)
-    flags |= EXTENDED if source.is_a(CONTAINER) or source.flags & EXTENDED else 0
     foreign = source.is_a(ARRAY) and not _filled(frame, first)
     if foreign or (source.is_a(TENSOR) and not source.flags & FRESH) or source.flags & DATA:
         flags &= ~FRESH
@@ -351,8 +322,6 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
         places = HOST | ANYWHERE
     item = values[0].item if values and values[0].is_a(CONTAINER) else None  # `torch.cat(masks)` is a mask
     must = item.flags & BOOLEAN if item is not None else 0
-    if values and frame.last_name(made.function) in POINTWISE:
-        must |= (item or values[0]).flags & EXTENDED
     return Value(TENSOR, places, may | fresh | must, why or (reg,), reads=reads, uploads=uploads)
 
 
@@ -439,7 +408,7 @@ def download(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, api
     if kinds & MODULE:
         return value.but(places=HOST)
     item = value.item.but(places=HOST) if value.item else None
-    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | FRESH)
+    flags = value.flags & (BOOLEAN | INTEGER | DIMENSIONS | FRESH)
     return Value(
         kinds if not value.kinds & UNKNOWN else TENSOR,
         HOST,
@@ -475,7 +444,7 @@ def move(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, places:
         inner = value.item
         item = inner.but(places=places, flags=inner.flags | named, uploads=uploads) if inner is not None else None
         return Value(kinds & ~OBJECT or UNKNOWN, places, MOVED | named, (reg,), item, name=value.name, uploads=uploads)
-    flags = value.flags & (BOOLEAN | INTEGER | SCALAR | PARAMETER | DERIVED) | named
+    flags = value.flags & (BOOLEAN | INTEGER | DIMENSIONS | PARAMETER | DERIVED) | named
     flags |= RESIDENT if already or not value.on_host else 0
     return Value(kinds, places, flags, (reg,), reads=value.reads, uploads=uploads)
 

@@ -62,11 +62,16 @@ def solve(frame: Frame) -> None:
             frame.values[reg] = handlers[type(instruction)](frame, reg, instruction)
         for follower in block.successors:
             known = states[follower]
+            state = frame.state
+            if frame.passed and (shown := frame.passed.get((number, follower))):
+                frame.state = state.copy()
+                frame.show(shown)
+                state, frame.state = frame.state, state
             if known is None:
-                states[follower] = frame.state.copy()
+                states[follower] = state.copy()
                 changed = True
             else:
-                changed = known.merge(frame.state) and visits[follower] < _ROUNDS
+                changed = known.merge(state) and visits[follower] < _ROUNDS
             if changed and follower not in waiting:
                 waiting.add(follower)
                 work.append(follower)

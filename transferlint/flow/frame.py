@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow.narrowing import Place, narrowed
+from transferlint.flow.narrowing import Place, Told, narrow, narrowed, passed
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import Usage
 from transferlint.flow.values import NOTHING, ON_DEVICE, Value, join
@@ -20,6 +20,7 @@ from transferlint.syntax.program import (
     Load,
     Outer,
     Reg,
+    Slot,
     Subscript,
 )
 
@@ -94,6 +95,7 @@ class Frame:
         self.leaning = leaning
         self.refuted = False
         self.narrowed = narrowed(file.names, function)
+        self.passed = passed(file.names, function)
         self._paths: dict[Reg, str] = {}
 
     def around(self, region: int) -> Iterator[int]:
@@ -102,13 +104,19 @@ class Frame:
             yield region
             region = self.function.regions[region].parent
 
-    def told(self, reg: Reg, place: Place) -> Value | None:
+    def told(self, reg: Reg, place: Place) -> Told | None:
         """What the tests around a register say of a variable or an attribute of one; None where they say nothing."""
         for number in self.around(self.region) if self.narrowed else ():
-            value, until = self.narrowed.get(number, {}).get(place, (None, 0))
-            if value is not None and reg < until:
-                return value
+            told, until = self.narrowed.get(number, {}).get(place, (None, 0))
+            if told is not None and reg < until:
+                return told
         return None
+
+    def show(self, facts: list[tuple[Slot, Told]]) -> None:
+        """Narrow the variables by what is shown of them from here on."""
+        for slot, told in facts:
+            value = self.state.slots[slot]
+            self.state.slots[slot] = narrow(value, told) if value is not None else None
 
     def path(self, reg: Reg) -> str:
         """The path an expression spells ("self.x", "batch['a']"), "" where it is none."""

@@ -6,8 +6,7 @@ import re
 from itertools import zip_longest
 
 from transferlint import late
-from transferlint.flow import guards, operators
-from transferlint.flow.effects import SIZED
+from transferlint.flow import guards, operators, ranks
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SELECTED, SHAPE
 from transferlint.flow.values import (
@@ -17,6 +16,7 @@ from transferlint.flow.values import (
     CONTAINER,
     DERIVED,
     DEVICE,
+    DIMENSIONS,
     FRESH,
     GIVEN,
     HOST,
@@ -35,11 +35,11 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
     Value,
+    dimensions,
     holding,
+    join,
     with_field,
 )
-from transferlint.knowledge.api import Effect
-from transferlint.knowledge.lookup import effect_of
 from transferlint.model import Direction
 from transferlint.syntax.program import (
     Binary,
@@ -54,12 +54,11 @@ from transferlint.syntax.program import (
     Slice,
     Store,
     Subscript,
-    Unary,
 )
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = late.pattern(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
-_LOST = FRESH | PLAIN | SCALAR
+_LOST = FRESH | PLAIN | DIMENSIONS
 _MAKERS = {"list": (Outer("list"), Outer("sorted")), "tuple": (Outer("tuple"),)}
 
 
@@ -80,13 +79,19 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
         lost = _LOST & ~FRESH if index.flags & LITERAL else _LOST
         if index.kinds & (TENSOR | ARRAY) and not index.flags & (FRESH | DERIVED):
             lost |= DERIVED
-        return base.but(flags=base.flags & ~lost)
+        return base.but(flags=base.flags & ~lost | ranks.indexed(frame, made, base))
     if base.is_a(ARRAY):
         return base
     if base.is_a(CONTAINER) and isinstance(frame.code[made.index], Slice):
         return Value(CONTAINER, base.places, base.flags, base.why, base.item, None, base.name, base.reads, base.uploads)
     if base.fields and base.is_a(CONTAINER) and (name := _name(frame, made.index)) is not None:
         return base.field(name) or NOTHING  # under another name, somebody else has put it there
+    if base.kinds & TENSOR and base.kinds & CONTAINER and not base.kinds & UNKNOWN:
+        held = base.item or (NOTHING if base.items is None else None)
+        for one in base.items or () if held is None else ():
+            held = join(held, one)
+        one = base.tensor()
+        return join(held, one.but(flags=one.flags & ~_LOST | ranks.indexed(frame, made, one))) or NOTHING
     if base.items is not None:
         position = frame.code[made.index]
         if (
@@ -203,7 +208,7 @@ def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) 
     if value.is_a(CONTAINER) and _numbers(frame, position, value):
         api = "x[[...]]" if isinstance(frame.code[position], Sequence) else "x[list]"
         frame.record(reg, HOST_INDEX, position, value.but(places=HOST), base.places, api, explicit=False)
-    elif value.is_a(ARRAY) and _counted(frame, position):
+    elif value.is_a(ARRAY) and ranks.counted(frame, position):
         return
     elif _on_host(value) or (value.is_a(CONTAINER) and value.on_host and any(map(_on_host, value.items or ()))):
         frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
@@ -252,12 +257,6 @@ def _shown(frame: Frame, reg: Reg, kind: str, seen: set[int]) -> bool:
     stores = frame.function.lookup.about(Store, made.slot)
     bound = [one.value for at in stores if isinstance(one := frame.code[at], Store)]
     return bool(bound) and all(_shown(frame, one, kind, seen) for one in bound)
-
-
-def _counted(frame: Frame, position: Reg) -> bool:
-    """True for what a loop goes over, one at a time: of an array of one dimension, a number."""
-    made = frame.code[position]
-    return isinstance(made, Load) and any(made.slot in region.target_slots for region in frame.function.regions)
 
 
 def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
@@ -322,40 +321,11 @@ def _number_is_copied(frame: Frame, made: SetItem) -> str:
     positions = _positions(frame, made.index)
     if any(_is_positions(frame.values[one]) for one in positions):
         return "x[positions] = number"
-    numbers = all(_is_number(frame, one) for one in positions)
-    return "x[0, 0] = number" if numbers and len(positions) == _dimensions(frame, made.object) else ""
-
-
-def _is_number(frame: Frame, position: Reg) -> bool:
-    """True for a number that is written out, and for what a loop goes over on the host; not for `...` and `None`."""
-    made = frame.code[position]
-    if isinstance(made, Unary):
-        made = frame.code[made.operand]
-    if isinstance(made, Const):
-        return type(made.value) is int
-    return frame.values[position].kinds == HOST_VALUE and _counted(frame, position)
+    numbers = all(ranks.number(frame, one) for one in positions)
+    base = frame.values[made.object]
+    return "x[0, 0] = number" if numbers and len(positions) == dimensions(base.flags) else ""
 
 
 def _is_positions(value: Value) -> bool:
     whole = bool(value.flags & INTEGER) and not value.flags & (BOOLEAN | SCALAR)
     return value.is_a(TENSOR) and value.on_device and whole
-
-
-def _dimensions(frame: Frame, reg: Reg) -> int:
-    """How many dimensions a tensor has that is made with a size written out, in the one statement that binds its
-    variable: `torch.zeros(n, 4)`; 0 where that is not known."""
-    made = frame.code[reg]
-    if isinstance(made, Load):
-        stores = frame.function.lookup.about(Store, made.slot)
-        store = frame.code[stores[0]] if len(stores) == 1 else None
-        made = frame.code[store.value] if isinstance(store, Store) else made
-    if not isinstance(made, Call) or not made.args or any(made.stars):
-        return 0
-    name = frame.dotted(made.function)
-    last = name.rpartition(".")[2]
-    if last not in {*SIZED, "full"} or effect_of(name) is not Effect.FILL:
-        return 0
-    size = frame.code[made.args[0]]
-    if isinstance(size, Sequence):
-        return 0 if any(size.stars) else len(size.items)
-    return len(made.args) if len(made.args) > 1 and last in SIZED else 0

@@ -17,7 +17,6 @@ from transferlint.flow.values import (
     DERIVED,
     DEVICE,
     DTYPE,
-    EXTENDED,
     FRAMEWORKS,
     FRESH,
     FROM_PARAMETER,
@@ -41,7 +40,6 @@ from transferlint.flow.values import (
     PINNED,
     PYTHON,
     RESIDENT,
-    SCALAR,
     TENSOR,
     UNKNOWN,
     Value,
@@ -303,16 +301,13 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     places, why, reads, uploads, may = combine(operands)
     fresh = made_of(operands)
     kept = INTEGER | BOOLEAN | (PINNED if name in _SAME_MEMORY else 0)  # what is computed is pageable
-    extended = tensor.flags & EXTENDED if name in effects.POINTWISE else 0
-    must = fresh | extended | (tensor.flags & kept if effect is Effect.KEEP and name not in _FLOATS else 0)
+    must = fresh | (tensor.flags & kept if effect is Effect.KEEP and name not in _FLOATS else 0)
     if effect is Effect.KEEP_BOOLEAN:
         must |= BOOLEAN
     if name in _COUNTS and must & BOOLEAN:
         must = (must & ~BOOLEAN) | INTEGER
     if name in _INTEGERS or name in effects.POSITIONS:
         must = (must & ~BOOLEAN) | INTEGER
-    if effect is Effect.REDUCE and not made.args and not made.keywords:
-        must |= SCALAR
     kind = (
         CONTAINER
         if name in ("topk", "sort", "chunk", "split", "unbind", "aminmax", "var_mean", "std_mean", "cummax")

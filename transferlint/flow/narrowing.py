@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from transferlint import late
 from transferlint.flow.names import Names
 from transferlint.flow.values import (
     ANYWHERE,
+    ARRAY,
     CONTAINER,
+    DEVICE_NAME,
     FROM_PARAMETER,
     HOST,
     HOST_VALUE,
@@ -18,37 +21,93 @@ from transferlint.flow.values import (
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
-_PYTHON_TYPES = frozenset(
-    f"builtins.{name}" for name in "int float str bool bytes complex list tuple dict set range slice".split()
-) | {"numbers.Number", "numbers.Real", "numbers.Integral", "numpy.ndarray", "pathlib.Path"}
 _HOLDERS = frozenset({"builtins.list", "builtins.tuple", "builtins.dict", "builtins.set"})
+_NUMBERS = frozenset({"numbers.Number", "numbers.Real", "numbers.Integral"})
+_PYTHON_TYPES = (
+    frozenset(f"builtins.{name}" for name in "int float str bool bytes complex range slice".split())
+    | _HOLDERS
+    | _NUMBERS
+    | {"numpy.ndarray", "pathlib.Path"}
+)
 _TENSOR_TYPES = frozenset({"torch.Tensor", "torch.nn.Parameter"})
-_ELSE = Value(HOST_VALUE | CONTAINER | UNKNOWN, ANYWHERE)
-_HERE = Value(TENSOR | UNKNOWN, HOST)  # whatever else it is, it is on the host
+_SCALARS = HOST_VALUE | ARRAY | DEVICE_NAME
+_EVERY = -1
 
+
+@late.dataclass(slots=True, frozen=True)
+class Told:
+    """What a test shows of a variable: of which `kinds` it is, and what it is where nothing that is known of it is one
+    of these, None: itself, as a tensor. `here`: no more than that it is on the host."""
+
+    kinds: int
+    otherwise: Value | None = None
+    here: bool = False
+
+
+_HERE = Told(_EVERY, here=True)
+_TENSOR = Told(TENSOR)
+_NO_TENSOR = Told(~TENSOR, Value(HOST_VALUE | CONTAINER | UNKNOWN, ANYWHERE))
+_SCALAR = Told(_SCALARS, PYTHON)
+_HOLDER = Told(_SCALARS | CONTAINER, Value(HOST_VALUE | CONTAINER | UNKNOWN, ANYWHERE))
+_NO_NUMBER = Told(~HOST_VALUE)
+_NO_LIST = Told(~CONTAINER)
 
 Place = Slot | str  # a variable, or the path of a variable's attribute: "self.ratio"
+Fact = tuple[Place, Told]
 
 
-def narrowed(names: Names, function: Function) -> dict[int, dict[Place, tuple[Value, Reg]]]:
-    """By region: the variables, and attributes of variables, that its test shows to be no tensors, or to be on the
-    host, each with the register from which on that is no longer so, because the region binds it anew. `narrow` says
-    what to make of it."""
-    found: dict[int, dict[Place, tuple[Value, Reg]]] = {}
+def narrowed(names: Names, function: Function) -> dict[int, dict[Place, tuple[Told, Reg]]]:
+    """By region: what its test shows of variables, and attributes of variables, each with the register from which on
+    that is no longer so, because the region binds it anew. `narrow` says what to make of it."""
+    found: dict[int, dict[Place, tuple[Told, Reg]]] = {}
     stores: dict[Place, list[tuple[Reg, int]]] | None = None
     for number, region in enumerate(function.regions):
         if region.kind not in ("then", "else") or region.test is None:
             continue
-        for place, value in _says(names, function, region.test, region.kind == "then"):
+        for place, told in _says(names, function, region.test, region.kind == "then"):
             if stores is None:
                 stores = _stores(function)
-            found.setdefault(number, {})[place] = value, _bound(function, number, _rebinding(function, place, stores))
+            found.setdefault(number, {})[place] = told, _bound(function, number, _rebinding(function, place, stores))
     return found
 
 
-def narrow(value: Value, told: Value) -> Value:
-    """What a variable is where a test says this of it."""
-    return brought(value) if told is _HERE else told
+def passed(names: Names, function: Function) -> dict[tuple[int, int], list[tuple[Slot, Told]]]:
+    """By the edge of two blocks: what is shown of variables where the control flow passes the only arm of an `if`
+    by: `if not isinstance(x, Tensor): x = torch.tensor(x)`."""
+    found: dict[tuple[int, int], list[tuple[Slot, Told]]] = {}
+    for number, block in enumerate(function.blocks):
+        if len(block.successors) != 2:
+            continue
+        for arm, other in (block.successors, block.successors[::-1]):
+            region, beside = (function.blocks[one].region for one in (arm, other))
+            test = function.regions[region].test
+            if region in (block.region, beside) or function.regions[region].kind != "then" or test is None:
+                continue
+            if function.regions[beside].test == test:
+                continue
+            facts = of_variables(names, function, test, False)
+            if facts:
+                found[number, other] = facts
+    return found
+
+
+def of_variables(names: Names, function: Function, test: Reg, when: bool) -> list[tuple[Slot, Told]]:
+    """What a test shows of variables where it is true, or where it is not."""
+    return [(place, told) for place, told in _says(names, function, test, when) if isinstance(place, int)]
+
+
+def narrow(value: Value, told: Told) -> Value:
+    """What a variable is where a test shows this of it."""
+    if told.here:
+        return brought(value)
+    kinds = value.kinds & told.kinds & ~UNKNOWN
+    if kinds and (told is _TENSOR or not value.kinds & UNKNOWN):
+        return value if kinds == value.kinds else value.but(kinds=kinds)
+    if told.otherwise is not None:
+        return told.otherwise
+    if told is not _TENSOR:
+        return value
+    return value.but(kinds=TENSOR) if value.kinds & UNKNOWN else Value(TENSOR, ANYWHERE)
 
 
 def brought(value: Value) -> Value:
@@ -58,7 +117,7 @@ def brought(value: Value) -> Value:
     return value.but(places=HOST, flags=value.flags & ~(FROM_PARAMETER | RESIDENT), why=())
 
 
-def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[Place, Value]]:
+def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[Fact]:
     made = function.code[reg]
     if isinstance(made, p.Unary) and made.operator == "not":
         return _says(names, function, made.operand, not when)
@@ -75,17 +134,28 @@ def _says(names: Names, function: Function, reg: Reg, when: bool) -> list[tuple[
     if subject is None:
         return []
     if callee == "torch.is_tensor":
-        return [] if when else [(subject, _ELSE)]
+        return [(subject, _TENSOR if when else _NO_TENSOR)]
     if callee != "builtins.isinstance" or len(made.args) != 2:
         return []
     kinds = function.code[made.args[1]]
-    types = [names.dotted(function, r) for r in (kinds.items if isinstance(kinds, p.Sequence) else (made.args[1],))]
-    if when and all(t in _PYTHON_TYPES for t in types):
-        scalars = _HOLDERS.isdisjoint(types)
-        return [(subject, PYTHON if scalars else _ELSE)]
-    if not when and any(t in _TENSOR_TYPES for t in types):
-        return [(subject, _ELSE)]
-    return []
+    listed = kinds.items if isinstance(kinds, p.Sequence) else (made.args[1],)
+    told = _told(frozenset(names.dotted(function, r) for r in listed), when)
+    return [(subject, told)] if told is not None else []
+
+
+def _told(types: frozenset[str], when: bool) -> Told | None:
+    """What it shows that something is, or is not, an instance of one of some types."""
+    if when:
+        if types <= _TENSOR_TYPES:
+            return _TENSOR
+        if types <= _PYTHON_TYPES:
+            return _SCALAR if _HOLDERS.isdisjoint(types) else _HOLDER
+        return None
+    if "torch.Tensor" in types:
+        return _NO_TENSOR
+    if "builtins.float" in types or types & _NUMBERS:
+        return _NO_NUMBER
+    return _NO_LIST if "builtins.list" in types else None
 
 
 def _place(function: Function, reg: Reg) -> Place | None:
@@ -99,7 +169,7 @@ def _place(function: Function, reg: Reg) -> Place | None:
     return f"{function.slot_names[owner.slot]}.{made.name}"
 
 
-def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> list[tuple[Place, Value]]:
+def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> list[Fact]:
     """What `type(x) == int`, `x.device == torch.device("cpu")` and `x.device.type == "cuda"` say."""
     if made.operators[0] not in ("==", "is", "!=", "is not"):
         return []
@@ -108,7 +178,7 @@ def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> 
     if isinstance(asked, p.Call) and names.dotted(function, asked.function) == "builtins.type" and len(asked.args) == 1:
         subject = function.code[asked.args[0]]
         plain = names.dotted(function, made.operands[1]) in _PYTHON_TYPES - _HOLDERS
-        return [(subject.slot, PYTHON)] if same and plain and isinstance(subject, p.Load) else []
+        return [(subject.slot, _SCALAR)] if same and plain and isinstance(subject, p.Load) else []
     if isinstance(other, p.Call) and names.dotted(function, other.function) == "torch.device" and other.args:
         other = function.code[other.args[0]]
     place = other.value if isinstance(other, p.Const) else None
@@ -119,7 +189,7 @@ def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> 
     return _here(function, asked.object) if isinstance(asked, p.Attr) and asked.name == "device" else []
 
 
-def _here(function: Function, reg: Reg) -> list[tuple[Place, Value]]:
+def _here(function: Function, reg: Reg) -> list[Fact]:
     """That a variable is on the host."""
     made = function.code[reg]
     return [(made.slot, _HERE)] if isinstance(made, p.Load) else []

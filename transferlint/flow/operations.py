@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from transferlint.flow import attributes, calls, indexing, known_calls, operators
+from transferlint.flow import attributes, calls, indexing, known_calls, operators, ranks
+from transferlint.flow.annotated import annotated
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ClassInfo, ident
-from transferlint.flow.narrowing import brought, narrow
+from transferlint.flow.narrowing import brought, narrow, of_variables
 from transferlint.flow.transfers import FORMAT, NUMBER, TRUTH
 from transferlint.flow.values import (
     ANYWHERE,
@@ -21,7 +22,6 @@ from transferlint.flow.values import (
     DERIVED,
     DEVICE,
     DEVICE_NAME,
-    EXTENDED,
     FRAMEWORKS,
     FRESH,
     GIVEN,
@@ -102,8 +102,8 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
             why=value.why or (made.value,),
         )
     annotation = frame.function.annotations.get(slot)
-    if annotation and value.is_a(UNKNOWN) and "Tensor" in annotation and "[" not in annotation:
-        value = value.but(kinds=TENSOR)
+    if annotation and value.is_a(UNKNOWN):
+        value = annotated(frame.file, frame.function, annotation, value.but(kinds=TENSOR)) or value
     if "" in shown and value.is_a(TENSOR | UNKNOWN):
         value = brought(value.but(kinds=TENSOR))
     frame.state.slots[slot] = value
@@ -171,6 +171,11 @@ def _class_in_file(frame: Frame, reg: Reg) -> ClassInfo | None:
     return info if info is not None and info.key == frame.file.key else None
 
 
+def call(frame: Frame, reg: Reg, made: p.Call) -> Value:
+    value = calls.call(frame, reg, made)
+    return ranks.called(frame, made, value) if value.kinds in (TENSOR, CONTAINER) else value
+
+
 def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
     by_class = operators.binary(frame, reg, made)
     if by_class is not None:
@@ -192,9 +197,8 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
         must |= BOOLEAN
     if kinds == HOST_VALUE:
         return Value(HOST_VALUE, HOST, flags | (must & LITERAL), why, reads=reads, uploads=uploads)
-    if made.operator != "@" and any(one.is_a(TENSOR) and one.flags & EXTENDED for one in values):
-        must |= EXTENDED
     _index_of_list(frame, reg, made, left, right)
+    must |= ranks.computed(frame, made) if kinds == TENSOR else 0
     return Value(kinds, places, flags | must, why or (reg,), reads=reads, uploads=uploads)
 
 
@@ -287,9 +291,8 @@ def compare(frame: Frame, reg: Reg, made: p.Compare) -> Value:
         return Value(HOST_VALUE, HOST, reads=frozenset({reg}))
     if kinds in (HOST_VALUE, CONTAINER):
         return Value(HOST_VALUE, HOST, reads=reads)
-    return Value(
-        kinds, places, flags | BOOLEAN | (_shared(values) & ~LITERAL), why or (reg,), reads=reads, uploads=uploads
-    )
+    must = BOOLEAN | (_shared(values) & ~LITERAL) | (ranks.computed(frame, made) if kinds == TENSOR else 0)
+    return Value(kinds, places, flags | must, why or (reg,), reads=reads, uploads=uploads)
 
 
 def asked(frame: Frame, reg: Reg, subject: Reg, value: Value, api: str) -> None:
@@ -315,6 +318,8 @@ def test(frame: Frame, reg: Reg, made: p.Test) -> Value:
         value, asking = frame.values[subject], frame.code[subject]
     at = reg if subject == made.value else subject
     asked(frame, at, subject, value, {"while": "while t", "assert": "assert t"}.get(made.kind, "if t"))
+    if made.kind == "assert":
+        frame.show(of_variables(frame.file.names, frame.function, made.value, True))
     return Value(HOST_VALUE, HOST, reads=truth_reads(value, at) | frame.values[made.value].reads)
 
 
@@ -466,7 +471,7 @@ HANDLERS: dict[type, Handler] = {
     p.Subscript: indexing.read,
     p.SetItem: indexing.write,
     p.Slice: slice_,
-    p.Call: calls.call,
+    p.Call: call,
     p.Binary: binary,
     p.Unary: unary,
     p.Compare: compare,

@@ -237,7 +237,7 @@ class FilePlacement:
             told = join(told, owner.told_by_callers(above, same.slot) if same is not None else None)
             pairs += [(owner, above, same.slot)] if same is not None else []
         each = told is not None and all(o.callers.each_hosted(at, s) for o, at, s in pairs)
-        return start.on_host(value, told, each) if told is not None else None
+        return (start.on_host(value, told, each) or start.shaped(value, told)) if told is not None else None
 
     def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:
         """The methods of the checked source that a method overrides."""

@@ -32,6 +32,7 @@ from transferlint.flow.values import (
     PINNED,
     PYTHON,
     RESIDENT,
+    SHAPES,
     TENSOR,
     UNKNOWN,
     Value,
@@ -62,7 +63,7 @@ def parameter(frame: Frame, given: Parameter, host_side: bool, hot: bool) -> Val
     tensor = Value(TENSOR, places, own | (0 if host_side else RESIDENT), why)
     if given.annotation:
         found = annotated(frame.file, frame.function, given.annotation, tensor)
-        if found is not None and found.is_a(TENSOR) and given.slot in frame.usage.computed:
+        if found is not None and found.may_be(TENSOR) and given.slot in frame.usage.computed:
             return HOST_ARRAY
         if found is not None:
             return found
@@ -140,8 +141,18 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
         return None
     places = GIVEN if told.places & HOST else told.places & ON_DEVICE  # where callers differ, none proves it
     if told.is_a(UNKNOWN | TENSOR | HOST_VALUE) and told.may_be(UNKNOWN | TENSOR):
+        flags |= told.flags & SHAPES if told.is_a(TENSOR) else 0
         return Value(TENSOR if told.is_a(TENSOR) else UNKNOWN, places, flags, known.why)
     return None
+
+
+def shaped(known: Value, told: Value) -> Value | None:
+    """A parameter that is a tensor, with the dimensions and the kind of elements that all its known callers give it;
+    None where they add nothing."""
+    if not known.is_a(TENSOR) or not known.flags & FROM_PARAMETER or not told.is_a(TENSOR):
+        return None
+    more = told.flags & SHAPES & ~known.flags
+    return known.but(flags=known.flags | more) if more else None
 
 
 def on_host(known: Value, told: Value, each: bool) -> Value | None:

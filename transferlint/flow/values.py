@@ -69,11 +69,17 @@ FRAMEWORKS = (1 << len(known_frameworks)) - 1 << _FIRST_FRAMEWORK
 # A MUST flag: what a compiled function of a framework gave, an array or a tree of arrays, and so is all in it.
 TREE = 1 << _FIRST_FRAMEWORK + len(known_frameworks)
 DERIVED = TREE << 1  # a MUST flag: computed from the function's own arguments and from constants alone
-_ALWAYS = MUST | TREE | DERIVED
 OPTIONAL = TREE << 2  # a MAY flag beside PINNED: only if an option asks for it that is off by default
 # A MAY flag beside FROM_PARAMETER: what an unknown call made of the argument. It is on the device where that is; of an
 # argument on the host it may be anywhere.
 HANDED = TREE << 3
+# MUST flags: of one, two, three or four dimensions exactly, EXTENDED beside it. `ranks.py` says which.
+_ONE_DIMENSION = TREE << 4
+_MOST_DIMENSIONS = 4
+_COUNTED = (1 << _MOST_DIMENSIONS) - 1 << (_ONE_DIMENSION.bit_length() - 1)
+DIMENSIONS = SCALAR | EXTENDED | _COUNTED
+SHAPES = DIMENSIONS | BOOLEAN | INTEGER
+_ALWAYS = MUST | TREE | DERIVED | _COUNTED
 MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS | OPTIONAL | HANDED
 
 _BOUND = 4
@@ -102,6 +108,28 @@ def framework_of(flags: int) -> Framework | None:
 def from_parameter(slot: int) -> int:
     """The flag of what has the place of the parameter in a slot."""
     return 1 << _PARAMETER + min(slot, _PARAMETERS - 1)
+
+
+SEVERAL = 100  # dimensions: one at least
+
+
+def dimensions(flags: int) -> int | None:
+    """How many dimensions a tensor has, SEVERAL for one or more; None where that is not known."""
+    if not flags & DIMENSIONS:
+        return None
+    if flags & SCALAR:
+        return 0
+    counted = flags & _COUNTED
+    return (counted // _ONE_DIMENSION).bit_length() if counted else SEVERAL
+
+
+def of_dimensions(count: int | None) -> int:
+    """The flags of a tensor with so many dimensions; SEVERAL for one or more, None for any number."""
+    if count is None or count < 0:
+        return 0
+    if count == 0:
+        return SCALAR
+    return EXTENDED | (_ONE_DIMENSION << count - 1 if count <= _MOST_DIMENSIONS else 0)
 
 
 class Value:
@@ -173,6 +201,10 @@ class Value:
     def field(self, name: object) -> Value | None:
         """What is known under a name."""
         return next((value for own, value in self.fields or () if own == name), None)
+
+    def tensor(self) -> Value:
+        """What it is where it is a tensor."""
+        return Value(TENSOR, self.places, self.flags, self.why, reads=self.reads, uploads=self.uploads)
 
     def foreign(self) -> Value:
         """The same value for another function, to which registers and parameters of this one mean nothing."""
@@ -436,11 +468,16 @@ def element(value: Value) -> Value:
     if value.flags & MAPPING:
         return PYTHON
     if value.item is not None:
-        return value.item
+        either = value.kinds & TENSOR and value.kinds & CONTAINER
+        return (join(value.item, element(value.tensor())) or value.item) if either else value.item
     if value.kinds & LOADER:
         return Value(UNKNOWN, HOST, value.flags | DATA)
     if value.is_a(CONTAINER):
         return Value(UNKNOWN, value.places if value.places != HOST else ANYWHERE, value.flags)
+    if value.is_a(TENSOR) and value.flags & DIMENSIONS:
+        count = dimensions(value.flags)
+        fewer = of_dimensions(count - 1) if count is not None and count != SEVERAL else 0
+        return value.but(flags=value.flags & ~DIMENSIONS | fewer)
     if value.is_a(TENSOR | ARRAY | HOST_VALUE):
         return value
     if value.kinds & MODULE:
@@ -475,7 +512,8 @@ _FLAG_NAMES = (
     (LITERAL, "literal"),
     (INTEGER, "integer"),
     (MAPPING, "mapping"),
-    (EXTENDED, "of some dimension"),
+    (EXTENDED, "1-d or more"),
+    *((_ONE_DIMENSION << one, f"{one + 1}-d") for one in range(_MOST_DIMENSIONS)),
     (BY_ARGUMENT, "where the device argument says"),
     (FROM_PARAMETER, "from argument"),
     (RESIDENT, "resident"),
