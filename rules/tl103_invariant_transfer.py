@@ -209,7 +209,9 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
         return moves and before.is_a(TENSOR) and bool(before.places & HOST)
     if function.loops(transfer.register) and _written(function, transfer):
         return False
-    return bool(before.flags & (PLAIN | FRESH)) or (before.is_a(TENSOR) and bool(before.places & HOST))
+    # What another method puts on the device may be there by now.
+    on_host = bool(before.places & HOST) and not before.places & ON_DEVICE
+    return bool(before.flags & (PLAIN | FRESH)) or (before.is_a(TENSOR) and on_host)
 
 
 def _kept(function: FunctionFacts, attribute: str) -> bool:

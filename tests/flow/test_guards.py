@@ -51,6 +51,8 @@ FIRST_TIMES = [
 ]
 EXPORTS = [
     "torch.onnx.is_in_onnx_export()",
+    "torch.jit.is_tracing()",
+    "is_torch_jit_scripting()",
     "torch.compiler.is_exporting()",
     "is_in_onnx_export_without_custom_ops()",
     "torch.onnx.is_in_onnx_export() and verbose",

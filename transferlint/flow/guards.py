@@ -19,8 +19,9 @@ _DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)
 # A plural; not a class, a bias, an axis or a position.
 _PLURAL = late.pattern(r"(^|_)(?!(args|kwargs|pos|has|is|this)(_|$))\w*[^\Waiosu_]s(_|$)")
 _EARLIER = late.pattern(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
-# docs.pytorch.org: `torch.onnx.is_in_onnx_export`, `torch.compiler.is_exporting`; and functions named after them.
-_EXPORTING = late.pattern(r"_?is_(in_onnx_export|exporting)")
+# docs.pytorch.org: `torch.onnx.is_in_onnx_export`, `torch.compiler.is_exporting`, `torch.jit.is_tracing`,
+# `torch.jit.is_scripting`; and functions named after them.
+_EXPORTING = late.pattern(r"_?is_(torch_)?(in_onnx_export|exporting|(jit_)?(tracing|scripting)$)")
 _COUNTERS = frozenset({"i", "it", "idx", "epoch", "t"})
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 

@@ -132,15 +132,15 @@ def _shown_by(frame: Frame, at: Reg, base: Value) -> Value:
     """What is indexed: a tensor, of what is unknown and on the device, for nothing else there takes a list of indices,
     a tensor of booleans, or indices of several dimensions with a slice, a list, a range or a tensor among them, and
     little else a tensor of numbers (a list takes one that holds a single number)."""
-    if not base.kinds & UNKNOWN or not base.is_a(TENSOR | UNKNOWN):
+    if base.is_a(TENSOR) or not base.may_be(TENSOR | UNKNOWN):
         return base
-    index = frame.values[at]
-    if index.is_a(TENSOR) and index.flags & BOOLEAN and index.on_device:  # both are there, or it raises
-        return base.but(kinds=TENSOR, places=index.places)
-    if not base.on_device:
-        return base
-    made = frame.code[at]
+    index, made = frame.values[at], frame.code[at]
     parts = made.items if isinstance(made, Sequence) and made.kind == "tuple" else ()
+    for value in (index, *(frame.values[r] for r in parts)):
+        if value.is_a(TENSOR) and value.flags & BOOLEAN and value.on_device:  # both are there, or it raises
+            return base.but(kinds=TENSOR, places=value.places)
+    if not base.kinds & UNKNOWN or not base.is_a(TENSOR | UNKNOWN) or not base.on_device:
+        return base
     several = any(
         isinstance(frame.code[r], Slice) or _listed(frame, r) or _ranges(frame, r) or frame.values[r].is_a(TENSOR)
         for r in parts
