@@ -114,6 +114,8 @@ def test_an_element_of_what_may_be_a_list_or_a_tensor(look: LookUp) -> None:
         ("Tensor | list[Tensor]", "if not isinstance(x, Tensor): seen = x", CONTAINER),
         ("Any", "if isinstance(x, Tensor): seen = x", TENSOR),
         ("Tensor", "if not isinstance(x, nn.Parameter): seen = x", TENSOR),
+        ("Tensor", "if isinstance(x, Tensor): x = x.float()\n    seen = x", TENSOR),
+        ("Tensor | list[Tensor]", "seen = x.cuda(); x = seen; x", TENSOR),
         ("Tensor", "if not isinstance(x, Tensor): seen = x", HOST_VALUE | CONTAINER | UNKNOWN),
     ],
 )

@@ -432,6 +432,8 @@ def move(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, places:
     non_blocking = truthy(frame, hint)
     if places == HOST:
         return download(frame, reg, made, subject, value, api)
+    if value.kinds & TENSOR and value.is_a(TENSOR | HOST_VALUE | CONTAINER | ARRAY):
+        value = value.tensor()  # the others have no such method
     frame.record(reg, MOVE, subject, value, places, api, non_blocking=non_blocking)
     kinds = value.kinds
     if kinds & MODULE and not kinds & TENSOR:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow.narrowing import Place, Told, narrow, narrowed, passed
+from transferlint.flow.narrowing import Place, Told, narrowed, passed, refined
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.usage import Usage
 from transferlint.flow.values import NOTHING, ON_DEVICE, Value, join
@@ -116,7 +116,7 @@ class Frame:
         """Narrow the variables by what is shown of them from here on."""
         for slot, told in facts:
             value = self.state.slots[slot]
-            self.state.slots[slot] = narrow(value, told) if value is not None else None
+            self.state.slots[slot] = refined(value, told) if value is not None else None
 
     def path(self, reg: Reg) -> str:
         """The path an expression spells ("self.x", "batch['a']"), "" where it is none."""

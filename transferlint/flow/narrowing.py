@@ -110,6 +110,13 @@ def narrow(value: Value, told: Told) -> Value:
     return value.but(kinds=TENSOR) if value.kinds & UNKNOWN else Value(TENSOR, ANYWHERE)
 
 
+def refined(value: Value, told: Told) -> Value:
+    """The same where what the test does not show stays possible: behind the arm of an `if`, where both paths meet, what
+    contradicts all that is known is left out."""
+    known = value.kinds & told.kinds & ~UNKNOWN and not value.kinds & UNKNOWN
+    return narrow(value, told) if known or told.here or told is _TENSOR else value
+
+
 def brought(value: Value) -> Value:
     """What is shown to be on the host, where it may be a tensor."""
     if not value.is_a(TENSOR | UNKNOWN):
