@@ -210,7 +210,7 @@ class Own(torch.optim.Optimizer):
 
 def test_none_adds_nothing_to_what_is_no_plain_value() -> None:
     tensor = Value(TENSOR, DEVICE)
-    assert join(NONE, tensor) == join(tensor, NONE) == tensor
+    assert join(NONE, tensor) == join(tensor, NONE) == tensor.or_none()
     assert join(NONE, NONE) == NONE
     assert join(NONE, PYTHON) == join(PYTHON, NONE)
 

@@ -393,3 +393,26 @@ def ratio(x, zero=0.0):
 )
 def test_an_option_that_is_annotated_as_a_number(look: LookUp, test: str, kind: str, rare: bool) -> None:
     assert bool(look(ANNOTATED.format(test=test, kind=kind)).warmth("seen").amortised) is rare
+
+
+@pytest.mark.parametrize(
+    ("annotation", "rare"),
+    [("Tensor | None", False), ("Optional[Tensor]", False), ("Tensor", True), ("list[int] | None", False)],
+)
+def test_what_is_handed_on_may_be_none(look: LookUp, annotation: str, rare: bool) -> None:
+    """An annotation that admits None is no proof that something is given."""
+    found = look(
+        f"""
+        from typing import Optional
+        import torch
+        from torch import Tensor
+        def _lengths(x, given: {annotation} = None):
+            if given is None:
+                given = x.sum().item()
+            return given
+        class Net(torch.nn.Module):
+            def forward(self, x, given: {annotation}):
+                return _lengths(x, given)
+        """
+    )
+    assert (found.warmth("x.sum().item()").amortised is not None) == rare

@@ -38,6 +38,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "clip": (0.5,),
     "full_like": (1.0,),
     "randint_like": (5,),
+    "multinomial": (1,),
+    "isin": (torch.tensor([1.0]),),
     "type": (torch.float64,),
     "to": (torch.float64,),
 }
@@ -99,6 +101,9 @@ def _named(*rules: str) -> list[str]:
 
 @pytest.mark.parametrize("name", _named(SAME, MORE, LESS))
 def test_what_follows_the_first_operand(name: str) -> None:
+    if name == "multinomial":
+        assert [torch.multinomial(made(shape), 1).dim() for shape in ((3,), (3, 3))] == [1, 2]
+        return
     more = {SAME: 0, MORE: 1, LESS: -1}[rows()[name]]
     fewest = {"mT": 2, "batch_norm": 2, "triu": 2, "tril": 2, "fliplr": 2, "renorm": 2}.get(name, 1)
     shapes = [shape for shape in ((3,), (3, 3), (3, 3, 3)) if len(shape) >= fewest and (name != "t" or len(shape) < 3)]
@@ -129,7 +134,11 @@ def test_what_is_reduced(name: str) -> None:
     one = function(name)
     if name != "logsumexp":
         assert one(x).dim() == 0
-    along, kept = one(x, 0), one(x, 0, keepdim=True)
+    if name == "count_nonzero":
+        assert one(x, 0).dim() == 1
+        return
+    before = (2,) if name == "norm" else ()
+    along, kept = one(x, *before, 0), one(x, *before, 0, keepdim=True)
     along, kept = (part if torch.is_tensor(part) else part[0] for part in (along, kept))
     assert (along.dim(), kept.dim()) == (1, 2)
 
@@ -150,13 +159,23 @@ def test_what_has_a_number_of_its_own(name: str) -> None:
 
 def test_the_rest() -> None:
     x = made((2, 3, 4))
-    assert _named(SECOND) == ["searchsorted"]
+    assert set(_named(SECOND)) == {"searchsorted", "take", "expand_as", "view_as", "reshape_as"}
     assert torch.searchsorted(torch.tensor([0.0, 1.0]), x).dim() == 3
     assert _named(PRODUCT) == ["matmul"]
+    for name in ("expand_as", "view_as", "reshape_as"):
+        assert getattr(made((3,)), name)(made((1, 3))).dim() == 2
+    assert x.take(torch.zeros(2, 2, dtype=torch.int64)).dim() == 2
+    assert _named(torch_ranks.WIDENED) == ["expand", "repeat", "tile"]
+    for name in ("expand", "repeat", "tile"):
+        assert getattr(made((3,)), name)(2, 3).dim() == getattr(made((3,)), name)((2, 3)).dim() == 2
+    assert [x.flatten().dim(), x.flatten(1).dim(), x.flatten(2).dim(), torch.tensor(1).flatten().dim()] == [1, 2, 3, 1]
     for left, right, count in (((3,), (3,), 0), ((2, 3), (3,), 1), ((3,), (3, 2), 1), ((2, 3), (3, 2), 2)):
         assert (made(left) @ made(right)).dim() == count
     assert torch.full((2, 3), 1.0).dim() == torch.randint(5, (2, 3)).dim() == torch.randint(0, 5, (2, 3)).dim() == 2
     for name in _named(torch_ranks.SIZED):
+        if name == "broadcast_to":
+            assert x[:1, :1, 0].broadcast_to((2, 3)).dim() == 2
+            continue
         call = function(name) if name in ("zeros", "ones", "empty", "rand", "randn") else getattr(made((1,)), name)
         assert call(1, 1).dim() == call((1, 1)).dim() == 2, name
     assert SEVERAL > 64  # of which torch has no more (c10/core/TensorImpl.h)

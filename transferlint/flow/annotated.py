@@ -103,9 +103,13 @@ class _Reading:
         for value in known:
             there = tensors and value.kinds == HOST_VALUE
             whole = join(whole, value.but(places=self._tensor.places, flags=self._tensor.flags) if there else value)
-        if len(known) == len(values) or whole is None:
-            return whole if values else PYTHON
-        return whole.but(kinds=whole.kinds | UNKNOWN) if tensors else None
+        if whole is None:
+            return None if values else PYTHON
+        if len(known) < len(values):
+            if not tensors:
+                return None
+            whole = whole.but(kinds=whole.kinds | UNKNOWN)
+        return whole.or_none() if len(values) < len(members) else whole
 
     def _of(self, head: str, parts: list[ast.expr], depth: int) -> Value | None:
         """A generic type with its arguments."""
@@ -115,7 +119,7 @@ class _Reading:
         if last == "Union":
             return self._either(parts, depth)
         if last == "Optional":
-            return self._either(parts[:1], depth)
+            return self._either([*parts[:1], ast.Constant(None)], depth)
         if last in _TRANSPARENT:
             return self.value(parts[0], depth + 1)
         if last == "Literal":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transferlint.flow.values import DATA, HOST, OPTIONAL, PINNED, RESIDENT, SHAPES, Value, join
+from transferlint.flow.values import DATA, HOST, NULLABLE, OPTIONAL, PINNED, RESIDENT, SHAPES, Value, join
 from transferlint.syntax.program import Reg, Slot
 
-_TOLD = RESIDENT | PINNED | OPTIONAL | DATA | SHAPES
+_TOLD = RESIDENT | PINNED | OPTIONAL | DATA | SHAPES | NULLABLE
 
 # A call: the file and the function that it stands in, and its register there.
 Site = tuple[str, int, Reg]

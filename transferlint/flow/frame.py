@@ -116,7 +116,8 @@ class Frame:
         """Narrow the variables by what is shown of them from here on."""
         for slot, told in facts:
             value = self.state.slots[slot]
-            self.state.slots[slot] = refined(value, told) if value is not None else None
+            if value is not None:
+                self.state.slots[slot] = refined(value, told)
 
     def path(self, reg: Reg) -> str:
         """The path an expression spells ("self.x", "batch['a']"), "" where it is none."""

@@ -12,6 +12,7 @@ from transferlint.flow.values import (
     FROM_PARAMETER,
     HOST,
     HOST_VALUE,
+    NULLABLE,
     PYTHON,
     RESIDENT,
     TENSOR,
@@ -37,14 +38,17 @@ _EVERY = -1
 @late.dataclass(slots=True, frozen=True)
 class Told:
     """What a test shows of a variable: of which `kinds` it is, and what it is where nothing that is known of it is one
-    of these, None: itself, as a tensor. `here`: no more than that it is on the host."""
+    of these, None: itself, as a tensor. `here`: no more than that it is on the host; `there`: no more than that it is
+    not None."""
 
     kinds: int
     otherwise: Value | None = None
     here: bool = False
+    there: bool = False
 
 
 _HERE = Told(_EVERY, here=True)
+_THERE = Told(_EVERY, there=True)
 _TENSOR = Told(TENSOR)
 _NO_TENSOR = Told(~TENSOR, Value(HOST_VALUE | CONTAINER | UNKNOWN, ANYWHERE))
 _SCALAR = Told(_SCALARS, PYTHON)
@@ -100,6 +104,8 @@ def narrow(value: Value, told: Told) -> Value:
     """What a variable is where a test shows this of it."""
     if told.here:
         return brought(value)
+    if told.there:
+        return value.but(flags=value.flags & ~NULLABLE) if value.flags & NULLABLE else value
     kinds = value.kinds & told.kinds & ~UNKNOWN
     if kinds and (told is _TENSOR or not value.kinds & UNKNOWN):
         return value if kinds == value.kinds else value.but(kinds=kinds)
@@ -114,7 +120,7 @@ def refined(value: Value, told: Told) -> Value:
     """The same where what the test does not show stays possible: behind the arm of an `if`, where both paths meet, what
     contradicts all that is known is left out."""
     known = value.kinds & told.kinds & ~UNKNOWN and not value.kinds & UNKNOWN
-    return narrow(value, told) if known or told.here or told is _TENSOR else value
+    return narrow(value, told) if known or told.here or told.there or told is _TENSOR else value
 
 
 def brought(value: Value) -> Value:
@@ -177,19 +183,23 @@ def _place(function: Function, reg: Reg) -> Place | None:
 
 
 def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> list[Fact]:
-    """What `type(x) == int`, `x.device == torch.device("cpu")` and `x.device.type == "cuda"` say."""
+    """What `type(x) == int`, `x is not None`, `x.device == torch.device("cpu")` and
+    `x.device.type == "cuda"` say."""
     if made.operators[0] not in ("==", "is", "!=", "is not"):
         return []
     same = when is (made.operators[0] in ("==", "is"))
     asked, other = (function.code[r] for r in made.operands)
+    if isinstance(other, p.Const) and other.value is None:
+        place = _place(function, made.operands[0])
+        return [(place, _THERE)] if place is not None and not same else []
     if isinstance(asked, p.Call) and names.dotted(function, asked.function) == "builtins.type" and len(asked.args) == 1:
         subject = function.code[asked.args[0]]
         plain = names.dotted(function, made.operands[1]) in _PYTHON_TYPES - _HOLDERS
         return [(subject.slot, _SCALAR)] if same and plain and isinstance(subject, p.Load) else []
     if isinstance(other, p.Call) and names.dotted(function, other.function) == "torch.device" and other.args:
         other = function.code[other.args[0]]
-    place = other.value if isinstance(other, p.Const) else None
-    if not isinstance(asked, p.Attr) or place != ("cpu" if same else "cuda"):
+    named = other.value if isinstance(other, p.Const) else None
+    if not isinstance(asked, p.Attr) or named != ("cpu" if same else "cuda"):
         return []
     if asked.name == "type":
         asked = function.code[asked.object]

@@ -85,16 +85,28 @@ def _ruled(frame: Frame, made: Call, rule: str, name: str, operands: list[Reg], 
         return None if name in _PLAIN and (len(operands) > 1 or made.keywords) else fixed
     if rule == rules.GIVEN_SIZE:
         size = dict(made.keywords).get("size", operands[0 if name == "full" else -1] if operands else None)
-        return _sizes(frame, made, [size], name) if size is not None else None
+        return _sizes(frame, made, [size]) if size is not None else None
     if rule == rules.SIZED:
-        return _sizes(frame, made, operands if function else operands[1:], name)
+        return _sizes(frame, made, operands if function else operands[1:])
     if not operands:
         return None
-    if rule == rules.DATA:
-        return _of_data(frame, operands[0])
+    if rule in (rules.DATA, rules.DATA_OR_SIZES):
+        if name == "new_tensor":
+            return _of_data(frame, operands[1]) if len(operands) > 1 else None
+        listed = rule == rules.DATA or frame.values[operands[0]].is_a(CONTAINER)
+        return _of_data(frame, operands[0]) if listed else _sizes(frame, made, operands)
+    if rule == rules.SOME:
+        return SEVERAL
     first = _of(frame, operands[0], name in _OF_LISTS)
     if rule == rules.SAME:
         return first
+    if rule == rules.FLATTENED:
+        return _flattened(frame, made, operands[1:])
+    if rule == rules.WIDENED:
+        sizes = _sizes(frame, made, operands[1:])
+        if name == "tile" or sizes is None:
+            return SEVERAL if first or sizes else None
+        return sizes
     if rule == rules.MORE:
         return None if first is None else first + 1 if first != SEVERAL else SEVERAL
     if rule == rules.LESS:
@@ -108,12 +120,22 @@ def _ruled(frame: Frame, made: Call, rule: str, name: str, operands: list[Reg], 
         return _most(_of(frame, one) for one in given)
     if rule == rules.PRODUCT:
         return _product(first, _of(frame, operands[1])) if len(operands) > 1 else None
-    return _reduced(frame, made, first, operands[1:])
+    return _reduced(frame, made, first, operands[2 if name == "norm" else 1 :])
+
+
+def _flattened(frame: Frame, made: Call, others: list[Reg]) -> int:
+    """`x.flatten(1)`: what stands behind a dimension is one."""
+    if not others and not made.keywords:
+        return 1
+    start = frame.code[dict(made.keywords).get("start_dim", others[0] if others else made.keywords[0][1])]
+    if len(others) + len(made.keywords) > 1 or not isinstance(start, Const) or not isinstance(start.value, int):
+        return SEVERAL
+    return start.value + 1 if start.value >= 0 else SEVERAL
 
 
 def _reduced(frame: Frame, made: Call, first: int | None, others: list[Reg]) -> int | None:
     """What a reduction leaves."""
-    keywords = dict(made.keywords)
+    keywords = {key: reg for key, reg in made.keywords if key != "p"}
     if set(keywords) - {"dim", "keepdim", "axis", "keepdims", "dtype"}:
         return None
     dim = keywords.get("dim", keywords.get("axis", others[0] if others else None))
@@ -133,7 +155,7 @@ def _reduced(frame: Frame, made: Call, first: int | None, others: list[Reg]) -> 
     return max(first - 1, 0)
 
 
-def _sizes(frame: Frame, made: Call, given: list[Reg], name: str) -> int | None:
+def _sizes(frame: Frame, made: Call, given: list[Reg]) -> int | None:
     size = dict(made.keywords).get("size", dict(made.keywords).get("shape"))
     if not given and size is not None:
         given = [size]
@@ -142,7 +164,7 @@ def _sizes(frame: Frame, made: Call, given: list[Reg], name: str) -> int | None:
     display = frame.code[given[0]]
     if isinstance(display, Sequence):
         return None if any(display.stars) else len(display.items)
-    return 1 if _number(frame, given[0]) and name != "item" else None
+    return 1 if _number(frame, given[0]) else None
 
 
 def _of_data(frame: Frame, reg: Reg) -> int | None:

@@ -13,7 +13,7 @@ from transferlint.flow.callers import Site
 from transferlint.flow.guards import identifiers
 from transferlint.flow.names import split
 from transferlint.flow.operands import tree
-from transferlint.flow.values import CONTAINER, MODULE, TENSOR
+from transferlint.flow.values import CONTAINER, MODULE, NULLABLE, TENSOR
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Parameter, Reg, Slot
@@ -88,9 +88,10 @@ def optional(file: FilePlacement, function: Function, test: Reg, when: bool) -> 
         if given is None:
             return False
         values = {one.slot: _decided(file, function, one, site, given) for one in asked}
-        truth = _truth(_value(function, test, test, values))
+        value = _value(function, test, test, values)
+        truth = _truth(value)
         gives = any(one.name in given for one in asked)
-        if truth is when or (truth is None and gives and left_out is not when):
+        if when in _truths(value) or (truth is None and gives and left_out is not when):
             return False
     return True
 
@@ -235,7 +236,9 @@ def _argument(
         if taken.annotation in _NUMBERS and taken.default != "None":
             return _NUMBER
     value = file.callers.value(function.index, one.slot, site)
-    return _SOME if value is not None and value.is_a(SOMETHING) else _UNKNOWN
+    if value is None or not value.is_a(SOMETHING):
+        return _UNKNOWN
+    return _OneOf((_SOME, None)) if value.flags & NULLABLE else _SOME
 
 
 def _decided(file: FilePlacement, function: Function, one: Parameter, site: Site, given: dict[str, Reg]) -> object:
@@ -376,6 +379,11 @@ def _stored(function: Function, slot: Slot, until: Reg) -> list[Reg]:
     looped = any(around.kind in _LOOPS for around in function.ancestors(region))
     end = len(function.code) if looped else until
     return [m.value for m in function.code[:end] if isinstance(m, p.Store) and m.slot == slot]
+
+
+def _truths(value: object) -> set[bool | None]:
+    """The truth of each of several values."""
+    return set(map(_truth, value)) if isinstance(value, _OneOf) else {_truth(value)}
 
 
 def _truth(value: object) -> bool | None:

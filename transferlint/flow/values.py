@@ -78,6 +78,8 @@ _ONE_DIMENSION = TREE << 4
 _MOST_DIMENSIONS = 4
 _COUNTED = (1 << _MOST_DIMENSIONS) - 1 << (_ONE_DIMENSION.bit_length() - 1)
 DIMENSIONS = SCALAR | EXTENDED | _COUNTED
+# None on some path, beside what it is on the others. Joined by union as MAY flags are; what is computed has it not.
+NULLABLE = TREE << 4 + _MOST_DIMENSIONS
 SHAPES = DIMENSIONS | BOOLEAN | INTEGER
 _ALWAYS = MUST | TREE | DERIVED | _COUNTED
 MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS | OPTIONAL | HANDED
@@ -202,6 +204,10 @@ class Value:
         """What is known under a name."""
         return next((value for own, value in self.fields or () if own == name), None)
 
+    def or_none(self) -> Value:
+        """The same, or None."""
+        return self if self.flags & NULLABLE else self.but(flags=self.flags | NULLABLE)
+
     def tensor(self) -> Value:
         """What it is where it is a tensor."""
         return Value(TENSOR, self.places, self.flags, self.why, reads=self.reads, uploads=self.uploads)
@@ -282,10 +288,10 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
     if right is None:
         return left
     if left.is_none and right.kinds and not right.kinds & _OR_NONE:
-        return right
+        return right.or_none()
     if right.is_none and left.kinds and not left.kinds & _OR_NONE:
-        return left
-    flags = (left.flags & right.flags & _ALWAYS) | ((left.flags | right.flags) & MAY)
+        return left.or_none()
+    flags = (left.flags & right.flags & _ALWAYS) | ((left.flags | right.flags) & (MAY | NULLABLE))
     item = join(left.item, right.item, depth + 1) if depth < _DEPTH else (left.item or right.item)
     items = None
     if left.items is not None and right.items is not None and len(left.items) == len(right.items) and depth < _DEPTH:
@@ -521,6 +527,7 @@ _FLAG_NAMES = (
     (DATA, "data"),
     (OPTIONAL, "if asked"),
     (DERIVED, "derived"),
+    (NULLABLE, "or None"),
 )
 
 

@@ -20,8 +20,12 @@ SECOND = "as many as the second operand"
 NONE, ONE, TWO, THREE = "none", "one", "two", "three"
 PRODUCT = "those of a matrix product"
 DATA = "those of what is made a tensor"
+DATA_OR_SIZES = "those of a list that is made a tensor, or as many as sizes are given"
+WIDENED = "as many as sizes are given, or the operand has"
+FLATTENED = "one, and those before `start_dim`"
+SOME = "one at least"
 
-_MODULES = frozenset({"torch", "torch.nn.functional", "torch.special"})
+_MODULES = frozenset({"torch", "torch.cuda", "torch.nn.functional", "torch.special", "torch.nn.utils.rnn"})
 _ROWS = {
     SAME: (
         "abs absolute neg negative sign sgn exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square sigmoid"
@@ -34,19 +38,30 @@ _ROWS = {
         " normalize layer_norm bernoulli gather index_select index_add scatter scatter_add masked_fill"
         " index_fill index_copy narrow transpose swapaxes swapdims movedim permute mT t type_as diff sort"
         " topk cummax cummin chunk split tensor_split bucketize batch_norm rms_norm clip clamp_min"
-        " clamp_max fliplr flipud cat concat concatenate positive deg2rad rad2deg"
+        " clamp_max fliplr flipud cat concat concatenate positive deg2rad rad2deg conj angle"
+        " char signbit isposinf isneginf isin multinomial"
     ).split(),
     BROADCAST: (
         "add sub subtract mul multiply div divide true_divide floor_divide remainder fmod pow maximum"
         " minimum fmax fmin atan2 hypot eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and"
         " bitwise_or bitwise_xor where lerp addcmul addcdiv isclose clamp"
+        " greater greater_equal less less_equal not_equal logaddexp"
     ).split(),
-    REDUCED: ("sum mean prod std var any all amax amin argmax argmin logsumexp nansum nanmean max min median").split(),
-    SIZED: "zeros ones empty rand randn view reshape expand repeat new_zeros new_ones new_empty".split(),
+    REDUCED: (
+        "sum mean prod std var any all amax amin argmax argmin logsumexp nansum nanmean max min median norm"
+        " count_nonzero"
+    ).split(),
+    SIZED: "zeros ones empty rand randn view reshape new_zeros new_ones new_empty broadcast_to".split(),
+    WIDENED: "expand repeat tile".split(),
+    FLATTENED: ["flatten"],
     GIVEN_SIZE: ["full", "randint"],
     MORE: "unsqueeze one_hot stack embedding".split(),
     LESS: "unbind select".split(),
-    SECOND: "searchsorted".split(),
+    SECOND: "searchsorted take expand_as view_as reshape_as".split(),
+    SOME: (
+        "hstack vstack dstack column_stack meshgrid pad_sequence repeat_interleave atleast_1d cartesian_prod"
+        " combinations"
+    ).split(),
     NONE: "dot trace".split(),
     ONE: (
         "arange range linspace logspace randperm hann_window hamming_window bartlett_window"
@@ -55,7 +70,11 @@ _ROWS = {
     TWO: "eye tril_indices triu_indices nonzero argwhere mm outer addmm".split(),
     THREE: "bmm baddbmm".split(),
     PRODUCT: ["matmul"],
-    DATA: ["tensor", "as_tensor", "asarray"],
+    DATA: ["tensor", "as_tensor", "asarray", "new_tensor"],
+    DATA_OR_SIZES: (
+        "Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor"
+        " ByteTensor BoolTensor"
+    ).split(),
 }
 
 
