@@ -95,6 +95,7 @@ class Frame:
         self.leaning = leaning
         self.refuted = False
         self.narrowed = narrowed(file.names, function)
+        self._tested = {place for facts in self.narrowed.values() for place in facts}
         self.passed = passed(file.names, function)
         self._paths: dict[Reg, str] = {}
 
@@ -106,7 +107,7 @@ class Frame:
 
     def told(self, reg: Reg, place: Place) -> Told | None:
         """What the tests around a register say of a variable or an attribute of one; None where they say nothing."""
-        for number in self.around(self.region) if self.narrowed else ():
+        for number in self.around(self.region) if place in self._tested else ():
             told, until = self.narrowed.get(number, {}).get(place, (None, 0))
             if told is not None and reg < until:
                 return told
