@@ -537,3 +537,27 @@ def test_an_operator_that_returns_the_object_itself_gives_an_instance_of_its_cla
     assert found.value("plain + 2").kinds == v.OBJECT
     assert found.value("plain + 2").name == found.value("plain").name
     assert not found.value("Box() - 1").on_device
+
+
+def test_functions_of_a_table_learn_what_a_call_gives_to_one_of_them(look: LookUp) -> None:
+    found = look(
+        """
+        import torch
+        class Loss(torch.nn.Module):
+            def labels(self, outputs, indices):
+                return [outputs[i] for i in indices]
+            def boxes(self, outputs, indices):
+                return outputs
+            def one(self, name, outputs, indices):
+                return {"labels": self.labels, "boxes": self.boxes}[name](outputs, indices)
+            def two(self, name, outputs, indices):
+                table = {"labels": self.labels, "boxes": self.boxes}
+                return table[name](outputs, indices)
+            def forward(self, outputs: torch.Tensor, rows: list):
+                indices = [torch.as_tensor(row) for row in rows]
+                return self.one("labels", outputs, indices), self.two("boxes", outputs, indices)
+        """
+    )
+    assert found.value("i").is_a(v.TENSOR)
+    assert found.value("i").places == v.HOST
+    assert [one.api for one in found.at("outputs[i]")] == ["x[host tensor]"]

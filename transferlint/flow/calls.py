@@ -119,6 +119,8 @@ def _hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: I
     for name in frame.file.targets.of(frame.file.names, frame.function, made.function):
         if "#" in name:
             frame.lent.add((reg, name))
+            if callee.kinds != NAME or not callee.name:
+                known_calls.offer(frame, reg, made, name)
     if callee.kinds == NAME:
         names: tuple[str, ...] = (callee.name,)
         if callee.name.startswith("torch.utils.data."):

@@ -71,14 +71,10 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         of = frame.values[callee.object]
         if of.kinds & OBJECT:
             frame.receivers[reg] = of.name
-    bound = given_by.is_bound(frame, made, owner, function)
-    given = given_by.by_slot(made, function, bound)
+    given = given_by.by_slot(made, function, given_by.is_bound(frame, made, owner, function))
     if not frame.file.roles[frame.function.index].cold:
+        _tell(frame, reg, made, owner, index)
         site = (frame.file.key, frame.function.index, reg)
-        for slot, argument in given.items():
-            owner.callers.tell(index, slot, given_by.told(frame, frame.values[argument]), site)
-        for slot, held in given_by.several(frame, made, function, bound):
-            owner.callers.tell(index, slot, held, site)
         owner.callers.called(index, site, given_by.by_name(frame, made, function, given))
     placed = owner.place(index)
     framework = owner.tracing.compiled.get(index)
@@ -97,6 +93,25 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
     if returns is None:
         return unknown_call(frame, made, function.name)
     return _returned(frame, reg, made, function, returns, given)
+
+
+def offer(frame: Frame, reg: Reg, made: Call, name: str) -> None:
+    """Tell a function of the checked source, one of several that a call may reach, what that gives it."""
+    found = frame.file.located(name)
+    if found is None or found[0].program.functions[found[1]].kind == "class":
+        return
+    if not frame.file.roles[frame.function.index].cold:
+        _tell(frame, reg, made, *found)
+
+
+def _tell(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -> None:
+    function = owner.program.functions[index]
+    bound = given_by.is_bound(frame, made, owner, function)
+    site = (frame.file.key, frame.function.index, reg)
+    for slot, argument in given_by.by_slot(made, function, bound).items():
+        owner.callers.tell(index, slot, given_by.told(frame, frame.values[argument]), site)
+    for slot, held in given_by.several(frame, made, function, bound):
+        owner.callers.tell(index, slot, held, site)
 
 
 def assumed(frame: Frame, reg: Reg) -> bool:
