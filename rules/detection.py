@@ -331,7 +331,8 @@ def put_there(function: FunctionFacts, reg: Reg) -> bool:
     put = (t for r in sites for t in function.transfers_at(r))
     if any(t.kind in (MOVE, BUILD) and t.places & ON_DEVICE for t in put):
         return True
-    return any(function.values[r].flags & FRESH for r in value.why if 0 <= r < len(function.values))
+    made = (function.values[r] for r in value.why if 0 <= r < len(function.values))
+    return any(one.flags & FRESH and one.on_device for one in made)
 
 
 def likely(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> bool:

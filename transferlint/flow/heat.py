@@ -22,7 +22,7 @@ from transferlint.flow.runs import Runs
 from transferlint.flow.seen import Seen
 from transferlint.flow.seldom import Seldom
 from transferlint.flow.uses import Spelled, Uses, spelled
-from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR
+from transferlint.flow.values import CONTAINER, FROM_PARAMETER, TENSOR, UNKNOWN, Value
 from transferlint.flow.warmth import Warmth, rank
 from transferlint.knowledge import roles
 from transferlint.model import Level
@@ -475,9 +475,8 @@ class HeatMap:
         slots = {g.slot for g in function.parameters}
         for reg in (reg for slot in slots for reg in function.lookup.about(p.Load, slot)):
             value = values[reg]
-            if (value.flags & FROM_PARAMETER or value.on_host) and (
-                value.is_a(TENSOR) or (value.is_a(CONTAINER) and value.item is not None and value.item.is_a(TENSOR))
-            ):
+            held = value.item if value.is_a(CONTAINER) else value
+            if (value.flags & FROM_PARAMETER or value.on_host) and held is not None and _meant(held):
                 return True
         info = self._file.class_of(function)
         return bool(
@@ -486,3 +485,8 @@ class HeatMap:
             and function.parent == info.index
             and not function.name.startswith("get_num")
         )
+
+
+def _meant(value: Value) -> bool:
+    """True for a tensor, and for a union that has one among its members."""
+    return value.may_be(TENSOR) and not value.kinds & UNKNOWN

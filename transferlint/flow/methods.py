@@ -447,4 +447,4 @@ def _register(frame: Frame, made: Call, subject: Reg) -> None:
     """`self.register_buffer("name", tensor)`: an attribute that moves with the module."""
     if made.args and frame.path(subject) == "self":
         value = frame.values[made.args[1]] if len(made.args) > 1 else NOTHING
-        reflection.register(frame, made.args[0], effects.parameter(value))
+        reflection.register(frame, made.args[0], value, effects.parameter(value))

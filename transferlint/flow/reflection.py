@@ -7,7 +7,7 @@ that vary: each read under such a name may give any of it (docs.python.org, libr
 from __future__ import annotations
 
 from transferlint.flow.frame import Frame
-from transferlint.flow.values import MODULE, NOTHING, OBJECT, Value
+from transferlint.flow.values import MODULE, NOTHING, OBJECT, TENSOR, Value
 from transferlint.syntax.program import Call, Const, Reg
 
 _KEYED = "[]"  # no name of an attribute
@@ -34,8 +34,8 @@ def write(frame: Frame, made: Call) -> None:
         frame.file.store_attribute(info, name or _KEYED, frame.values[made.args[2]])
 
 
-def register(frame: Frame, at: Reg, buffer: Value) -> None:
-    """Note what `self.register_buffer(name, tensor)` stores."""
+def register(frame: Frame, at: Reg, given: Value, buffer: Value) -> None:
+    """Note what `self.register_buffer(name, tensor)` stores. In the constructor, it is where it was made."""
     info = frame.file.class_of(frame.function)
     if info is None:
         return
@@ -43,7 +43,8 @@ def register(frame: Frame, at: Reg, buffer: Value) -> None:
     if not name:
         frame.file.store_attribute(info, _KEYED, buffer)
         return
-    frame.state.paths[f"self.{name}"] = buffer
+    made_here = frame.function.name == "__init__" and given.is_a(TENSOR) and given.on_host
+    frame.state.paths[f"self.{name}"] = given if made_here else buffer
     frame.file.set_attribute(info, name, buffer.but(why=()))
 
 
