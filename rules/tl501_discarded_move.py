@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import DATA, HOST_VALUE, TENSOR, UNKNOWN, Value
+from transferlint.flow.values import DATA, HOST_VALUE, MODULE, TENSOR, UNKNOWN, Value
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import notebooks
@@ -77,8 +77,13 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if shown or function.role.testing:
             continue
         tensor = transfer.before.is_a(TENSOR)
+        either = transfer.before.may_be(TENSOR) and transfer.before.is_a(TENSOR | MODULE)  # `x: Tensor | Module`
         known = (
-            tensor or _or_none(transfer.before) or _of_a_batch(function, transfer.subject) or _used(function, transfer)
+            tensor
+            or either
+            or _or_none(transfer.before)
+            or _of_a_batch(function, transfer.subject)
+            or _used(function, transfer)
         )
         if not known:
             continue

@@ -122,3 +122,10 @@ def test_an_element_of_what_may_be_a_list_or_a_tensor(look: LookUp) -> None:
 def test_tests_of_types(look: LookUp, annotation: str, statements: str, kinds: int) -> None:
     found = look(f"{START}def f(x: {annotation}):\n    {statements}\n")
     assert found.value("x").kinds == kinds
+
+
+def test_a_parameter_may_be_bound_to_something_else(look: LookUp) -> None:
+    text = f"{START}def f(given, rows: list[int], scores: Tensor):\n    rows = given.rows\n    seen = rows\n"
+    assert look(text).value("rows").kinds == UNKNOWN
+    text = f"{START}def f(given):\n    rows: list[int] = given.rows\n    seen = rows\n"
+    assert look(text).value("rows").kinds == CONTAINER

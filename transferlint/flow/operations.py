@@ -103,7 +103,10 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
         )
     annotation = frame.function.annotations.get(slot)
     if annotation and value.is_a(UNKNOWN):
-        value = annotated(frame.file, frame.function, annotation, value.but(kinds=TENSOR)) or value
+        found = annotated(frame.file, frame.function, annotation, value.but(kinds=TENSOR))
+        own = all(one.slot != slot for one in frame.function.parameters)
+        if found is not None and (own or found.is_a(TENSOR)):  # a parameter may be bound to something else
+            value = found
     if "" in shown and value.is_a(TENSOR | UNKNOWN):
         value = brought(value.but(kinds=TENSOR))
     frame.state.slots[slot] = value
