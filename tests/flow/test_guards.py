@@ -116,6 +116,8 @@ ORDINARY = [
     "len(past_keys) == 0",
     "x.size() == 0",
     "len(x) == 3",
+    "len(x.shape) == 0",
+    "not len(x.shape)",
     "not x.sum()",
 ]
 

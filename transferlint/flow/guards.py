@@ -202,6 +202,8 @@ def _counted(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
     counted = function.code[made.args[0]]
     if isinstance(counted, p.Load):
         return _brought(function, counted.slot, stores)
+    if isinstance(counted, p.Attr) and counted.name == "shape":
+        return False  # that is how many dimensions it has
     return isinstance(counted, p.Attr | p.Subscript) and "self" not in identifiers(function, made.args[0])
 
 
