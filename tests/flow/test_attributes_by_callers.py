@@ -50,3 +50,35 @@ def test_an_attribute_is_where_all_calls_of_the_constructor_put_it(
     else:
         assert found.may_be(UNKNOWN)
         assert not found.on_device
+
+
+@pytest.mark.parametrize(
+    ("over", "body", "known"),
+    [
+        ("name, value in values.items()", "setattr(self, name, value)", True),
+        ("name, value in values.items()", "print(name); setattr(self, name, value)", True),
+        ("name, value in values.items()", "setattr(other, name, value)", False),
+        ("name, value in values.items()", "setattr(self, value, name)", False),
+        ("name, value in others.items()", "setattr(self, name, value)", False),
+        ("name in values", "setattr(self, name, 3)", False),
+    ],
+)
+def test_a_method_that_stores_all_that_it_is_given_by_name(look: LookUp, over: str, body: str, known: bool) -> None:
+    found = look(
+        f"""
+        import torch
+        class Base:
+            def register_modules(self, **values):
+                for {over}:
+                    {body}
+        class Scheduler:
+            def step(self, x):
+                return x
+        class Pipeline(Base):
+            def __init__(self, scheduler: Scheduler):
+                self.register_modules(scheduler=scheduler)
+            def __call__(self, x):
+                return self.scheduler.step(x)
+        """
+    )
+    assert found.value("self.scheduler").name.endswith("#3") == known

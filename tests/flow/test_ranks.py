@@ -130,3 +130,24 @@ def test_every_call_gives_them_to_a_parameter(look: LookUp) -> None:
     """
     assert len(look(text.format("pass")).transfers("number")) == 1
     assert look(text.format("pick(table, torch.tensor([0], device='cuda'))")).transfers("number") == []
+
+
+def test_a_number_by_its_annotation_that_is_given_a_tensor(look: LookUp) -> None:
+    """It has no dimensions; where some call gives a number, it may be either."""
+    text = """
+    import torch
+    class Scheduler:
+        def step(self, table: torch.Tensor, at: int):
+            if at > 0:
+                return table[at]
+    def train_step(scheduler: Scheduler, table, given):
+        for t in torch.arange(3, device="cuda").view(given):
+            scheduler.step(table, t)
+        {}
+    """
+    found = look(text.format("pass"))
+    assert sorted(one.kind for one in found.transfers()) == ["number", "truth"]
+    found = look(text.format("scheduler.step(table, 3)"))
+    assert [one.kind for one in found.transfers()] == ["truth"]
+    found = look(text.format("pass").replace('device="cuda"', ""))
+    assert found.transfers() == []

@@ -186,7 +186,8 @@ def _read_there(frame: Frame, reg: Reg, indices: tuple[Reg, ...], api: str = SEL
     tensor'): they are read."""
     for position in indices:
         value = frame.values[position]
-        if value.is_a(TENSOR) and value.places == DEVICE and not value.flags & BOOLEAN:
+        there = value.is_a(TENSOR) and value.places == DEVICE and not value.flags & BOOLEAN
+        if there or _selects(value):
             frame.record(reg, NUMBER, position, value, HOST, api, explicit=False)
 
 

@@ -6,7 +6,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING
 
-from transferlint.flow import devices, effects, foreign, given_by, passing
+from transferlint.flow import devices, effects, foreign, given_by, passing, reflection
 from transferlint.flow.annotated import promised
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ClassInfo, ident
@@ -76,6 +76,8 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         _tell(frame, reg, made, owner, index)
         site = (frame.file.key, frame.function.index, reg)
         owner.callers.called(index, site, given_by.by_name(frame, made, function, given))
+    if made.keywords:
+        reflection.spread(frame, made, function)
     placed = owner.place(index)
     framework = owner.tracing.compiled.get(index)
     if framework is not None:

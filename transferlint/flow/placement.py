@@ -228,7 +228,7 @@ class FilePlacement:
         """A parameter with what its callers tell of its place, those of the methods that it overrides among them;
         None where they add nothing."""
         told = self.told_by_callers(index, given.slot)
-        learnt = start.learnt(value, told, given.slot) if told is not None else None
+        learnt = start.learnt(value, told, given.slot) or start.counted(given, told) if told is not None else None
         if learnt is not None or (self.roles[index].hot and called_by_libraries(self.program.functions[index].name)):
             return learnt  # libraries call it, who knows with what
         pairs: list[tuple[FilePlacement, int, Slot]] = [(self, index, given.slot)]

@@ -7,8 +7,9 @@ that vary: each read under such a name may give any of it (docs.python.org, libr
 from __future__ import annotations
 
 from transferlint.flow.frame import Frame
+from transferlint.flow.once import once
 from transferlint.flow.values import MODULE, NOTHING, OBJECT, TENSOR, Value
-from transferlint.syntax.program import Call, Const, Reg
+from transferlint.syntax.program import Attr, Call, Const, Function, Load, Next, Outer, Reg, Slot, Store, Unpack
 
 _KEYED = "[]"  # no name of an attribute
 
@@ -32,6 +33,48 @@ def write(frame: Frame, made: Call) -> None:
     info = frame.file.class_of(frame.function)
     if base == "self" and info is not None:
         frame.file.store_attribute(info, name or _KEYED, frame.values[made.args[2]])
+
+
+def spread(frame: Frame, made: Call, function: Function) -> None:
+    """Note what a method of the same object stores that a call gives by name, where it stores all that it is given:
+    `self.register(model=model)` of `for name, value in values.items(): setattr(self, name, value)`."""
+    info = frame.file.class_of(frame.function)
+    callee = frame.code[made.function]
+    if info is None or not isinstance(callee, Attr) or frame.path(callee.object) != "self" or not _stores_all(function):
+        return
+    taken = {one.name for one in function.parameters}
+    for name, reg in made.keywords:
+        if name and name not in taken:
+            frame.file.store_attribute(info, name, frame.values[reg])
+
+
+@once
+def _stores_all(function: Function) -> bool:
+    """True for a method that sets what it is given by any name as attributes of its object."""
+    named = next((one.slot for one in function.parameters if one.kind == "double_star"), None)
+    code = function.code
+    if named is None:
+        return False
+    for made in code:
+        if not isinstance(made, Call) or code[made.function] != Outer("setattr") or len(made.args) != 3:
+            continue
+        pair = [_item_of(function, reg) for reg in made.args[1:]]
+        if pair == [(named, 0), (named, 1)] and function.slot_names[0] == "self" and code[made.args[0]] == Load(0):
+            return True
+    return False
+
+
+def _item_of(function: Function, reg: Reg) -> tuple[Slot, int] | None:
+    """The mapping, a variable, of whose items a loop's variable is the name (0) or the value (1)."""
+    code, made = function.code, function.code[reg]
+    stores = function.lookup.about(Store, made.slot) if isinstance(made, Load) else []
+    store = code[stores[0]] if len(stores) == 1 else None
+    part = code[store.value] if isinstance(store, Store) else None
+    following = code[part.value] if isinstance(part, Unpack) else None
+    items = code[following.iterable] if isinstance(following, Next) else None
+    callee = code[items.function] if isinstance(items, Call) else None
+    of = code[callee.object] if isinstance(callee, Attr) and callee.name == "items" else None
+    return (of.slot, part.index) if isinstance(of, Load) and isinstance(part, Unpack) else None
 
 
 def register(frame: Frame, at: Reg, given: Value, buffer: Value) -> None:

@@ -32,6 +32,7 @@ from transferlint.flow.values import (
     PINNED,
     PYTHON,
     RESIDENT,
+    SCALAR,
     SHAPES,
     TENSOR,
     UNKNOWN,
@@ -43,6 +44,7 @@ from transferlint.knowledge import roles
 from transferlint.syntax.program import Function, Load, Parameter, Return, Store
 
 _MOVING = "transfer_batch_to_device"
+_NUMBERS = frozenset({"int", "float", "Optional[int]", "Optional[float]", "int | None", "float | None"})
 _PLACES = late.pattern(r"\bstr\b|device", re.IGNORECASE)
 _BATCH = late.pattern(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
 
@@ -144,6 +146,17 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
         flags |= told.flags & SHAPES if told.is_a(TENSOR) else 0
         return Value(TENSOR if told.is_a(TENSOR) else UNKNOWN, places, flags, known.why)
     return None
+
+
+def counted(given: Parameter, told: Value) -> Value | None:
+    """A parameter that is annotated as a number and that all known callers give a tensor on the device, or one of them
+    does: of no dimensions, as it serves as a number. None where they give numbers."""
+    if given.annotation not in _NUMBERS or not told.may_be(TENSOR) or not told.is_a(TENSOR | HOST_VALUE):
+        return None
+    if not told.on_device:
+        return None
+    places = GIVEN if told.places & HOST else told.places & ON_DEVICE
+    return Value(told.kinds, places, from_parameter(given.slot) | RESIDENT | SCALAR, (-1 - given.slot,))
 
 
 def shaped(known: Value, told: Value) -> Value | None:

@@ -23,7 +23,19 @@ from transferlint.flow.restored import Dispatch, RestoredPlacement, RestoredProj
 from transferlint.flow.script import Script
 from transferlint.flow.traces import LEARNT, OUTER, PLACE, Trace, Unforeseen, as_seen
 from transferlint.flow.unasked import SOMETHING
-from transferlint.flow.values import ANYWHERE, FROM_PARAMETER, GIVEN, OBJECT, UNKNOWN, Value, returned_alike
+from transferlint.flow.values import (
+    ANYWHERE,
+    FROM_PARAMETER,
+    GIVEN,
+    HOST_VALUE,
+    NULLABLE,
+    OBJECT,
+    SHAPES,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    returned_alike,
+)
 from transferlint.flow.warmth import Warmth
 from transferlint.syntax.program import Function, Program, Reg, Slot
 
@@ -159,8 +171,10 @@ class Update:
         for told, values in new.items():
             if values == old[told]:
                 continue
-            on_device = all(value.on_device for value in (*values, *old[told]))
-            if values[-1].is_a(SOMETHING) != old[told][-1].is_a(SOMETHING):
+            both = (*values, *old[told])
+            on_device = all(value.on_device for value in both)
+            tensors, shapes = any(value.may_be(TENSOR) for value in both), len({v.flags & SHAPES for v in both}) > 1
+            if _given(values[-1]) != _given(old[told][-1]):
                 raise Unforeseen
             _, callee, number, slot = told[:4]
             if self._project.restored(callee).program.functions[number].kind == "class":
@@ -172,6 +186,8 @@ class Update:
                     alone = [e[4] for e in trace.events if e[0] == LEARNT and e[3].name == name]
                     if any(_is_unknown(one) or (not on_device and _listens(one)) for one in alone):
                         raise Unforeseen
+                    if any((tensors and one.is_a(HOST_VALUE)) or (shapes and one.is_a(TENSOR)) for one in alone):
+                        raise Unforeseen  # `start.counted`, `start.shaped`
 
     def _learners(self, key: str, index: int, slot: Slot) -> Iterator[tuple[str, int, str]]:
         """The functions to which a call tells what it gives for a parameter: the one that is called, and those that
@@ -276,6 +292,11 @@ class Update:
         self._project.reader = key
         self.asked[key] = _go_through(record.heat, heat, key, self._project)
         self._project.reader = ""
+
+
+def _given(value: Value) -> tuple[bool, int]:
+    """What `unasked.py` asks of an argument."""
+    return value.is_a(SOMETHING), value.flags & NULLABLE
 
 
 def _is_unknown(alone: Value) -> bool:
