@@ -74,8 +74,8 @@ def project(tmp_path: Path) -> Path:
 BOUNDS = {
     "version": {"calls": 250, "compiled": 2, "patterns": 8, "ours": 4},
     "unchanged": {"calls": 2_700, "compiled": 2, "patterns": 8, "ours": 8},
-    "snippet": {"calls": 132_000, "compiled": 112, "patterns": 82, "ours": 263},
-    "changed": {"calls": 176_000, "compiled": 180, "patterns": 132, "ours": 280},
+    "snippet": {"calls": 132_000, "compiled": 112, "patterns": 82, "ours": 265},
+    "changed": {"calls": 176_000, "compiled": 180, "patterns": 132, "ours": 282},
 }
 # What these paths have no use for: fixes that are shown, the formats of other reports, what errors are worded with.
 IDLE = {
