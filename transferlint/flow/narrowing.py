@@ -79,18 +79,17 @@ def passed(names: Names, function: Function) -> dict[tuple[int, int], list[tuple
     """By the edge of two blocks: what is shown of variables where the control flow passes the only arm of an `if`
     by: `if not isinstance(x, Tensor): x = torch.tensor(x)`."""
     found: dict[tuple[int, int], list[tuple[Slot, Told]]] = {}
-    for number, block in enumerate(function.blocks):
+    blocks, regions = function.blocks, function.regions
+    for number, block in enumerate(blocks):
         if len(block.successors) != 2:
             continue
-        for arm, other in (block.successors, block.successors[::-1]):
-            region, beside = (function.blocks[one].region for one in (arm, other))
-            test = function.regions[region].test
-            if region in (block.region, beside) or function.regions[region].kind != "then" or test is None:
+        first, second = block.successors
+        for arm, other in ((first, second), (second, first)):
+            region = blocks[arm].region
+            test, beside = regions[region].test, blocks[other].region
+            if regions[region].kind != "then" or test is None or region in (block.region, beside):
                 continue
-            if function.regions[beside].test == test:
-                continue
-            facts = of_variables(names, function, test, False)
-            if facts:
+            if regions[beside].test != test and (facts := of_variables(names, function, test, False)):
                 found[number, other] = facts
     return found
 
@@ -216,13 +215,13 @@ def _stores(function: Function) -> dict[Place, list[tuple[Reg, int]]]:
     """Where each variable is stored, and each attribute, whosever it is (".ratio"): register and region, in program
     order."""
     found: dict[Place, list[tuple[Reg, int]]] = {}
-    for block in function.blocks:
-        for reg in range(block.start, block.end):
-            made = function.code[reg]
-            if isinstance(made, p.Store):
-                found.setdefault(made.slot, []).append((reg, block.region))
-            elif isinstance(made, p.SetAttr):
-                found.setdefault(f".{made.name}", []).append((reg, block.region))
+    code, regions = function.code, function.lookup.regions
+    for reg in function.lookup.of(p.Store, p.SetAttr):
+        made = code[reg]
+        if isinstance(made, p.Store):
+            found.setdefault(made.slot, []).append((reg, regions[reg]))
+        elif isinstance(made, p.SetAttr):
+            found.setdefault(f".{made.name}", []).append((reg, regions[reg]))
     return found
 
 
