@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import SEVERAL, dimensions
+from transferlint.flow.values import HOST, SEVERAL, dimensions
 
 LookUp = Callable[..., Any]
 START = """
@@ -151,3 +151,23 @@ def test_a_number_by_its_annotation_that_is_given_a_tensor(look: LookUp) -> None
     assert [one.kind for one in found.transfers()] == ["truth"]
     found = look(text.format("pass").replace('device="cuda"', ""))
     assert found.transfers() == []
+
+
+def test_what_is_taken_to_be_on_the_device_learns_that_it_is_a_tensor(look: LookUp) -> None:
+    found = look(
+        """
+        import torch
+        class Loss(torch.nn.Module):
+            def boxes(self, out, rows):
+                return out[rows].sum()
+            def labels(self, out):
+                best = out.sum(1).argmax()
+                return out[best].mean()
+            def forward(self, out: torch.Tensor, rows: list[int]):
+                return self.boxes(out, torch.as_tensor(rows)) + self.labels(out)
+        """
+    )
+    assert [one.api for one in found.at("out[rows]")] == ["x[host tensor]"]
+    assert [one.kind for one in found.at("out[best]")] == ["number"]
+    rows = found.value("rows", nth=0)
+    assert (rows.places, dimensions(rows.flags)) == (HOST, SEVERAL)

@@ -160,12 +160,15 @@ def counted(given: Parameter, told: Value) -> Value | None:
 
 
 def shaped(known: Value, told: Value) -> Value | None:
-    """A parameter that is a tensor, with the dimensions and the kind of elements that all its known callers give it;
-    None where they add nothing."""
-    if not known.is_a(TENSOR) or not known.flags & FROM_PARAMETER or not told.is_a(TENSOR):
+    """A parameter that is a tensor, or that is taken to be on the device whatever it is, with the dimensions and the
+    kind of elements that all its known callers give it; None where they add nothing."""
+    if not known.flags & FROM_PARAMETER or not told.is_a(TENSOR):
         return None
     more = told.flags & SHAPES & ~known.flags
-    return known.but(flags=known.flags | more) if more else None
+    if known.is_a(TENSOR):
+        return known.but(flags=known.flags | more) if more else None
+    taken = known.is_a(UNKNOWN) and known.places == GIVEN and told.on_device
+    return known.but(kinds=TENSOR, flags=known.flags | more) if taken else None
 
 
 def on_host(known: Value, told: Value, each: bool) -> Value | None:
@@ -196,7 +199,7 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     kinds = told.kinds if told.is_a(ARRAY) else TENSOR
     if known.is_a(CONTAINER):
         return Value(CONTAINER, HOST, 0, (), Value(kinds, HOST)) if told.is_a(CONTAINER) else None
-    return Value(kinds, HOST)
+    return Value(kinds, HOST, told.flags & SHAPES if told.is_a(TENSOR) else 0)
 
 
 def _open(known: Value) -> bool:

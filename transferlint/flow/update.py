@@ -173,7 +173,8 @@ class Update:
                 continue
             both = (*values, *old[told])
             on_device = all(value.on_device for value in both)
-            tensors, shapes = any(value.may_be(TENSOR) for value in both), len({v.flags & SHAPES for v in both}) > 1
+            tensors = any(value.may_be(TENSOR) for value in both)
+            shapes = len({(one.is_a(TENSOR), one.flags & SHAPES) for one in both}) > 1
             if _given(values[-1]) != _given(old[told][-1]):
                 raise Unforeseen
             _, callee, number, slot = told[:4]
@@ -186,7 +187,8 @@ class Update:
                     alone = [e[4] for e in trace.events if e[0] == LEARNT and e[3].name == name]
                     if any(_is_unknown(one) or (not on_device and _listens(one)) for one in alone):
                         raise Unforeseen
-                    if any((tensors and one.is_a(HOST_VALUE)) or (shapes and one.is_a(TENSOR)) for one in alone):
+                    learning = (HOST_VALUE if tensors else 0) | (TENSOR | UNKNOWN if shapes else 0)
+                    if any(one.kinds & learning for one in alone):
                         raise Unforeseen  # `start.counted`, `start.shaped`
 
     def _learners(self, key: str, index: int, slot: Slot) -> Iterator[tuple[str, int, str]]:
