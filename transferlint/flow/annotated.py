@@ -42,14 +42,14 @@ _DEEPEST = 8
 _TENSORS = frozenset(
     "Tensor FloatTensor LongTensor BoolTensor IntTensor ByteTensor HalfTensor DoubleTensor TensorType".split()
 )
-_SCALARS = frozenset("int float bool str bytes complex Size Path PathLike None Namespace DictConfig Logger".split())
+_SCALARS = frozenset("int float bool str bytes complex Size Path PathLike Namespace DictConfig Logger".split())
 _SEQUENCES = frozenset(
-    "List list Sequence MutableSequence Iterable Iterator Collection Generator Set set FrozenSet frozenset Deque deque"
-    " Tuple tuple".split()
+    "List list Sequence MutableSequence Iterable Iterator Collection Generator Set set FrozenSet frozenset Deque"
+    " deque".split()
 )
 _MAPPINGS = frozenset("Dict dict Mapping MutableMapping OrderedDict DefaultDict defaultdict".split())
 # What stands for its first argument (docs.python.org typing).
-_TRANSPARENT = frozenset("Optional Annotated Final ClassVar Required NotRequired ReadOnly".split())
+_TRANSPARENT = frozenset("Annotated Final ClassVar Required NotRequired ReadOnly".split())
 _MODULES = late.pattern(r"(^|\.)(Module|PreTrainedModel|LightningModule)$")
 
 
@@ -67,6 +67,13 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def numeric(text: str) -> bool:
+    """Whether an annotation is a number's: `int`, `float | None`, `Optional[int]`."""
+    tree = _parsed(text)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)] if tree is not None else []
+    return bool(names) and {one.id for one in names} <= {"int", "float", "Optional", "Union"}
 
 
 class _Reading:

@@ -476,7 +476,7 @@ class HeatMap:
         for reg in (reg for slot in slots for reg in function.lookup.about(p.Load, slot)):
             value = values[reg]
             held = value.item if value.is_a(CONTAINER) else value
-            if (value.flags & FROM_PARAMETER or value.on_host) and held is not None and _meant(held):
+            if (value.flags & FROM_PARAMETER or value.on_host) and held is not None and _has_tensor(held):
                 return True
         info = self._file.class_of(function)
         return bool(
@@ -487,6 +487,6 @@ class HeatMap:
         )
 
 
-def _meant(value: Value) -> bool:
+def _has_tensor(value: Value) -> bool:
     """True for a tensor, and for a union that has one among its members."""
     return value.may_be(TENSOR) and not value.kinds & UNKNOWN

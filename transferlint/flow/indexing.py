@@ -87,11 +87,11 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
     if base.fields and base.is_a(CONTAINER) and (name := _name(frame, made.index)) is not None:
         return base.field(name) or NOTHING  # under another name, somebody else has put it there
     if base.kinds & TENSOR and base.kinds & CONTAINER and not base.kinds & UNKNOWN:
-        held = base.item or (NOTHING if base.items is None else None)
-        for one in base.items or () if held is None else ():
+        held = base.item
+        for one in base.items or ():
             held = join(held, one)
         one = base.tensor()
-        return join(held, one.but(flags=one.flags & ~_LOST | ranks.indexed(frame, made, one))) or NOTHING
+        return join(held or NOTHING, one.but(flags=one.flags & ~_LOST | ranks.indexed(frame, made, one))) or NOTHING
     if base.items is not None:
         position = frame.code[made.index]
         if (

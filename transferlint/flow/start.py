@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transferlint import late
-from transferlint.flow.annotated import annotated
+from transferlint.flow.annotated import annotated, numeric
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.values import (
@@ -44,7 +44,6 @@ from transferlint.knowledge import roles
 from transferlint.syntax.program import Function, Load, Parameter, Return, Store
 
 _MOVING = "transfer_batch_to_device"
-_NUMBERS = frozenset({"int", "float", "Optional[int]", "Optional[float]", "int | None", "float | None"})
 _PLACES = late.pattern(r"\bstr\b|device", re.IGNORECASE)
 _BATCH = late.pattern(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
 
@@ -151,9 +150,9 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
 def counted(given: Parameter, told: Value) -> Value | None:
     """A parameter that is annotated as a number and that all known callers give a tensor on the device, or one of them
     does: of no dimensions, as it serves as a number. None where they give numbers."""
-    if given.annotation not in _NUMBERS or not told.may_be(TENSOR) or not told.is_a(TENSOR | HOST_VALUE):
+    if not told.may_be(TENSOR) or not told.is_a(TENSOR | HOST_VALUE) or not told.on_device:
         return None
-    if not told.on_device:
+    if not numeric(given.annotation):
         return None
     places = GIVEN if told.places & HOST else told.places & ON_DEVICE
     return Value(told.kinds, places, from_parameter(given.slot) | RESIDENT | SCALAR, (-1 - given.slot,))

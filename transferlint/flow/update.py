@@ -161,9 +161,10 @@ class Update:
     def _tell(self, key: str, index: int, script: Script) -> None:
         """Take up that a function gives others something else. Raises Unforeseen where it does anything else to them,
         or what it gives may tell them something: of a parameter of which something is known by itself, its callers tell
-        nothing as long as one of them gives what is on the device, or where its place is not taken from them
-        (`start.learnt`, `start.on_host`); and how often they are called follows from the kind of what they are given
-        alone (`unasked.py`)."""
+        nothing but the dimensions and kinds of tensors (`start.shaped`, `start.counted`) as long as one of them gives
+        what is on the device, or where its place is not taken from them (`start.learnt`, `start.on_host`); and how
+        often they are called follows from the kind of what they are given, and from whether it may be None, alone
+        (`unasked.py`)."""
         before, old = script.before.told()
         now, new = script.now.told()
         if before != now:
