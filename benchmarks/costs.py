@@ -1,8 +1,9 @@
 """What transfers and waits cost on this device: `python -m benchmarks.costs [-o DIR] [--short] [--model FILE]`.
 
 Host time of copies by size and kind (pageable or pinned memory, waiting or not), of a scalar read and of waits on an
-idle and on a busy queue, and how long the device then idles. A latency and a bandwidth are fitted to each kind and
-written as the model that the simulated device takes its times from (`runtime_check.cost`).
+idle and on a busy queue, how long the device then idles, and which calls keep the host until the device has done what
+was launched before. A latency and a bandwidth are fitted to each kind and written as the model that the simulated
+device takes its times from (`runtime_check.cost`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ SIZES = [4 << (2 * power) for power in range(14)]  # 4 B, 16 B ... 256 MiB
 SHORT_SIZES = [4, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20]
 DRY_SIZES = [4, 4 << 10, 1 << 20]
 BUSY_MS = (1.0, 10.0)  # of work before a read
+QUEUED_MS = 5.0  # of work before each call that may wait for it
+QUEUED_SIZES = (4 << 10, 64 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20)
 
 
 def main() -> None:
@@ -31,8 +34,11 @@ def main() -> None:
     copies = measure_copies(sizes, 5 if device.dry else 15 if options.short else 40)
     waits = measure_waits(5 if device.dry else 30 if options.short else 200)
     busy = [measure_busy(ms, 3 if device.dry else 10 if options.short else 30, device) for ms in BUSY_MS]
+    queued = measure_queued(3 if device.dry else 7 if options.short else 15, device)
     model, problem = fitted(copies, waits, device)
-    result: dict[str, Any] = {"copies": copies, "waits": waits, "busy": busy, "model": model, "problem": problem}
+    result: dict[str, Any] = {
+        "copies": copies, "waits": waits, "busy": busy, "queued": queued, "model": model, "problem": problem,
+    }  # fmt: skip
     devices.write(device, "costs", result, table(result), options.output)
     if model is not None and options.model is not None and not device.dry:
         from runtime_check import cost
@@ -54,6 +60,7 @@ def kinds(size: int) -> dict[str, Callable[[], object]]:
         "h2d pinned": lambda: there.copy_(pinned),
         "h2d pinned non_blocking": lambda: there.copy_(pinned, non_blocking=True),
         "d2h pageable": lambda: pageable.copy_(there),
+        "d2h pageable non_blocking": lambda: pageable.copy_(there, non_blocking=True),
         "d2h pinned": lambda: pinned.copy_(there),
         "d2h pinned non_blocking": lambda: pinned.copy_(there, non_blocking=True),
     }
@@ -108,41 +115,140 @@ def measure_waits(rounds: int) -> dict[str, int]:
     return found
 
 
+class Work:
+    """Matrix products that keep the device busy for about so many milliseconds."""
+
+    def __init__(self, milliseconds: float, device: Device) -> None:
+        import torch
+
+        size = 64 if device.dry else 2048
+        self._factor = torch.rand(size, size, device="cuda")
+        self.out = self._factor.clone()
+        self.count = 1
+        self._elapsed(3)
+        while not device.dry and self._elapsed(self.count) < milliseconds and self.count < 1 << 14:
+            self.count *= 2
+
+    def launch(self, count: int) -> None:
+        """Hand so many products to the device."""
+        import torch
+
+        for _ in range(count):
+            torch.mm(self._factor, self._factor, out=self.out)
+
+    def _elapsed(self, count: int) -> float:
+        import torch
+
+        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        first.record()
+        self.launch(count)
+        last.record()
+        torch.cuda.synchronize()
+        return float(first.elapsed_time(last))
+
+
+def measure_queued(rounds: int, device: Device) -> list[dict[str, Any]]:
+    """Of each call, medians in nanoseconds: how long it keeps the host on an idle queue and behind work, and how long
+    that work then still takes. A call that waits for the queue leaves nothing of it."""
+    work = Work(QUEUED_MS, device)
+    rows = []
+    for name, make in queued_calls((4 << 10,) if device.dry else QUEUED_SIZES).items():
+        call, before = make()
+        times: dict[str, list[int]] = {"idle": [], "behind": [], "left": []}
+        for number in range(rounds + 2):
+            for busy in (False, True):
+                before()
+                _synchronize()
+                if busy:
+                    work.launch(work.count)
+                taken = timed(call)
+                left = timed(_synchronize)
+                if number >= 2:
+                    times["behind" if busy else "idle"].append(taken)
+                    if busy:
+                        times["left"].append(left)
+        rows.append({"call": name, **{key: round(statistics.median(found)) for key, found in times.items()}})
+    return rows
+
+
+def _synchronize() -> None:
+    import torch
+
+    torch.cuda.synchronize()
+
+
+Queued = tuple[Callable[[], object], Callable[[], object]]
+
+
+def queued_calls(sizes: tuple[int, ...]) -> dict[str, Callable[[], Queued]]:
+    """Name to what makes a call and what has to be done before each: copies of the sizes by kind, and other calls."""
+    import torch
+
+    from runtime_check.reports.units import size as spelled
+
+    found: dict[str, Callable[[], Queued]] = {}
+    for size in sizes:
+        for kind in kinds(4):
+            found[f"{kind}, {spelled(size)}"] = lambda size=size, kind=kind: (kinds(size)[kind], _nothing)  # type: ignore[misc]
+    x = torch.rand(64, 64, device="cuda")
+    mask, pageable, kept = x > 0.5, torch.rand(1 << 18), []
+    event = torch.cuda.Event()
+    calls: dict[str, Callable[[], object]] = {
+        "x.sum().item()": lambda: x.sum().item(),
+        "x.nonzero()": x.nonzero,
+        "x[mask]": lambda: x[mask],
+        "x[[0, 1]]": lambda: x[[0, 1]],
+        "x[0, 0] = 5.0": lambda: x.__setitem__((0, 0), 5.0),
+        "x[mask] = 0.0": lambda: x.__setitem__(mask, 0.0),
+        "torch.where(mask, x, 0.0)": lambda: torch.where(mask, x, 0.0),
+        "torch.tensor([1.0, 2.0], device='cuda')": lambda: torch.tensor([1.0, 2.0], device="cuda"),
+        "torch.full((2,), 1.0, device='cuda')": lambda: torch.full((2,), 1.0, device="cuda"),
+        "torch.multinomial(x, 1)": lambda: torch.multinomial(x, 1),
+        "torch.unique(x)": lambda: torch.unique(x),
+        "torch.linalg.inv(x)": lambda: torch.linalg.inv(x),
+        "Tensor.pin_memory() of 1 MiB": pageable.pin_memory,
+        "torch.cuda.memory_allocated()": torch.cuda.memory_allocated,
+        "torch.cuda.mem_get_info()": torch.cuda.mem_get_info,
+        "Event.query()": event.query,
+        "torch.cuda.current_stream().synchronize()": lambda: torch.cuda.current_stream().synchronize(),
+        "torch.cuda.synchronize()": torch.cuda.synchronize,
+    }
+    for name, call in calls.items():
+        found[name] = lambda call=call: (call, _nothing)  # type: ignore[misc]
+
+    def reserve() -> None:
+        kept.append(torch.empty(64 << 20, dtype=torch.uint8, device="cuda"))
+        kept.clear()
+
+    found["torch.cuda.empty_cache(), 64 MiB cached"] = lambda: (torch.cuda.empty_cache, reserve)
+    found["torch.empty of 64 MiB, nothing cached"] = lambda: (
+        lambda: torch.empty(64 << 20, dtype=torch.uint8, device="cuda"),
+        torch.cuda.empty_cache,
+    )
+    return found
+
+
+def _nothing() -> None:
+    """Nothing has to be done before."""
+
+
 def measure_busy(milliseconds: float, rounds: int, device: Device) -> dict[str, float]:
     """A scalar read behind so much work: how long the host is kept, how long that work takes on the device, and how
     long the device idles between it and the next kernel, against the same without the read (medians, microseconds)."""
     import torch
 
-    size = 64 if device.dry else 2048
-    a = torch.rand(size, size, device="cuda")
-    count, out = 1, a.clone()
-
-    def work(times: int) -> None:
-        for _ in range(times):
-            torch.mm(a, a, out=out)
-
-    def elapsed(times: int) -> float:
-        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        first.record()
-        work(times)
-        last.record()
-        torch.cuda.synchronize()
-        return float(first.elapsed_time(last))
-
-    elapsed(3)
-    while not device.dry and elapsed(count) < milliseconds and count < 1 << 14:
-        count *= 2
+    work = Work(milliseconds, device)
     rows: dict[str, list[float]] = {"blocked": [], "work": [], "gap": [], "gap without": []}
     for number in range(rounds):
         for read in (True, False):
             torch.cuda.synchronize()
             marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
             marks[0].record()
-            work(count)
+            work.launch(work.count)
             marks[1].record()
-            blocked = timed(out[0, 0].item) if read else 0
+            blocked = timed(work.out[0, 0].item) if read else 0
             marks[2].record()  # told when the stream gets to it: after the work, or when the host comes back
-            work(1)
+            work.launch(1)
             torch.cuda.synchronize()
             if number:
                 gap = marks[1].elapsed_time(marks[2]) * 1e3
@@ -181,6 +287,11 @@ def fitted(
     return dataclasses.asdict(cost.CostModel(name=name, **lines, launch=launch, sync=sync, source=source)), ""
 
 
+def waits(row: dict[str, Any]) -> bool:
+    """Whether a call of `measure_queued` waited for the work that was launched before it."""
+    return bool(row["left"] < row["behind"] - row["idle"])
+
+
 def table(result: dict[str, Any]) -> str:
     """Everything, for people."""
     from runtime_check.reports.units import duration, size
@@ -196,6 +307,17 @@ def table(result: dict[str, Any]) -> str:
     parts += ["`item()` behind work that the device still has to do, medians in µs:", ""]
     heads = ["work", "host blocked", "device idle after it", "idle without the read"]
     cells = [[f"{one[key]:.1f}" for key in ("work", "blocked", "gap", "gap without")] for one in result["busy"]]
+    parts += [devices.markdown(heads, cells), ""]
+    parts += [
+        f"Behind about {QUEUED_MS:g} ms of work, medians; a call that waits for the queue leaves nothing of it:",
+        "",
+    ]
+    heads = ["call", "host, idle queue", "host, behind work", "work left after it", "waits"]
+    cells = [
+        [f"`{one['call']}`" if "(" in one["call"] or "[" in one["call"] else one["call"],
+         *(duration(one[key]) for key in ("idle", "behind", "left")), "yes" if waits(one) else "no"]
+        for one in result["queued"]
+    ]  # fmt: skip
     parts += [devices.markdown(heads, cells), ""]
     if result["model"] is None:
         return "\n".join([*parts, f"No model: {result['problem']}"])

@@ -206,7 +206,7 @@ def main() -> int:
     wanted = {
         cost.MODELS: cost.text_of(everything),
         RESULT: json.dumps(result, indent=1) + "\n",
-        PAGE: page(PAGE.read_text(encoding="utf-8"), table(models, result)),
+        PAGE: page(PAGE.read_text(encoding="utf-8"), table({name: everything[name] for name in sorted(everything)}, result)),
     }
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:

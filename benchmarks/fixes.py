@@ -235,7 +235,7 @@ def main() -> None:
     device = devices.start()
     if device.dry:
         os.environ["PAIRS_SMALL"] = "1"
-    rounds, count = (2, 3) if device.dry else (5, 15) if options.short else (7, 30)
+    rounds, count = (2, 3) if device.dry else (5, 15) if options.short else (11, 15)
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as home:

@@ -46,9 +46,8 @@ class Part:
 
 
 def _of_conformance(found: Mapping[str, Any]) -> str:
-    apart = sum(one["driver"] is not None and set(one["driver"]) != set(one["seen"]) for one in found["calls"])
     counts = "; ".join(f"{key}: {number}" for key, number in found["counts"].items())
-    return f"{counts}; recorder unlike driver: {apart}"
+    return f"{counts}; recorder unlike driver: {found['unlike']}"
 
 
 def _of_costs(found: Mapping[str, Any]) -> str:

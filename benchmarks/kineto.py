@@ -47,13 +47,21 @@ class Lines:
         self._main = threading.get_native_id()
         self._tool = -1
         self._marks: dict[int, tuple[list[int], list[int]]] = {}
+        self.strange: collections.Counter[int] = collections.Counter()  # asked for by a number that is not known
+        self._names: dict[int, int] = {}  # CUPTI tells threads that it did not see start by their pthread_self
 
     def at(self, nanoseconds: float, thread: int) -> int:
         """The line that ran then in a thread; where none of the file's did, in the main one; of a thread that is not
         known (the driver does not tell all of them by the same number), the last that ran in any."""
+        thread = self._names.get(thread & 0xFFFFFFFF, thread)
         if thread not in self._marks:
+            self.strange[thread] += 1
             return max((self._last(one, nanoseconds) for one in self._marks), default=(0, 0))[1]
         return self._last(thread, nanoseconds)[1] or self._last(self._main, nanoseconds)[1]
+
+    def threads(self) -> dict[str, Any]:
+        """The numbers of threads: those that ran lines, by either name, and those that were asked for in vain."""
+        return {"ran": {str(name): native for name, native in self._names.items()}, "strange": dict(self.strange)}
 
     def _last(self, thread: int, nanoseconds: float) -> tuple[int, int]:
         """When the last line before a time began in a thread, and which."""
@@ -62,7 +70,10 @@ class Lines:
         return (times[place], lines[place]) if place >= 0 and lines[place] else (0, 0)
 
     def _mark(self, line: int) -> None:
-        times, lines = self._marks.setdefault(threading.get_native_id(), ([], []))
+        native = threading.get_native_id()
+        if native not in self._marks:
+            self._names[threading.get_ident() & 0xFFFFFFFF] = native
+        times, lines = self._marks.setdefault(native, ([], []))
         times.append(time.time_ns())
         lines.append(line)
 
@@ -262,7 +273,7 @@ def compare(name: str, dry: bool) -> dict[str, Any]:
         runpy.run_path(path, run_name="__main__")
     with alone():
         driver = driven(run, lines)
-    return {"name": name, **agreement(told.copies, told.waits, driver)}
+    return {"name": name, **agreement(told.copies, told.waits, driver), "threads": lines.threads()}
 
 
 def table(rows: list[dict[str, Any]], failed: dict[str, str], dry: bool) -> str:

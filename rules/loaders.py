@@ -63,6 +63,13 @@ class Loader:
         return bool(made.value) if isinstance(made, p.Const) else None
 
     @property
+    def could_pin(self) -> bool:
+        """Whether it does not pin its batches and would gain by it: without workers, the loop that takes a batch pins it
+        (torch/utils/data/dataloader.py `_SingleProcessDataLoaderIter`), which costs more than it saves (0.75 times as
+        fast on an H200: benchmarks/results/gpu.md)."""
+        return self.pins is False and self.workers is not False
+
+    @property
     def has_collate(self) -> bool:
         """True where it is given a `collate_fn`."""
         given = self.argument("collate_fn", _COLLATE)
@@ -184,16 +191,13 @@ def _changes(function: FunctionFacts, reg: Reg, slot: int) -> bool:
 
 
 def pinning(loader: Loader) -> Fix | None:
-    """`pin_memory=True` in the loader's call: added, or for the False that is there. Without workers it is only shown:
-    then the thread that takes the batches pins them (torch/utils/data/dataloader.py, `_SingleProcessDataLoaderIter`),
-    a copy on the host and an allocation for the copy to the device that it speeds up."""
+    """`pin_memory=True` in the loader's call: added, or for the False that is there."""
     function = loader.function
-    safety = Safety.DISPLAY if loader.workers is False else Safety.UNSAFE
     given = loader.argument("pin_memory", _PIN)
     if given is not None:
         made = function.code[given]
         if not isinstance(made, p.Const) or made.value is True:
             return None
-        return Fix("pin the batches", safety, (Edit(*function.span(given), "True"),))
+        return Fix("pin the batches", Safety.UNSAFE, (Edit(*function.span(given), "True"),))
     edit = arguments.added(function, loader.register, "pin_memory=True")
-    return Fix("pin the batches", safety, (edit,)) if edit is not None else None
+    return Fix("pin the batches", Safety.UNSAFE, (edit,)) if edit is not None else None

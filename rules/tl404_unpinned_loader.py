@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Reports `DataLoader(...)` without `pin_memory=True`, or with `pin_memory=False`, if the same file moves its batches to
-the device in hot code. For TensorFlow, reports a `tf.data.Dataset` without `prefetch` from which a training loop or
+Reports `DataLoader(...)` with workers and without `pin_memory=True`, or with `pin_memory=False`, if the same file moves
+its batches to the device in hot code. For TensorFlow, reports a `tf.data.Dataset` without `prefetch` from which a training loop or
 `fit` takes its batches.
 
 Why
@@ -26,10 +26,11 @@ Use instead
 
 When it is fine
 ---------------
-For small batches, on machines with little memory, and for batches of custom classes that do not define how they are
-pinned. The rule is therefore off by default. Also, TensorFlow 2.12 and later adds `prefetch` at the end of a data set
-automatically (tensorflow.org tf.data.experimental.OptimizationOptions, `inject_prefetch`: "If None, defaults to True").
-A loader whose batches are all moved with `non_blocking=True` is reported by TL403.
+For loaders without workers, which pin their batches in the loop itself (not reported), for small batches, on machines
+with little memory, and for batches of custom classes that do not define how they are pinned. The rule is therefore off
+by default. Also, TensorFlow 2.12 and later adds `prefetch` at the end of a data set automatically (tensorflow.org
+tf.data.experimental.OptimizationOptions, `inject_prefetch`: "If None, defaults to True"). A loader whose batches are
+all moved with `non_blocking=True` is reported by TL403.
 
 Fix safety
 ----------
@@ -80,7 +81,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if transfer.subject is None or not transfer.places & ON_DEVICE or before.places & ON_DEVICE:
             continue
         loader = loaders_of.batch_of(function, transfer.subject, transfer.register)
-        if loader is None or loader.pins is not False or not before.is_a(TENSOR | CONTAINER | UNKNOWN):
+        if loader is None or not loader.could_pin or not before.is_a(TENSOR | CONTAINER | UNKNOWN):
             continue
         key = loader.function.index, loader.register
         loaders[key] = loader

@@ -42,6 +42,13 @@ class Memory:
     checksum: int | None = None
 
 
+# Of a copy from pageable memory to the device that is asked not to wait, the host copies into the driver's own memory.
+# Up to STAGED bytes it does not wait for what was launched before; up to SMALL that takes as long as from pinned memory
+# (H200, torch 2.11: benchmarks/results/costs.md).
+STAGED = 2 << 20
+SMALL = 64 << 10
+
+
 @dataclasses.dataclass(slots=True, unsafe_hash=True)  # not frozen, which would make it six times as slow to make
 class Event:
     """One transfer or sync; never changed once a listener has it.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from runtime_check import sketch
-from runtime_check.events import Event, Frame
+from runtime_check.events import SMALL, Event, Frame
 from runtime_check.records import Blocked, SiteRecord
-from transferlint.model import Site
+from transferlint.model import Direction, Site
 
 
 class SiteSum:
@@ -56,7 +56,7 @@ class SiteSum:
             self._untimed += 1
         if event.non_blocking:
             self._unasked += 1
-            if not (event.pinned and event.dense) and event.sync:
+            if not (event.pinned and event.dense) and event.bytes > SMALL and event.direction is not Direction.D2D:
                 self._waited += 1
         self._total += blocked
         if blocked > self._max:

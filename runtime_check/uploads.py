@@ -59,7 +59,8 @@ def once(records: Sequence[SiteRecord], source: Expressions) -> str:
 def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) -> tuple[str, str]:
     """What to do about new data, which has to go up: what can be had is that the host does not wait for it; and why
     `check` says nothing of it."""
-    if not any(record.sync for record in records):
+    ignored = any(record.hint_ignored for record in records)
+    if not ignored and not any(record.sync for record in records):
         return "nothing: the host does not wait for it", "no wait: the time is that of the call itself"
     site = _own(records)
     if source.assigns_item(site):
@@ -69,8 +70,8 @@ def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) ->
             "",
         )
     saved = saving(records, run)
-    if any(record.hint_ignored for record in records):
-        act = f"pin the source memory (`pin_memory=True` of a loader): `non_blocking` is ignored without it{saved}"
+    if ignored:
+        act = f"pin the source memory (`pin_memory=True` of a loader): without it the host does the copy itself{saved}"
         return act, ""
     origin = source.origin(site)
     new = "new data every time, from an environment" if origin is Origin.ENVIRONMENT else "new data every time"

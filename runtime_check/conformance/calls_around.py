@@ -31,7 +31,7 @@ _DISTRIBUTED: dict[str, Any] = {
     "reduce_scatter": "F(x, [y])", "reduce_scatter_tensor": "F(x, y)", "all_to_all": "F([x], [y])",
     "all_to_all_single": "F(x, y)", "all_reduce_coalesced": "F([x])", "all_gather_coalesced": "F([[y]], [x])",
     **{name: "!needs two processes" for name in "send recv isend irecv batch_isend_irecv".split()},
-    "barrier": "F()", "monitored_barrier": "!gloo alone",
+    "barrier": "torch.distributed.barrier()", "monitored_barrier": "!gloo alone",
     "all_gather_object": "F([None], {'a': 1})", "gather_object": "F({'a': 1}, [None], 0)",
     "broadcast_object_list": "F([{'a': 1}], 0)", "scatter_object_list": "F([None], [{'a': 1}], 0)",
     "send_object_list": "!needs two processes", "recv_object_list": "!needs two processes",

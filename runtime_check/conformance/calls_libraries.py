@@ -130,8 +130,8 @@ _GRAPHS: dict[str, Any] = {
                 for name in "clone contiguous node_attrs edge_attrs keys coalesce".split()
             },
             "to_data_list": after(_DATA + f"; d = Batch.from_data_list([{_GRAPH}, {_GRAPH}])", "d.to_data_list()"),
-            "get_example": after(_DATA + f"; d = Batch.from_data_list([{_GRAPH}, {_GRAPH}])", "d.get_example(0)"),
-            "index_select": after(_DATA + f"; d = Batch.from_data_list([{_GRAPH}, {_GRAPH}])", "d.index_select([0])"),
+            "get_example": after(_DATA + f"; d = Batch.from_data_list([{_GRAPH}, {_GRAPH}])", "d.get_example(1)"),
+            "index_select": after(_DATA + f"; d = Batch.from_data_list([{_GRAPH}, {_GRAPH}])", "d.index_select([1])"),
             "from_data_list": after(_DATA, "Batch.from_data_list([Data(x=x), Data(x=y)])"),
         },
         "",

@@ -74,7 +74,7 @@ _FUNCTIONS: dict[str, Any] = {
         " reset_peak_memory_stats".split()
     },
     "cuda.synchronize": "torch.cuda.synchronize()",  # by its name, which the recorder replaces
-    "cuda.empty_cache": {"setup": "t = torch.empty(1 << 25, device='cuda'); del t", "call": "F()"},
+    "cuda.empty_cache": {"setup": "t = torch.empty(1 << 25, device='cuda'); del t", "call": "torch.cuda.empty_cache()"},
     "cuda.get_device_properties": "F(0)", "backends.mps.is_available": "F()",
     "manual_seed": "F(0)", "set_grad_enabled": "F(True)", "set_default_dtype": "F(torch.float32)",
     "set_num_threads": "F(torch.get_num_threads())", "no_grad": "F()", "enable_grad": "F()", "inference_mode": "F()",
@@ -136,7 +136,7 @@ _TRAINING: dict[str, Any] = {
     "utils.parameters_to_vector": {"setup": _PARAMETERS, "call": "F([p])"},
     "utils.vector_to_parameters": {"setup": _PARAMETERS, "call": "F(v, [p])", "claim": "nothing"},
     "rnn.pad_sequence": "F([v, v[:2]])",
-    "rnn.unpad_sequence": "F(x, torch.tensor([3, 2, 1, 1]))",
+    "rnn.unpad_sequence": "F(x, torch.tensor([3, 2, 1, 1], device='cuda'))",
     "rnn.pack_padded_sequence": "F(x[:, :, None], torch.tensor([3, 2, 1, 1]))",
     "rnn.pad_packed_sequence": {
         "setup": "q = torch.nn.utils.rnn.pack_padded_sequence(x[:, :, None], torch.tensor([3, 2, 1, 1]))",

@@ -44,7 +44,7 @@ _DOWNLOAD = _claim("d2h sync")
 _WAIT = _claim("sync", "d2h")
 
 # By the name of the effect. A pageable upload waits and a pinned one may not, so that the rows leave open whether an
-# upload does.
+# upload does; nor does the rank that broadcasts objects download any.
 OF_EFFECT: Mapping[str, Claim] = types.MappingProxyType(
     {
         "FILL": _DEVICE,
@@ -79,12 +79,12 @@ OF_EFFECT: Mapping[str, Claim] = types.MappingProxyType(
         "WRAP": NOTHING,
         "PREPARE": _claim("h2d", "sync d2h"),
         "SEND": _UPLOAD,
-        "CHECK": _WAIT,
+        "CHECK": _claim("sync", "d2h h2d"),
         "READS_ARGUMENTS": _DOWNLOAD,
         "FORMATS_ARGUMENTS": _claim("d2h sync"),
-        "READS_STATE": _DOWNLOAD,
+        "READS_STATE": _claim("d2h sync", "h2d"),
         "COLLECTIVE": NOTHING,
-        "EXCHANGES_OBJECTS": _claim("h2d d2h sync"),
+        "EXCHANGES_OBJECTS": _claim("h2d sync", "d2h"),
         "DEVICE_TENSOR": _claim("", "h2d d2h sync", "device"),
         "HOST_DATA": NOTHING,
         "VALIDATES": _claim("sync", "d2h h2d"),

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
+# `cudaFree` waits for the device, too (benchmarks/results/costs.md: `torch.cuda.empty_cache`).
+WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaFree")
 _WAYS = {"HtoD": "h2d", "DtoH": "d2h"}
 _MARK = "conformance "
 

@@ -23,7 +23,8 @@ def unexpected(outcomes: Sequence[Outcome], simulated: bool) -> list[Outcome]:
 
 def data(outcomes: Sequence[Outcome], about: Mapping[str, str]) -> dict[str, Any]:
     """Everything, for JSON."""
-    return {"about": dict(about), "counts": counts(outcomes), "calls": [_row(one) for one in outcomes]}
+    apart = sum(map(unlike, outcomes))
+    return {"about": dict(about), "counts": counts(outcomes), "unlike": apart, "calls": [_row(one) for one in outcomes]}
 
 
 def _row(one: Outcome) -> dict[str, Any]:

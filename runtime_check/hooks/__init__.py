@@ -23,6 +23,7 @@ class Hooks:
             device,
             explicit,
             fallback,
+            operators,
             overrides,
             patches,
             processes,
@@ -45,6 +46,7 @@ class Hooks:
             undo.callback(steps.install(observer.step))
             undo.callback(processes.install(lambda process, why: observer.note("missing", process, why)))
             undo.callback(sync_debug.install(observer))
+            undo.callback(operators.install(observer))
             self._installed = undo.pop_all()
 
     def trace(self, wanted: bool) -> None:

@@ -7,14 +7,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from runtime_check.hooks import device
 from runtime_check.hooks.observer import Observer
 from runtime_check.hooks.patches import replace
 from transferlint.model import Direction
 
+_BARRIER = "torch.distributed.barrier"  # waits for the device under NCCL
 # `empty_cache` frees memory with cudaFree, which waits for the device (c10/cuda/CUDACachingAllocator.cpp).
 _FUNCTIONS = (
     *("torch.cuda.synchronize", "torch.accelerator.synchronize", "torch.xpu.synchronize", "torch.mps.synchronize"),
-    "torch.cuda.empty_cache",
+    *("torch.cuda.empty_cache", _BARRIER),
 )
 _METHODS = (
     *("torch.cuda.Stream.synchronize", "torch.cuda.Event.synchronize"),
@@ -29,6 +31,8 @@ def install(observer: Observer) -> Callable[[], None]:
 
     undone = []
     wrapped = set()  # of a class that has two names, the first is told
+    if not torch.distributed.is_available():
+        wrapped.add((torch.distributed, _BARRIER.rpartition(".")[2]))
     for name in (*_FUNCTIONS, *_METHODS):
         *path, last = name.split(".")[1:]
         owner: Any = torch
@@ -57,7 +61,7 @@ def _wrap(observer: Observer, name: str, original: Callable[..., Any]) -> Callab
         if compiling():
             return original(*args, **kwargs)
         mine = local.mine
-        if mine.inside:
+        if mine.inside or (name == _BARRIER and not _waits_for_device(*args, **kwargs)):
             return original(*args, **kwargs)
         event = observer.begin(mine, Direction.NONE, name, 0, True)
         if event is None:
@@ -73,3 +77,13 @@ def _wrap(observer: Observer, name: str, original: Callable[..., Any]) -> Callab
         return result
 
     return synchronize
+
+
+def _waits_for_device(group: Any = None, async_op: bool = False, device_ids: Any = None) -> bool:
+    """Whether a barrier with these arguments waits for the device: NCCL's does, which gloo stands for where the device
+    is simulated (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp barrier)."""
+    import torch
+
+    if async_op or not torch.distributed.is_initialized():
+        return False
+    return device.simulation() is not None or "nccl" in torch.distributed.get_backend(group)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from runtime_check.events import STAGED
 from runtime_check.hooks import dispatch, overrides
 from runtime_check.hooks.observer import Observer
 from transferlint.model import Direction
@@ -54,7 +55,8 @@ def _moving(observer: Observer, original: Any) -> Callable[..., Any]:
         pinned = source.is_pinned() if upload else non_blocking
         direction = Direction.D2D if between else Direction.H2D if upload else Direction.D2H
         size = source.numel() * int(crossing.itemsize)
-        event = observer.begin(mine, direction, "aten::copy_", size, not between and not (non_blocking and pinned))
+        unasked = non_blocking and (pinned or (upload and size <= STAGED))
+        event = observer.begin(mine, direction, "aten::copy_", size, not between and not unasked)
         if event is None:
             return original(source, **options)
         event.pinned, event.non_blocking = pinned, non_blocking

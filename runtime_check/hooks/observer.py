@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from runtime_check.events import Event, Frame, Listener
+from runtime_check.hooks import thread_state
 from runtime_check.hooks.ends import Ends
 from runtime_check.hooks.frames import NOWHERE, CallSites, Place
 from transferlint.model import Direction
@@ -79,6 +80,7 @@ class Observer:
         self.warned = False  # torch warns of waits
         self.renew: Callable[[], None] = _nothing  # what has to be put in place again now and then
         self._c: Any = torch._C
+        self._stash = thread_state.balanced(torch._C._stash_obj_in_tls)
         self._node: Any = torch._C._current_autograd_node
         self._main = threading.main_thread()
         self._threads: dict[int, threading.Thread] = getattr(threading, "_active", {})
@@ -215,13 +217,13 @@ class Observer:
         scopes = SCOPES.get() if self.scoped else ()
         self.working += 1
         work = Work(sys._getframe(2), scopes or (before.scopes if before is not None else ()), before)
-        self._c._stash_obj_in_tls(_WORK, work)
+        self._stash(_WORK, work)
         return work
 
     def leave_work(self, work: Work) -> None:
         """Backward has returned."""
         work.frame = None
-        self._c._stash_obj_in_tls(_WORK, work.outer)
+        self._stash(_WORK, work.outer)
         self.working -= 1
 
     def work(self) -> Work | None:

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from runtime_check.events import STAGED
 from runtime_check.hooks import device
 from runtime_check.hooks.observer import Observer
 from transferlint.model import Direction
@@ -137,11 +138,12 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
         host = source if upload else target if target.is_cpu else None
         pinned = host is not None and host.is_pinned()
         dense = not non_blocking or host is None or _dense(target, source, upload)
-        sync = not (non_blocking and pinned and dense) and host is not None
-        if not sync and capturing():  # what a CUDA graph records does not run yet; torch refuses copies that wait
+        keeps = not (non_blocking and pinned and dense) and host is not None
+        if not keeps and capturing():  # what a CUDA graph records does not run yet; torch refuses the others
             return original(keyset, target, source, non_blocking)
         direction = h2d if upload else d2d if host is None else d2h
         size = target.nbytes if target.dtype == source.dtype else _converted(target, source, non_blocking, upload)
+        sync = keeps and not (upload and non_blocking and size <= STAGED)
         event = observer.begin(mine, direction, _COPY, size, sync, caller)
         if event is None:
             return original(keyset, target, source, non_blocking)

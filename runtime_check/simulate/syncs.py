@@ -128,13 +128,6 @@ def _histc(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
     return [_element(args[0], How.COPY)] * 2 if least == most and args[0].numel() else []
 
 
-def _multinomial(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
-    samples, replacement = args[1], argument(args, kwargs, 2, "replacement", False)
-    if replacement and samples != 1:
-        return []
-    return [FLAG, FLAG if args[0].dim() == 1 else LONG]
-
-
 def _normal(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Wait]:
     deviation = args[1]
     return [FLAG] if deviation.numel() and not deviation.is_complex() else []
@@ -209,7 +202,6 @@ TABLE: tuple[Row, ...] = (
     Row(("equal",), _equal, "cuda/Equal.cpp: cuda_equal"),
     Row(("bincount",), _bincount, "cuda/SummaryOps.cu: _bincount_cuda_template"),
     Row(("histc",), _histc, "cuda/SummaryOps.cu: _histc_cuda_template"),
-    Row(("multinomial",), _multinomial, "Distributions.cpp: multinomial_out"),
     Row(
         ("normal.Tensor_Tensor", "normal.float_Tensor"),
         _normal,
@@ -219,7 +211,7 @@ TABLE: tuple[Row, ...] = (
     Row(("isin.Tensor_Tensor",), _isin, "TensorCompare.cpp: isin_sorting, by _unique"),
     Row(("embedding_renorm_",), always(LONG), "cuda/Embedding.cu: embedding_renorm_cuda_"),
     Row(
-        ("cholesky", "cholesky_inverse", "_linalg_eigh", "_linalg_svd", "linalg_eig", "_linalg_eigvals"),
+        ("cholesky", "_linalg_eigh", "_linalg_svd", "linalg_eig", "_linalg_eigvals"),
         always(FLAG),
         "BatchLinearAlgebra.cpp: _linalg_check_errors",
     ),

@@ -36,15 +36,13 @@ def _on_device(look: LookUp, text: str) -> Any:
         "torch.linalg.inv(x)",
         "torch.linalg.eigh(x)",
         "x.inverse()",
-        "torch.multinomial(x, 1)",
-        "x.multinomial(1)",
         "torch.normal(x, scale)",
         "torch.normal(0.0, std=scale)",
         "Normal(x, scale)",
         "Normal(0.0, scale)",
         "torch.distributions.categorical.Categorical(logits=x)",
         "Normal(x, 1.0).log_prob(x)",
-        "Categorical(x).sample()",
+        "Normal(x, scale).sample()",
     ],
 )
 def test_a_check_of_device_data_is_a_truth_test(look: LookUp, text: str) -> None:
@@ -55,7 +53,9 @@ def test_a_check_of_device_data_is_a_truth_test(look: LookUp, text: str) -> None
     "text",
     [
         "torch.linalg.inv_ex(x)",
-        "torch.multinomial(x, 3, replacement=True)",
+        "torch.multinomial(x, 1)",
+        "x.multinomial(1)",
+        "torch.cholesky_inverse(x)",
         "torch.normal(x, 1.0)",
         "Normal(x, scale, validate_args=False)",
         "Normal(x, scale, validate_args=False).log_prob(x)",

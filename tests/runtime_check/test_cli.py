@@ -440,7 +440,7 @@ def test_a_plan_and_a_status_are_read_as_they_were_written(tmp_path: Path) -> No
 def test_a_device_that_nobody_measured_has_no_model(folder: Path) -> None:
     ran = run("verify", "--device-model", "h100", "program.py")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "transferlint: --device-model: no measured times of 'h100': there are those of a100, v100\n"
+    assert ran.err == "transferlint: --device-model: no measured times of 'h100': there are those of a100, h200, v100\n"
 
 
 def test_times_are_of_the_device_that_is_named(folder: Path) -> None:

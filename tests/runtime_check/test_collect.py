@@ -155,9 +155,10 @@ def test_threads_are_named_without_their_numbers() -> None:
 def test_pinned_and_ignored_hints_are_counted() -> None:
     collector = Collector()
     for pinned, dense, asked in [(True, True, True), (False, True, True), (True, False, True), (False, True, False)]:
-        collector(event(pinned=pinned, dense=dense, non_blocking=asked))
+        for size in (64, 1 << 20):  # what is small takes no longer
+            collector(event(direction=Direction.H2D, bytes=size, pinned=pinned, dense=dense, non_blocking=asked))
     (record,) = collector.records()
-    assert (record.pinned, record.non_blocking, record.hint_ignored) == (2, 3, 2)
+    assert (record.pinned, record.non_blocking, record.hint_ignored) == (4, 6, 2)
 
 
 def test_steps_and_full_steps() -> None:

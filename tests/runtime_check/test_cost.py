@@ -59,7 +59,7 @@ def test_each_kind_has_its_time(one: Event, expected: int) -> None:
     assert MODEL.blocked(one) == expected
 
 
-@given(st.integers(0, 10**10), st.integers(0, 10**10), st.sampled_from(["a100", "v100"]))
+@given(st.integers(0, 10**10), st.integers(0, 10**10), st.sampled_from(["a100", "h200", "v100"]))
 def test_more_bytes_take_no_less(small: int, more: int, name: str) -> None:
     model = cost.named(name)
     for way in (Direction.H2D, Direction.D2H):
@@ -77,7 +77,7 @@ def test_it_says_whose_model_it_is() -> None:
 def test_a_device_that_was_not_measured_has_no_model(name: str) -> None:
     with pytest.raises(CostError) as caught:
         cost.named(name)
-    assert str(caught.value) == f"no measured times of {name!r}: there are those of a100, v100"
+    assert str(caught.value) == f"no measured times of {name!r}: there are those of a100, h200, v100"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from listening import Told, text, told
+
+from runtime_check.events import STAGED
 from simulated import in_fork, in_simulation
 
 pytest.importorskip("torch")
@@ -131,7 +133,7 @@ def test_waits_that_are_asked_for_are_told_by_name() -> None:
 
 
 @in_simulation
-def test_a_copy_waits_unless_it_is_asked_not_to_and_its_host_side_is_pinned_and_dense() -> None:
+def test_a_copy_waits_unless_it_is_asked_not_to_and_is_pinned_or_a_small_upload() -> None:
     import torch
 
     pinned = torch.ones(2, 3).pin_memory()
@@ -142,14 +144,20 @@ def test_a_copy_waits_unless_it_is_asked_not_to_and_its_host_side_is_pinned_and_
         pinned[:, ::2].to("cuda", non_blocking=True)
         pinned.to("cuda")
         on_device(2).to("cpu", non_blocking=True)  # torch pins what it makes
+        torch.ones(STAGED // 4).to("cuda", non_blocking=True)  # the driver has room for it
+        torch.ones(STAGED // 4 + 1).to("cuda", non_blocking=True)
+        torch.ones(2).copy_(on_device(2), non_blocking=True)
     facts = [(event.sync, event.pinned, event.dense, event.non_blocking) for event in seen.events]
     assert facts == [
         (False, True, True, True),
-        (True, False, True, True),
+        (False, False, True, True),
         (False, True, True, True),
-        (True, True, False, True),
+        (False, True, False, True),
         (True, True, True, False),
         (False, True, True, True),
+        (False, False, True, True),
+        (True, False, True, True),
+        (True, False, True, True),
     ]
 
 

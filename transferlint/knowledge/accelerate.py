@@ -55,10 +55,11 @@ TABLE: tuple[Api, ...] = (
     Api(
         methods(ACCELERATORS, "check_trigger"),
         Effect.READS_STATE,
-        _PAGE + " check_trigger: source: accelerate/accelerator.py reads flag_tensor by item()",
+        _PAGE + " check_trigger: source: accelerate/accelerator.py uploads flag_tensor when it is first asked for,"
+        " and reads it by item()",
     ),
     Api(
-        methods(ACCELERATORS, "set_trigger accumulate no_sync autocast main_process_first local_main_process_first"
+        methods(ACCELERATORS, "accumulate no_sync autocast main_process_first local_main_process_first"
                 " init_trackers end_training save_state load_state save save_model free_memory clear"
                 " register_for_checkpointing unwrap_model skip_first_batches on_main_process profile"),
         Effect.NOTHING,

@@ -48,13 +48,6 @@ TABLE: tuple[Api, ...] = (
         instead=_INSTEAD,
     ),
     Api(
-        methods(_DRAWN, "sample"),
-        Effect.ASKS,
-        "source: torch/distributions/categorical.py: draws by torch.multinomial",
-        avoidable=False,
-        instead="sample with the exponential trick: `(probs / torch.empty_like(probs).exponential_(1)).argmax(-1)`",
-    ),
-    Api(
         methods(_SCALED, "sample"),
         Effect.ASKS,
         "source: torch/distributions/normal.py: draws by torch.normal, which reads whether the scale is at least zero",

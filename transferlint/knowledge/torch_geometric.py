@@ -23,9 +23,14 @@ TABLE: tuple[Api, ...] = (
     Api(methods(CLASSES, "cpu"), Effect.COPY, _DATA + ", Data.cpu"),
     Api(methods(CLASSES, "pin_memory"), Effect.PIN, _DATA + ", Data.pin_memory"),
     Api(
-        methods(CLASSES[:3], "clone contiguous coalesce subgraph edge_subgraph"),
+        methods(CLASSES[:3], "clone contiguous subgraph edge_subgraph"),
         Effect.SAME,
         _DATA + ": on the device of its tensors",
+    ),
+    Api(
+        methods(CLASSES[:3], "coalesce"),
+        Effect.SHAPE,
+        _DATA + " coalesce: sorts the edges and drops equal ones, and the data says how many are left",
     ),
     Api(
         methods(_BATCH, "to_data_list get_example index_select"),

@@ -26,7 +26,7 @@ TABLE: tuple[Api, ...] = (
         _READING,
         Effect.READS_STATE,
         "source: torch/optim/_adafactor.py reads the norm of each parameter by item(); torch/optim/asgd.py keeps its"
-        " step on the device and reads it",
+        " step on the device, reads it and uploads eta and mu",
         avoidable=False,
     ),
     Api(
@@ -42,7 +42,11 @@ TABLE: tuple[Api, ...] = (
         _OPTIM + " zero_grad",
     ),
     Api(
-        methods((*OPTIMIZERS, "torch.optim.LBFGS"), "state_dict load_state_dict"),
+        tuple(
+            name
+            for name in methods((*OPTIMIZERS, "torch.optim.LBFGS"), "state_dict load_state_dict")
+            if name != "torch.optim.NAdam.load_state_dict"  # uploads mu_product, which the step keeps on the host
+        ),
         Effect.NOTHING,
         _OPTIM + " state_dict: refers to the tensors of the optimizer; nothing is copied",
     ),
@@ -61,9 +65,14 @@ TABLE: tuple[Api, ...] = (
         _UTILS + ": computed where the gradients and parameters are",
     ),
     Api(
-        named("torch.nn.utils.rnn.", "pad_sequence pad_packed_sequence unpad_sequence"),
+        named("torch.nn.utils.rnn.", "pad_sequence pad_packed_sequence"),
         Effect.KEEP,
         "docs.pytorch.org torch.nn.utils.rnn: where the sequences are",
+    ),
+    Api(
+        named("torch.nn.utils.rnn.", "unpad_sequence"),
+        Effect.SHAPE,
+        "source: torch/nn/utils/rnn.py: each sequence is what a mask selects",
     ),
     Api(
         named("torch.nn.utils.rnn.", "pack_padded_sequence"),

@@ -75,7 +75,7 @@ def test_costs_grow_with_bytes_and_reads_wait_for_the_queue() -> None:
         if kind.endswith("non_blocking") and "pinned" in kind:
             assert long < 1e6, kind  # the host only hands it over
         else:
-            assert long > 5 * short, kind
+            assert long - short > 3e5, kind  # 64 MiB at less than 200 GB/s
     here = devices.Device({"device": "GPU", "torch": "", "date": ""})
     model, problem = costs.fitted(copies, costs.measure_waits(20), here)
     assert problem == ""

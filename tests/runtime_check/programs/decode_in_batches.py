@@ -15,9 +15,7 @@ with torch.no_grad():
     for _ in range(5):
         scores = head(embed(tokens).mean(1))
         scores, order = scores.topk(4)
-        # One draw takes the checked way: a flag of 1 byte says that the numbers are probabilities, a count of 8 that
-        # no row of the matrix is all zero (aten/src/ATen/native/Distributions.cpp: multinomial_out).
-        drawn = torch.multinomial(scores.softmax(1), 1)  # transfers: d2h 1 B x 5, d2h 8 B x 5
+        drawn = torch.multinomial(scores.softmax(1), 1)  # checks its input on the device
         chosen = order.gather(1, drawn).masked_fill(done[:, None], 0)
         tokens = torch.cat([tokens, chosen], 1)
         done |= chosen[:, 0] == 9  # never

@@ -20,8 +20,7 @@ for _ in range(2):
         seen = torch.from_numpy(place).to(DEVICE)  # transfers: h2d 16 B x 12
         # `_is_all_true` of the parameters, then of the value: branches (torch/distributions/distribution.py).
         choice = Categorical(logits=policy(seen))  # transfers: d2h 1 B x 12
-        # One distribution, seen as a matrix of one row: `multinomial` reads a flag and a count.
-        action = choice.sample()  # transfers: d2h 1 B x 12, d2h 8 B x 12
+        action = choice.sample()  # by `multinomial`, which checks its input on the device
         chances.append(choice.log_prob(action))  # transfers: d2h 1 B x 12
         place = place * 0.9 + np.float32(0.1) * (2 * action.item() - 1)  # transfers: d2h 8 B x 12
         place = place.astype(np.float32)

@@ -49,7 +49,7 @@ def run(place):
     torch.nn.functional.one_hot(i)  # d2h 8
     torch.nn.functional.one_hot(i, 4)
     torch.bincount(i)  # d2h 8; d2h 8
-    torch.multinomial(v.abs() + 1, 1)  # d2h 1; d2h 1
+    torch.multinomial(v.abs() + 1, 1)
     torch.normal(v, v.abs() + 1)  # d2h 1
     v.masked_fill_(m, t)  # d2h 4
     torch.linalg.inv(torch.eye(2, device=place))  # d2h 1
