@@ -203,10 +203,11 @@ def main() -> int:
     models, result = made()
     known = cost.read(cost.MODELS) if cost.MODELS.is_file() else {}
     everything = {**known, **models}
+    listed = {name: everything[name] for name in sorted(everything)}
     wanted = {
         cost.MODELS: cost.text_of(everything),
         RESULT: json.dumps(result, indent=1) + "\n",
-        PAGE: page(PAGE.read_text(encoding="utf-8"), table({name: everything[name] for name in sorted(everything)}, result)),
+        PAGE: page(PAGE.read_text(encoding="utf-8"), table(listed, result)),
     }
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:

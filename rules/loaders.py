@@ -64,9 +64,9 @@ class Loader:
 
     @property
     def could_pin(self) -> bool:
-        """Whether it does not pin its batches and would gain by it: without workers, the loop that takes a batch pins it
-        (torch/utils/data/dataloader.py `_SingleProcessDataLoaderIter`), which costs more than it saves (0.75 times as
-        fast on an H200: benchmarks/results/gpu.md)."""
+        """Whether it does not pin its batches and would gain by it: without workers, the loop that takes a batch pins
+        it (torch/utils/data/dataloader.py `_SingleProcessDataLoaderIter`), and saves nothing
+        (benchmarks/results/gpu.md)."""
         return self.pins is False and self.workers is not False
 
     @property

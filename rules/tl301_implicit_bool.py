@@ -6,7 +6,7 @@ Reports `if t`, `while t`, `assert t`, `not t`, `t and u`, `bool(t)`, `torch.equ
 where `t` is a tensor on the device.
 
 Also reports functions that check their arguments on the device: the validation in `torch.distributions`, `std` of
-`torch.normal`, `torch.linalg.inv` and `solve`. Functions that hardly can avoid it (`torch.multinomial`,
+`torch.normal`, `torch.linalg.inv` and `solve`. Functions that hardly can avoid it (`torch.linalg.eigh`,
 `torch.linalg.eigh`) are only reported as `possible`.
 
 Why

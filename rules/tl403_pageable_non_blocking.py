@@ -84,7 +84,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             where = "the source is not contiguous"
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` keeps the host for the copy in spite of `non_blocking=True`: {where}",
+            f"`{brief(function.text(first.register))}` occupies the host in spite of `non_blocking=True`: {where}",
             "pin the source memory",
             (*_made(source), *others(function, group)),
             Confidence.LIKELY,

@@ -3,8 +3,8 @@
 What it does
 ------------
 Reports `DataLoader(...)` with workers and without `pin_memory=True`, or with `pin_memory=False`, if the same file moves
-its batches to the device in hot code. For TensorFlow, reports a `tf.data.Dataset` without `prefetch` from which a training loop or
-`fit` takes its batches.
+its batches to the device in hot code. For TensorFlow, reports a `tf.data.Dataset` without `prefetch` from which a
+training loop or `fit` takes its batches.
 
 Why
 ---

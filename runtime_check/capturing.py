@@ -78,7 +78,7 @@ def capturable(function: Callable[..., object], *args: Any, **kwargs: Any) -> Ca
             function(*args, **kwargs)
         except Exception as raised:
             error = raised
-    return Capturability(tuple(_obstacle(record) for record in run.records() if record.sync), error)
+    return Capturability(tuple(_obstacle(record) for record in run.records() if record.crossed), error)
 
 
 @contextlib.contextmanager

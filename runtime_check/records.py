@@ -101,10 +101,11 @@ class SiteRecord:
     """All events of one operation in one direction at one site and thread.
 
     `operation` is torch's name ("aten::copy_"); `count` the events, of which `pinned` had a pinned host side,
-    `non_blocking` were asked not to wait and `hint_ignored` kept the host nonetheless, because its side was pageable or
-    not dense, and more than a few bytes; `bytes` the sum over all events; `sync` says that the host waited. A record with direction NONE and
-    without sync is a move that crossed nothing. `first_step` and `last_step` are -1 where no step was seen; `stepped`
-    counts the events within full steps (after the first step's end, before the last's), `steps` those full steps.
+    `non_blocking` were asked not to wait and `hint_ignored` kept the host nonetheless, because the memory was pageable
+    or not dense, and more than a few bytes; `bytes` the sum over all events; `sync` says that the host waited. A record
+    with direction NONE and without sync is a move that crossed nothing. `first_step` and `last_step` are -1 where no
+    step was seen; `stepped` counts the events within full steps (after the first step's end, before the last's),
+    `steps` those full steps.
     `thread` is without its number. `site` is the nearest line outside torch, in `function`; `user` the nearest of the
     program's own, None where `site` is; `backward` the autograd node that ran, "" elsewhere. `chain` are the callers,
     innermost first, as they were when the site was first seen. `processes` counts those that saw the site.

@@ -22,10 +22,8 @@ def install(observer: Observer, key: str) -> Callable[[], None]:
 
     aten = torch.ops.aten
     handled = {
-        aten.copy_.default: overrides.copying(observer, lambda keyset, *args: aten.copy_.default(*args)),
-        aten._local_scalar_dense.default: overrides.reading(
-            observer, lambda keyset, tensor: aten._local_scalar_dense.default(tensor)
-        ),
+        aten.copy_.default: overrides.copying(observer, aten.copy_.default),
+        aten._local_scalar_dense.default: overrides.reading(observer, aten._local_scalar_dense.default),
         aten._to_copy.default: _moving(observer, aten._to_copy.default),
     }
 
@@ -33,7 +31,7 @@ def install(observer: Observer, key: str) -> Callable[[], None]:
         handler = handled.get(func)
         if handler is None or (args[0].is_cpu and func is aten._local_scalar_dense.default):
             return func(*args, **kwargs)
-        return handler(None, *args, **kwargs)
+        return handler(*args, **kwargs)
 
     return dispatch.enter(see)
 
@@ -43,7 +41,7 @@ def _moving(observer: Observer, original: Any) -> Callable[..., Any]:
 
     local = observer.local
 
-    def to_copy(keyset: Any, source: Any, **options: Any) -> Any:
+    def to_copy(source: Any, **options: Any) -> Any:
         device = options.get("device")
         mine = local.mine
         if mine.inside or device is None or not source.numel() or _same(source.device, torch.device(device)):

@@ -21,9 +21,7 @@ def install(observer: Observer) -> Callable[[], None]:
         return _nothing
     import torch
 
-    undone = [
-        replace(owner, "__call__", guarding) for owner in (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
-    ]
+    undone = [replace(owner, "__call__", guarding) for owner in (torch._ops.OpOverload, torch._ops.OpOverloadPacket)]
 
     def undo() -> None:
         for one in reversed(undone):

@@ -37,10 +37,9 @@ def install(observer: Observer, key: str) -> Callable[[], None]:
     replaced = {} if simulation is None else simulation.changes.kernels
     library = _library()
     with _no_warning():
-        for operator, make, keyless in ((_COPY, copying, _keyless_copy), (_READ, reading, _keyless_read)):
-            function = replaced.get((operator, key))
-            ours = make(observer, _original(operator, key)) if function is None else keyless(observer, function)
-            library.impl(_name(operator), ours, key, with_keyset=function is None, allow_override=True)
+        for operator, make in ((_COPY, copying), (_READ, reading)):
+            kernel = replaced.get((operator, key)) or _original(operator, key)
+            library.impl(_name(operator), make(observer, kernel), key, allow_override=True)
 
     def undo() -> None:
         library._destroy()
@@ -51,25 +50,13 @@ def install(observer: Observer, key: str) -> Callable[[], None]:
 
 
 def _original(operator: str, key: str) -> Kernel:
+    """Torch's kernel. It is called as for its own key alone, whatever the operator was called with: what runs at a
+    backend's key looks at no others, and to be handed them costs a Python function a fifth of its time."""
     import torch
 
-    kernel: Kernel = torch.library.get_kernel(operator, key).call_boxed
-    return kernel
-
-
-def _keyless_copy(observer: Observer, kernel: Kernel) -> Kernel:
-    """Ours for a kernel that is itself a Python function. It is called, and not by the dispatcher, which would not get
-    to it while a dispatch mode is on: it then takes the latest Python function of an operator and key, ours
-    (python_op_registration_trampoline). So no keyset is needed, and the time that it takes to hand one over is saved.
-    """
-    copy_ = copying(observer, lambda _, target, source, non_blocking: kernel(target, source, non_blocking), above=1)
-    return lambda target, source, non_blocking=False: copy_(None, target, source, non_blocking)
-
-
-def _keyless_read(observer: Observer, kernel: Kernel) -> Kernel:
-    """The same for the read of a scalar."""
-    read = reading(observer, lambda _, tensor: kernel(tensor), above=1)
-    return lambda tensor: read(None, tensor)
+    native: Any = torch._C
+    keys = native.DispatchKeySet(getattr(native.DispatchKey, key))
+    return functools.partial(torch.library.get_kernel(operator, key).call_boxed, keys)
 
 
 def _remember(kernels: Any, key: str) -> None:
@@ -100,9 +87,10 @@ def _name(operator: str) -> str:
     return operator.partition("::")[2]
 
 
-def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
-    """`aten::copy_` that tells what it moves; `original` is called with the same arguments. `above` it are so many
-    frames of ours."""
+def copying(observer: Observer, original: Kernel) -> Kernel:
+    """`aten::copy_` that tells what it moves; `original` is called with the same arguments. Where that is a Python
+    function, it is called and not dispatched: while a dispatch mode is on, the dispatcher would take the latest Python
+    function of the operator and key, ours (python_op_registration_trampoline)."""
     import torch
 
     tensor, plain = torch.Tensor, frozenset((torch.Tensor, torch.nn.Parameter))
@@ -111,42 +99,42 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
     depth, disabled = torch._C._len_torch_function_stack, torch._C.DisableTorchFunction
     local, clock = observer.local, time.perf_counter_ns
     h2d, d2h, d2d = Direction.H2D, Direction.D2H, Direction.D2D
-    caller = above + 3
+    caller = 3
     capturing: Callable[[], bool] = torch.cuda.is_current_stream_capturing if torch.cuda.is_available() else _never
 
-    def copy_(keyset: Any, target: Any, source: Any, non_blocking: bool = False) -> Any:
+    def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         if type(source) not in plain or type(target) not in plain or depth():
-            return unusual(keyset, target, source, non_blocking)
+            return unusual(target, source, non_blocking)
         upload = source.is_cpu
         if upload == target.is_cpu and (upload or source.device == target.device):
-            return original(keyset, target, source, non_blocking)
-        return crossing(keyset, target, source, non_blocking, upload)
+            return original(target, source, non_blocking)
+        return crossing(target, source, non_blocking, upload)
 
-    def unusual(keyset: Any, target: Any, source: Any, non_blocking: bool) -> Any:
+    def unusual(target: Any, source: Any, non_blocking: bool) -> Any:
         with disabled():
             if not isinstance(source, tensor):  # the dispatcher hands wrapped numbers on unwrapped, and takes none back
                 source = number(source, dtype=dtypes[type(source)], device=host_device)
             upload = source.is_cpu
             if upload == target.is_cpu and (upload or source.device == target.device):
-                return original(keyset, target, source, non_blocking)
-            return crossing(keyset, target, source, non_blocking, upload)
+                return original(target, source, non_blocking)
+            return crossing(target, source, non_blocking, upload)
 
-    def crossing(keyset: Any, target: Any, source: Any, non_blocking: bool, upload: bool) -> Any:
+    def crossing(target: Any, source: Any, non_blocking: bool, upload: bool) -> Any:
         mine = local.mine
         if mine.inside or not target.numel():
-            return original(keyset, target, source, non_blocking)
+            return original(target, source, non_blocking)
         host = source if upload else target if target.is_cpu else None
         pinned = host is not None and host.is_pinned()
         dense = not non_blocking or host is None or _dense(target, source, upload)
         keeps = not (non_blocking and pinned and dense) and host is not None
         if not keeps and capturing():  # what a CUDA graph records does not run yet; torch refuses the others
-            return original(keyset, target, source, non_blocking)
+            return original(target, source, non_blocking)
         direction = h2d if upload else d2d if host is None else d2h
         size = target.nbytes if target.dtype == source.dtype else _converted(target, source, non_blocking, upload)
         sync = keeps and not (upload and non_blocking and size <= STAGED)
         event = observer.begin(mine, direction, _COPY, size, sync, caller)
         if event is None:
-            return original(keyset, target, source, non_blocking)
+            return original(target, source, non_blocking)
         if observer.warned and not non_blocking:
             observer.cover(event)
         ends = observer.ends
@@ -155,7 +143,7 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
         mine.inside = True
         try:
             event.started = started = clock()
-            result = original(keyset, target, source, non_blocking)
+            result = original(target, source, non_blocking)
             event.blocked = clock() - started
         finally:
             mine.inside = False
@@ -171,18 +159,18 @@ def copying(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
     return copy_
 
 
-def reading(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
+def reading(observer: Observer, original: Kernel) -> Kernel:
     """`aten::_local_scalar_dense` that tells what it reads; as `copying`."""
-    caller = above + 2
+    caller = 2
     local, clock, d2h = observer.local, time.perf_counter_ns, Direction.D2H
 
-    def local_scalar_dense(keyset: Any, tensor: Any) -> Any:
+    def local_scalar_dense(tensor: Any) -> Any:
         mine = local.mine
         if mine.inside:
-            return original(keyset, tensor)
+            return original(tensor)
         event = observer.begin(mine, d2h, _READ, tensor.element_size(), True, caller)
         if event is None:
-            return original(keyset, tensor)
+            return original(tensor)
         if observer.warned:
             observer.cover(event)
         ends = observer.ends
@@ -191,7 +179,7 @@ def reading(observer: Observer, original: Kernel, above: int = 0) -> Kernel:
         mine.inside = True
         try:
             event.started = started = clock()
-            result = original(keyset, tensor)
+            result = original(tensor)
             event.blocked = clock() - started
         finally:
             mine.inside = False

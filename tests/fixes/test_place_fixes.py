@@ -191,7 +191,8 @@ def test_a_loader_is_told_to_pin(code: str, hint: str, loader: str, wanted: str)
 
 @pytest.mark.parametrize("loader", ["DataLoader(data)", "DataLoader(data, num_workers=0)"])
 def test_a_loader_without_workers_would_pin_where_it_is_waited_for(loader: str) -> None:
-    assert safeties("TL404", LOADER.format(loader=loader, hint="")) == [Safety.DISPLAY]
+    for code, hint in (("TL403", "non_blocking=True"), ("TL404", "")):
+        assert safeties(code, LOADER.format(loader=loader, hint=hint)) == []
 
 
 @pytest.mark.parametrize(
@@ -211,9 +212,10 @@ def test_a_loader_that_may_pin_is_left_alone(loader: str) -> None:
 
 
 def test_a_loader_is_one_finding_and_its_moves_decide_whose() -> None:
-    text = LOADER.format(loader="DataLoader(data)", hint="") + "        model(x.cuda(non_blocking=True))\n"
+    loader = "DataLoader(data, num_workers=2)"
+    text = LOADER.format(loader=loader, hint="") + "        model(x.cuda(non_blocking=True))\n"
     assert len(safeties("TL404", text)) == 1
-    only = LOADER.format(loader="DataLoader(data)", hint="non_blocking=True")
+    only = LOADER.format(loader=loader, hint="non_blocking=True")
     assert (len(safeties("TL403", only)), safeties("TL404", only)) == (1, [])
 
 

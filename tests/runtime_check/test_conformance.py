@@ -161,7 +161,7 @@ def test_a_process_that_dies_costs_the_names_after_it_nothing(monkeypatch: pytes
 
 
 def test_the_page_names_disagreements_and_what_is_known(tmp_path: Path) -> None:
-    outcome = Outcome(call(), DISAGREE, "unexpected sync", ("sync",), ("sync", "d2h"))
+    outcome = Outcome(call(), DISAGREE, "unexpected sync", (), ("sync", "d2h"))
     page = tables.markdown([outcome], {"device": "X", "torch": "2"})
     assert "| `torch.f` | `F(x)` | nothing | d2h, sync | unexpected sync |" in page
     assert "Recorder and driver differ" in page

@@ -122,7 +122,7 @@ def test_the_models_are_those_that_the_measurements_give() -> None:
     committed = cost.models()
     assert {name: committed[name] for name in models} == models
     assert json.loads(module.RESULT.read_text(encoding="utf-8")) == json.loads(json.dumps(result))
-    assert module.table(models, result) in module.PAGE.read_text(encoding="utf-8")
+    assert module.table(committed, result) in module.PAGE.read_text(encoding="utf-8")
 
 
 def test_a_model_is_near_to_what_was_measured() -> None:

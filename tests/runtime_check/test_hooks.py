@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from listening import Told, text, told
+from simulated import in_fork, in_simulation
 
 from runtime_check.events import STAGED
-from simulated import in_fork, in_simulation
 
 pytest.importorskip("torch")
 COLUMNS = sys.version_info >= (3, 11)

@@ -548,7 +548,7 @@ def test_memory_of_which_nothing_is_told_proves_nothing(
 ) -> None:
     trace = Kineto()
     with trace.python("train.py(22): forward"), trace.builtin("cpu"), trace.op("aten::to", "aten::copy_"):
-        trace.copy(f"HtoD ({memory} -> Device)", 400, 5.0)
+        trace.copy(f"HtoD ({memory} -> Device)", 1 << 20, 5.0)
     (verdict,), _ = judged(trace, program, finding(program, code, 23, 16, 23))
     assert verdict.kind is kind
 

@@ -140,13 +140,14 @@ def tl402_pinned(model: torch.nn.Module, inputs, device):
         model(x.to(device))  # TL402
 
 
-def tl403(model: torch.nn.Module, inputs, device):
-    for (x,) in DataLoader(TensorDataset(inputs), batch_size=2):
+def tl403(model: torch.nn.Module, device):
+    wide = TensorDataset(torch.zeros(4, 1 << 14, 4))
+    for (x,) in DataLoader(wide, batch_size=2, num_workers=1):
         model(x.to(device, non_blocking=True))  # TL403
 
 
 def tl404(model: torch.nn.Module, data, device):
-    loader = DataLoader(data, batch_size=2)  # TL404
+    loader = DataLoader(data, batch_size=2, num_workers=1)  # TL404
     for x in loader:
         loss = model(x.to(device)).sum()
         loss.backward()
@@ -204,7 +205,7 @@ def main(device):
     tl305(device)
     tl402_stacked(model, rows, device)
     tl402_pinned(model, rows, device)
-    tl403(model, rows, device)
+    tl403(model, device)
     tl404(model, rows, device)
     tl407([1, 2, 3], device)
     tl503(model, rows, device)

@@ -23,9 +23,9 @@ for step in range(3):
     torch.manual_seed(10 * RANK + step)
     batch = torch.randn(4, 6).to(DEVICE)  # transfers: h2d 96 B x 3
     # Before the second forward pass the one bucket is built anew. sync_bucket_indices: its two indices and their
-    # number go up without waiting (from pageable memory, so the host waits all the same) and come back, 3 x 4 bytes,
+    # number go up without waiting, and come back, 3 x 4 bytes,
     # and so does the size of the bucket, 4 bytes.
-    output = model(batch)  # transfers: h2d 12 B x 1, d2h 12 B x 1, h2d 4 B x 1, d2h 4 B x 1
+    output = model(batch)  # transfers: h2d 12 B x 1 async, d2h 12 B x 1, h2d 4 B x 1 async, d2h 4 B x 1
     loss = output.square().mean()
     optimizer.zero_grad()
     loss.backward()
@@ -36,7 +36,7 @@ for step in range(3):
 shared = [torch.empty(6, device=DEVICE) for _ in range(RANKS)]
 dist.all_gather(shared, layer.weight.detach()[0])
 assert all(torch.equal(one, shared[0]) for one in shared[1:])
-dist.barrier()
+dist.barrier()  # transfers: wait 0 B x 1
 print(*(f"{value:.6f}" for value in torch.stack(losses).tolist()))  # transfers: d2h 12 B x 1
 weights = nn.utils.parameters_to_vector(layer.parameters()).detach()
 print(hashlib.sha256(weights.cpu().numpy().tobytes()).hexdigest())  # transfers: d2h 84 B x 1

@@ -20,7 +20,7 @@ total = torch.zeros((), device=FIRST)
 for inputs, targets in batches:
     hidden = lower(inputs.to(FIRST)).relu()  # transfers: h2d 192 B x 4
     out = upper(hidden.to(SECOND))  # transfers: d2d 160 B x 4 async
-    loss = (out - targets.to(SECOND, non_blocking=True)).square().mean()  # transfers: h2d 96 B x 4
+    loss = (out - targets.to(SECOND, non_blocking=True)).square().mean()  # transfers: h2d 96 B x 4 async
     optimizer.zero_grad()
     loss.backward()  # transfers: d2d 160 B x 4 async
     # torch/nn/utils/clip_grad.py: the norms of the second device's two gradients go to the first, the factor comes back

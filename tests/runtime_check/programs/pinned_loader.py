@@ -30,7 +30,7 @@ for batch in pinned:
     total += batch["row"].to(DEVICE).sum(0)  # pinned, and waited for  # transfers: h2d 80 B x 3
 pageable = DataLoader(Rows(), batch_size=6, num_workers=1)
 for batch in pageable:
-    total += batch["row"].to(DEVICE, non_blocking=True).sum(0)  # the driver copies it aside  # transfers: h2d 120 B x 2 async
+    total += batch["row"].to(DEVICE, non_blocking=True).sum(0)  # copied aside  # transfers: h2d 120 B x 2 async
 for batch in DataLoader(Rows(), batch_size=6, pin_memory=DEVICE.type == "cuda"):
     # Every other column of a pinned tensor is packed into pageable memory first (Copy.cu: copy_requires_temporaries).
     total[:3] += batch["row"][:, ::2].to(DEVICE, non_blocking=True).sum(0)  # transfers: h2d 72 B x 2 async

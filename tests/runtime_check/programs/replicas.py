@@ -23,7 +23,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
 for _ in range(3):
     batch = torch.randint(-3, 4, (6, 4)).float()
     # 6 rows are 3 for each device, pageable; the second device's 3 x 2 outputs come to the first
-    out = replicated(batch)  # transfers: h2d 48 B x 6, d2d 24 B x 3 async
+    out = replicated(batch)  # transfers: h2d 48 B x 6 async, d2d 24 B x 3 async
     optimizer.zero_grad()
     out.sum().backward()  # transfers: d2d 24 B x 3 async
     optimizer.step()
