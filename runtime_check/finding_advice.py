@@ -76,11 +76,9 @@ def _of_upload(finding: FoundFinding, records: Sequence[SiteRecord], run: Run, s
     if origins != {Origin.MADE} or size <= _NUMBER * count or count < _OFTEN:
         return ""
     beside = uploads.beside_it(records, run, source)
-    one = f", in one copy together with the upload {beside}" if beside else ""
-    return (
-        "new data nearly every time: keep its source on the device, or upload it from pinned memory"
-        f" ({uploads.PINNED}){one}{uploads.saving(records, run)}"
-    )
+    one = f" in one copy together with the upload {beside}," if beside else ""
+    way = f"{one} {uploads.without_waiting(records)}"
+    return f"new data nearly every time: keep its source on the device, or upload it{way}{uploads.saving(records, run)}"
 
 
 def _by_line(run: Run) -> dict[tuple[str, int], list[SiteRecord]]:

@@ -1,7 +1,8 @@
 """What helps where data goes up: whether it is the same each time, and by what way new data goes up cheapest.
 
-A copy from pageable memory keeps the host until the data has been staged; one from pinned memory that is asked not to
-wait keeps it for the call alone (docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html).
+A copy that is not asked not to wait keeps the host until the device has done everything before it. One from pageable
+memory that is asked keeps it until the data has been staged, which takes no time for little; one from pinned memory for
+the call alone (docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html, benchmarks/results/costs.md).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 from runtime_check import naming
 from runtime_check.cost import DEFAULT, CostError, named
+from runtime_check.events import SMALL as STAGED_AT_ONCE
 from runtime_check.expressions import Expressions, Origin
 from runtime_check.provenance import SMALL
 from runtime_check.records import IMPORTED, Link, LinkKind, Run, SiteRecord
@@ -18,7 +20,7 @@ from transferlint.model import Direction, Site
 
 _SAME = (LinkKind.REPEAT, LinkKind.EQUAL_CONTENT)
 _NEAR = 4  # lines between uploads that one copy can bring
-PINNED = "`.pin_memory()` where it is created, `non_blocking=True`"
+_UNASKED = "`.to(device, non_blocking=True)`: so small, it need not be pinned"
 
 
 def the_same(records: Sequence[SiteRecord], links: Sequence[Link], source: Expressions) -> bool:
@@ -86,26 +88,39 @@ def of_new_data(records: Sequence[SiteRecord], run: Run, source: Expressions) ->
     return way if origin is Origin.FILL else way + saved, explained
 
 
+def without_waiting(records: Sequence[SiteRecord]) -> str:
+    """By what way data that the host makes goes up without keeping it: what completes "upload it"."""
+    if _little(records):
+        return f"by {_UNASKED}"
+    return "from pinned memory (`.pin_memory()` where it is created, `non_blocking=True`)"
+
+
+def _little(records: Sequence[SiteRecord]) -> bool:
+    return all(record.bytes <= STAGED_AT_ONCE * record.count for record in records)
+
+
 def _way(origin: Origin, records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:
     beside = beside_it(records, run, source)
     if origin is Origin.ENVIRONMENT:
         one = f"in one copy together with the upload {beside}" if beside else "in one copy for several environments"
-        return (
-            f"it has to be uploaded, because the host computes it: {one}, from a reused pinned buffer"
-            " (`buffer.copy_(torch.from_numpy(x))`, then `buffer.to(device, non_blocking=True)`)"
+        buffer = (
+            "from a reused pinned buffer (`buffer.copy_(torch.from_numpy(x))`, then `buffer.to(device,"
+            " non_blocking=True)`)"
         )
+        how = f"by {_UNASKED}" if _little(records) else buffer
+        return f"it has to be uploaded, because the host computes it: {one}, {how}"
+    batch = _UNASKED if _little(records) else "`pin_memory=True` of its loader, and `.to(device, non_blocking=True)`"
     if origin is Origin.LOADER:
-        return "`pin_memory=True` of its loader, and `.to(device, non_blocking=True)`"
+        return batch
     if origin in (Origin.MADE, Origin.STEADY):
-        one = f", in one copy together with the upload {beside}" if beside else ""
-        return f"upload it from pinned memory ({PINNED}){one}; or keep its source on the device"
+        one = f" in one copy together with the upload {beside}," if beside else ""
+        return f"upload it{one} {without_waiting(records)}; or keep its source on the device"
     if origin is Origin.FILL:
         return "create it on the device (`device=` of its function; `torch.rand`, `torch.randn`, `torch.randint`)"
+    if _little(records) and not beside:
+        return f"{_UNASKED}; or create it on the device"
     one = f"in one copy together with the upload {beside}" if beside else "from a reused pinned buffer"
-    return (
-        "if it is a batch: `pin_memory=True` of its loader, and `.to(device, non_blocking=True)`; if the host computes"
-        f" it: {one}; else create it on the device"
-    )
+    return f"if it is a batch: {batch}; if the host computes it: {one}; else create it on the device"
 
 
 def beside_it(records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:

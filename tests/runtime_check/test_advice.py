@@ -151,7 +151,8 @@ def test_many_places_of_a_library_are_told_from_its_package_on() -> None:
 
 
 def test_an_upload_says_what_pinned_memory_would_save() -> None:
-    batch = dataclasses.replace(READ, direction=H2D, operation="aten::copy_", blocked=Blocked(48_000_000))
+    blocked = Blocked(48_000_000)
+    batch = dataclasses.replace(READ, direction=H2D, operation="aten::copy_", bytes=100 << 20, blocked=blocked)
     act, explained = told(batch)
     assert explained == "new data every time, such as a batch"
     assert "`pin_memory=True` of its loader, and `.to(device, non_blocking=True)`" in act

@@ -96,8 +96,14 @@ def test_new_data_is_kept_on_the_device_or_comes_from_pinned_memory(tmp_path: Pa
     site = Program(tmp_path, SAMPLES).site("torch.tensor(array, device=device)")
     up = record(0, site, H2D, count=500, bytes=500 * 640, stepped=500)
     act = only(finding("TL104", site), run(up)).act
-    assert act.startswith("new data nearly every time: keep its source on the device, or upload it from pinned memory")
-    assert "in one copy together with the upload here, 5 times per step; the host would be blocked for" in act
+    start = (
+        "new data nearly every time: keep its source on the device, or upload it in one copy together with the upload"
+        " here, 5 times per step,"
+    )
+    small = "by `.to(device, non_blocking=True)`: so small, it need not be pinned"
+    assert act.startswith(f"{start} {small}; the host would be blocked for")
+    much = dataclasses.replace(up, bytes=500 << 20)
+    assert only(finding("TL104", site), run(much)).act.startswith(f"{start} from pinned memory")
     number = dataclasses.replace(up, bytes=500 * 8)  # which the device can fill in
     assert only(finding("TL104", site), run(number)).act == "as the rule says"
 
@@ -227,7 +233,7 @@ for step in range(9):
 
 def test_what_an_environment_gives_goes_up_from_a_pinned_buffer(tmp_path: Path) -> None:
     program = Program(tmp_path, ACTING)
-    up, other = (record(n, program.site(f"torch.{text}.to(device)"), H2D) for n, text in enumerate(
+    up, other = (record(n, program.site(f"torch.{text}.to(device)"), H2D, bytes=10 << 20) for n, text in enumerate(
         ("Tensor(obs)", "tensor(reward)")))  # fmt: skip
     act, explained = advice.advise([up], [], run(up))
     assert act.startswith(
@@ -236,6 +242,8 @@ def test_what_an_environment_gives_goes_up_from_a_pinned_buffer(tmp_path: Path) 
     assert explained == "new data every time, from an environment"
     act, _ = advice.advise([up], [], run(up, other))
     assert "in one copy together with the upload at line 5, from a reused pinned buffer" in act
+    act, _ = advice.advise([dataclasses.replace(up, bytes=400)], [], run(up))
+    assert "for several environments, by `.to(device, non_blocking=True)`: so small, it need not be pinned" in act
     ones = Link(LinkKind.EQUAL_CONTENT, 1, 1, 99, 16, False)  # a reward that is 1 in every step
     assert advice.advise([other], [ones], run(up, other))[0].startswith("it has to be uploaded")
 

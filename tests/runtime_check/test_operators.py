@@ -1,4 +1,4 @@
-"""Operators that are called by `torch.ops`: what warns in them reaches Python's `warnings`, and nothing else changes."""
+"""Operators that are called by `torch.ops`: what warns in them reaches Python, and nothing else changes."""
 
 from __future__ import annotations
 

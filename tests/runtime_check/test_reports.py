@@ -147,9 +147,9 @@ def test_what_asks_for_little_is_told_briefly_and_with_what_is_cheaper(run: Run,
     text = terminal.render(shown.of(batches, judgement, str(tmp_path)))
     assert "not reached 289 findings in 1 file that the run did not import\n" in text
     assert text.count("not reached ") == 1
-    assert "   = cheaper: if it is a batch: `pin_memory=True` of its loader" in text
+    assert "   = cheaper: `.to(device, non_blocking=True)`: so small, it need not be pinned" in text
     page = html_report.render(shown.of(batches, judgement, str(tmp_path)))
-    assert "pin_memory=True" in page
+    assert "non_blocking=True" in page
 
 
 def test_steps_are_three_rows(page: Shown) -> None:
