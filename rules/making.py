@@ -13,7 +13,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import creating
-from .chains import called, method, origin, receiver
+from .chains import called, method, receiver
 from .modernising import LEGACY
 
 _OF_DATA = frozenset({"tensor", "as_tensor", *LEGACY})
@@ -22,29 +22,6 @@ _READS = frozenset({"item", "tolist", "numpy", "__array__"})
 _MEMORY = ("data_ptr", "numpy", "untyped_storage")  # what gives the memory of a tensor to others
 _VIEWED = 16  # instructions in which a tensor that was made is given a shape, before it gets a name
 _MOST = 256  # steps that a variable is followed back over
-
-
-def worked_out_before(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
-    """True for an upload with `non_blocking=True` of a variable that earlier statements have worked out on the host, by
-    more than the one call `made` that makes a tensor."""
-    call, subject = function.code[transfer.register], transfer.subject
-    if not isinstance(call, p.Call) or subject is None:
-        return False
-    hint = dict(call.keywords).get("non_blocking")
-    asked = function.code[hint] if hint is not None else None
-    if not isinstance(asked, p.Const) or asked.value is not True:
-        return False
-    return made not in set(function.expression(subject)) and not _holds(function, subject, made)
-
-
-def _holds(function: FunctionFacts, subject: Reg, made: Reg) -> bool:
-    """True for a variable to which what one call `made` is bound, and nothing else between."""
-    if not called(function, made):
-        return False
-    load = function.code[origin(function, subject)]
-    stores = [r for r in function.stores(load.slot) if r < subject] if isinstance(load, p.Load) else []
-    last = function.code[stores[-1]] if stores else None
-    return origin(function, subject) == made or (isinstance(last, p.Store) and last.value == made)
 
 
 def pins(function: FunctionFacts, made: Reg) -> bool:
@@ -185,7 +162,7 @@ def made_and_moved(function: FunctionFacts, transfer: Transfer) -> Reg | None:
     around = function.loops(transfer.register)
     if around and function.loops(made)[-len(around) :] != around:
         return None  # made before the loop that moves it: an invariant transfer
-    if worked_out_before(function, transfer, made) or _shared(function, made, transfer.register):
+    if _shared(function, made, transfer.register):
         return None
     return made
 

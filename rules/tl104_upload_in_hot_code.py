@@ -10,7 +10,8 @@ Reports, in code that runs on every step or for every element:
 
 Why
 ---
-The values are packed on the host and copied from pageable memory, and each of these small copies blocks the host. A
+The values are packed on the host and copied from pageable memory, and each of these small copies waits until the device
+has done everything that was queued before it. A
 number that is assigned by index, or to a single element, becomes a host tensor first and is then copied; for slices and
 masks it is not.
 
@@ -47,8 +48,8 @@ Only shown, not applied:
 
 - one upload before the loop, if the loop does not change the values: code that writes to the tensor then writes to the
   same tensor in every iteration
-- an upload from pinned memory that does not block: pinned memory is a limited resource, and not available without an
-  accelerator
+- an upload that does not wait, `torch.tensor(values).to(device, non_blocking=True)`: up to 2 MiB the memory need not be
+  pinned (benchmarks/results/costs.md)
 - an unsafe fix if the function also uploads other numbers or lists, if `torch.full` of a single number would be no
   shorter, or if the host waits in the function anyway
 
@@ -121,8 +122,8 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if uploading.filled(function, transfer) is not None:
         return "fill it on the device (`torch.full`), or upload all these numbers in one copy"
     return (
-        "upload values that are known before the loop once, before it; upload new values in one copy from pinned memory"
-        " (`.pin_memory()`, `non_blocking=True`), or create them on the device"
+        "upload values that are known before the loop once, before it; upload new values in one copy, without waiting"
+        " (`torch.tensor(values).to(device, non_blocking=True)`), or create them on the device"
     )
 
 

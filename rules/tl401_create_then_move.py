@@ -9,7 +9,8 @@ the same expression, `torch.from_numpy(np.random.randn(n)).to(d)`.
 Why
 ---
 The host fills memory that is thrown away, and the copy from pageable memory blocks the host. With `device=`, the tensor
-is filled on the device and nothing is copied.
+is filled on the device and nothing is copied. Lists and arrays are copied either way: upload them once, or do not wait
+for it.
 
 Example
 -------
@@ -28,7 +29,8 @@ if random numbers must come from the host's generator. Not reported either:
 - data that a caller passes in and torch wraps (`torch.tensor(observation).to(device)`)
 - a tensor that the host also reads before it is moved
 - a replacement for an argument that is not a tensor
-- data that several statements compute on the host and `non_blocking=True` moves: see TL403
+- data of the host's that goes up with `non_blocking=True` (`torch.tensor(values).to(device, non_blocking=True)`): with
+  `device=` the host would wait for the device
 
 Fix safety
 ----------
@@ -53,6 +55,8 @@ and dtype of `x` becomes `torch.zeros_like(x)`. A second move of the result to t
 
 Only shown, not applied:
 
+- `non_blocking=True`, for lists and arrays that are uploaded in hot code and whose `device=` would not be sure: up to
+  2 MiB the host then does not wait for the device (benchmarks/results/costs.md)
 - if the argument of an old constructor may be a size as well as data, and where other tensors like it stay unfixed,
   also in another function of the file
 - if the result goes back to the host, or only the host reads it
@@ -91,7 +95,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import batch_lists, making, recreating, remaining
+from . import arguments, batch_lists, making, recreating, remaining
 from .chains import origin
 from .detection import Found, brief, clusters, each, only_shown, others, together
 from .round_trips import brought_back
@@ -101,14 +105,16 @@ _NAME = late.pattern(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follo
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors that were made here, except where the code is known to run once."""
-    found = [(f, t) for f, t in each(facts, MOVE) if making.made_and_moved(f, t) is not None]
+    found = [
+        (f, t) for f, t in each(facts, MOVE) if (made := making.made_and_moved(f, t)) is not None and _gains(f, t, made)
+    ]
     known = {(f.index, t.register) for f, t in found if _sure(f, t) is not Confidence.POSSIBLE}
     twins = {_text(f, t) for f, t in each(facts, MOVE) if (f.index, t.register) not in known} - {""}
     crossing = [_crosses(*pair) for pair in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
     groups = (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere))
     fixes = [
-        _whole(f, group, twins, together(f, group, [recreating.make_on_device(f, t) for t in group]))
+        _whole(f, group, twins, together(f, group, [_fix(f, t) for t in group]))
         for f, group in groups
     ]
     staying = {_form(*pair) for pair in _unchanged(groups, fixes)} - {""}
@@ -136,9 +142,34 @@ def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
         return "fill a tensor instead of the array: the function of the same name takes `device=`"
     if not making.of_host_data(function, made):
         return "pass `device=` to the function that creates it"
-    if any(invariance(function, region).holds(transfer.register, makes=True) for region in function.loops(made)[:1]):
+    if _same_each_time(function, transfer, made):
         return "upload it once, before the loop"
-    return "upload it once if its values do not change: `device=` alone saves the host tensor, not the upload"
+    return "upload it once if its values do not change; else pass `non_blocking=True`: with `device=` alone, it waits"
+
+
+def _gains(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
+    """False for data of the host's that goes up without waiting, as well as it can."""
+    unasked = transfer.non_blocking and making.of_host_data(function, made)
+    return not unasked or _same_each_time(function, transfer, made)
+
+
+def _same_each_time(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
+    return any(invariance(function, region).holds(transfer.register, makes=True) for region in function.loops(made)[:1])
+
+
+def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """Made on the device; or, where that is not sure, a move of data of the host's that does not wait: it has to go up
+    all the same, and up to 2 MiB the driver has room for it (benchmarks/results/costs.md)."""
+    fix = recreating.make_on_device(function, transfer)
+    made = making.made_and_moved(function, transfer)
+    if made is None or transfer.inside is not None or not making.of_host_data(function, made):
+        return fix
+    if transfer.non_blocking:
+        return None  # with `device=` the host would wait
+    if (fix is not None and fix.safety is not Safety.DISPLAY) or not function.warmth(transfer.register).hot:
+        return fix
+    edit = arguments.added(function, transfer.register, "non_blocking=True")
+    return Fix("do not wait for the upload", Safety.DISPLAY, (edit,)) if edit is not None else fix
 
 
 def _text(function: FunctionFacts, transfer: Transfer) -> str:

@@ -104,7 +104,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` uploads a batch from pageable memory, which blocks the host",
-            "pin the batch and move it with `non_blocking=True`: `batch.pin_memory().to(device, non_blocking=True)`",
+            "move it with `non_blocking=True`: up to 2 MiB, the host then does not wait for the device",
             others(function, group),
             Confidence.LIKELY,
         )

@@ -2,9 +2,8 @@
 
 What it does
 ------------
-Reports uploads with `non_blocking=True` in hot code from pageable host memory: a batch of a `DataLoader` with workers
-and without `pin_memory`, a tensor that wraps a numpy array, a tensor computed on the host; and non-contiguous slices of
-pinned tensors (`pinned[:, :n]`).
+Reports uploads with `non_blocking=True` in hot code of batches of a `DataLoader` with workers and without `pin_memory`,
+and of non-contiguous slices of pinned tensors (`pinned[:, :n]`).
 
 Why
 ---
@@ -28,15 +27,14 @@ Use instead
 
 When it is fine
 ---------------
-Uploads of up to 64 KiB take the same time. A loader without workers pins its batches in the loop itself, which costs
-as much as it gains, and is not reported. A tensor that a single call creates for the device is better created there
-(TL401, TL104). Memory that is pinned, or may be, is not reported.
+Uploads of up to 64 KiB take the same time. What would be pinned in the loop itself is not reported, for that is a copy
+on the host, too: batches of a loader without workers, and tensors that the loop makes. Nor is memory that is pinned, or
+may be.
 
 Fix safety
 ----------
-Unsafe: the loader gets `pin_memory=True`, which takes memory from the machine and starts a thread. `.pin_memory()` on a
-tensor is only shown: it copies too, and raises an error without a device. Only shown too: where the same loop also
-uploads without `non_blocking`, which waits as before.
+Unsafe: the loader gets `pin_memory=True`, which takes memory from the machine and starts a thread. Only shown where the
+same loop also uploads without `non_blocking`, which waits as before.
 
 See also
 --------
@@ -53,14 +51,13 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import ARRAY, FRESH, HOST_VALUE, ON_DEVICE, PINNED, PLAIN, TENSOR
-from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
+from transferlint.flow.values import ON_DEVICE, PINNED, TENSOR
+from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import loaders as loaders_of
-from . import making
 from .detection import Found, brief, clusters, hot, only_shown, others, together
 
 
@@ -74,18 +71,16 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         loader = _unpinned(function, transfer)
         if loader is not None:
             loaders[function.index, transfer.register] = loader
-        if loader is not None or _pageable(function, transfer) or _with_gaps(function, transfer):
+        if loader is not None or _with_gaps(function, transfer):
             found.append((function, transfer))
     for function, group in clusters(found):
         first = group[0]
         source = loaders.get((function.index, first.register))
-        where = "the loader does not pin its batches" if source is not None else "the source is not pinned"
-        if _with_gaps(function, first):
-            where = "the source is not contiguous"
+        where = "the loader does not pin its batches" if source is not None else "the source is not contiguous"
         yield function.finding(
             first.register,
             f"`{brief(function.text(first.register))}` occupies the host in spite of `non_blocking=True`: {where}",
-            "pin the source memory",
+            "pin the batches" if source is not None else "move all of it, and slice it on the device",
             (*_made(source), *others(function, group)),
             Confidence.LIKELY,
             _whole(function, group, together(function, group, [_cure(function, t, loaders) for t in group])),
@@ -94,7 +89,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 def _cure(function: FunctionFacts, transfer: Transfer, loaders: dict[tuple[int, Reg], loaders_of.Loader]) -> Fix | None:
     source = loaders.get((function.index, transfer.register))
-    return loaders_of.pinning(source) if source is not None else _fix(function, transfer)
+    return loaders_of.pinning(source) if source is not None else None
 
 
 def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
@@ -127,46 +122,6 @@ def _unpinned(function: FunctionFacts, transfer: Transfer) -> loaders_of.Loader 
     return loader
 
 
-def _pageable(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for what this function computed or wrapped on the host. What one call makes, or an attribute of the module,
-    other rules have a better cure for; what was downloaded may have been put into pinned memory."""
-    before = transfer.before
-    if not before.is_a(TENSOR) or not before.on_host or before.flags & (PINNED | PLAIN) or before.reads:
-        return False
-    if before.flags & FRESH:
-        made = before.why[0] if before.why else -1
-        same = made >= 0 and function.loops(made) == function.loops(transfer.register)
-        return same and not making.pins(function, made) and making.worked_out_before(function, transfer, made)
-    return transfer.subject is not None and _over_host(function, transfer.subject)
-
-
-def _over_host(function: FunctionFacts, reg: Reg, depth: int = 8) -> bool:
-    """True where every tensor that went into a value is known to be pageable: made from arrays and numbers."""
-    made = function.code[reg]
-    if depth == 0:
-        return False
-    if isinstance(made, p.Load):
-        stores = [i for r in function.stores(made.slot) if isinstance(i := function.code[r], p.Store)]
-        given = any(q.slot == made.slot for q in function.function.parameters)
-        kept = [i.value for i in stores if not _moves_itself(function, i)]
-        return not given and bool(kept) and all(_over_host(function, r, depth - 1) for r in kept)
-    if isinstance(made, p.Call):
-        name = function.file.placement.names.dotted(function.function, made.function)
-        if name in ("torch.from_numpy", "torch.as_tensor", "torch.tensor"):
-            return len(made.args) > 0 and function.values[made.args[0]].is_a(ARRAY | HOST_VALUE)
-        if name in ("torch.stack", "torch.cat", "torch.repeat_interleave") and "pin" not in function.text(reg):
-            return True
-        callee = function.code[made.function]
-        if name or not isinstance(callee, p.Attr) or callee.name == "pin_memory":
-            return False
-        return _over_host(function, callee.object, depth - 1)
-    return False
-
-
-def _moves_itself(function: FunctionFacts, made: p.Store) -> bool:
-    return any(t.register == made.value and t.kind == MOVE for t in function.transfers)
-
-
 def _with_gaps(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for `pinned[:, a:b]`: a slice behind a whole dimension."""
     if transfer.subject is None or not transfer.before.flags & PINNED or not transfer.before.is_a(TENSOR):
@@ -185,16 +140,6 @@ def _made(loader: loaders_of.Loader | None) -> tuple[Evidence, ...]:
     if loader is None:
         return ()
     return (Evidence(loader.function.site(loader.register), "made here, without `pin_memory`"),)
-
-
-def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    assert transfer.subject is not None
-    if not transfer.before.is_a(TENSOR) or not isinstance(
-        function.code[transfer.subject], p.Load | p.Call | p.Subscript
-    ):
-        return None
-    end = function.outer_span(transfer.subject)[1]
-    return Fix("pin the source", Safety.DISPLAY, (Edit(end, end, ".pin_memory()"),))
 
 
 RULE = Rule(

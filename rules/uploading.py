@@ -7,7 +7,7 @@ import re
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import TENSOR
+from transferlint.flow.values import HOST_VALUE, TENSOR
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -94,8 +94,9 @@ def modern(function: FunctionFacts, transfer: Transfer) -> Fix | None:
 
 
 def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
-    """`torch.tensor(v, device=d)` to `torch.tensor(v).pin_memory().to(d, non_blocking=True)`: only shown, since pinned
-    memory has a price too, and there is none without an accelerator."""
+    """`torch.tensor(v, device=d)` to `torch.tensor(v).to(d, non_blocking=True)`: the first waits for the device, the
+    second does not, though the memory is not pinned (up to 2 MiB: benchmarks/results/costs.md). Not of one number,
+    which the device can be told to fill in."""
     made = function.code[transfer.register]
     if not isinstance(made, p.Call) or transfer.api not in ("torch.tensor", "torch.as_tensor") or any(made.stars):
         return None
@@ -103,7 +104,7 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     device = given.pop("device", None)
     if device is None or len(made.args) != 1 or given.keys() - {"dtype"}:
         return None
-    if function.values[made.args[0]].kinds & TENSOR:
+    if function.values[made.args[0]].kinds & (TENSOR | HOST_VALUE):
         return None
     text = function.file.text
     head = function.text(made.function)
@@ -115,11 +116,11 @@ def unawaited(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     keyword = re.search(r",\s*device\s*=\s*$", text[start:first])
     if keyword is None:
         return None
-    edits = [Edit(start + keyword.start(), last, ""), Edit(end, end, f".pin_memory().to({where}, non_blocking=True)")]
+    edits = [Edit(start + keyword.start(), last, ""), Edit(end, end, f".to({where}, non_blocking=True)")]
     if head.endswith(".as_tensor"):
         callee = function.span(made.function)
         edits.insert(0, Edit(callee[0], callee[1], head.removesuffix("as_tensor") + "tensor"))
     before = text[start : start + keyword.start()]
-    if not arguments.parses(f"{before}{text[last:end]}.pin_memory()"):
+    if not arguments.parses(f"{before}{text[last:end]}.to()"):
         return None
-    return Fix("upload it from pinned memory without blocking", Safety.DISPLAY, tuple(edits))
+    return Fix("do not wait for the upload", Safety.DISPLAY, tuple(edits))

@@ -100,8 +100,11 @@ def test_a_number_that_may_do_by_itself_is_only_shown() -> None:
 
 
 def test_what_is_moved_under_a_condition_is_not_made_there() -> None:
-    body = "y = torch.tensor([n, 1])\nif words:\n    y = y.to(x.device)\n"
-    assert offered("TL401", module(body)) == []
+    for made in ("ones(3)", "tensor([n, 1])"):
+        body = f"y = torch.{made}\nif words:\n    y = y.to(x.device)\n"
+        shown = [text for _, _, text in offered("TL401", module(body))]
+        unasked = module(body.replace("x.device", "x.device, non_blocking=True"))
+        assert shown == ([unasked] if "tensor" in made else [])
 
 
 @pytest.mark.parametrize("data", ["float(n)", "-math.inf", "[n, 2]"])

@@ -174,7 +174,7 @@ CASES = [
         "TL104",
         Safety.DISPLAY,
         "y = x + torch.tensor(self.words, device=x.device)\n",
-        "y = x + torch.tensor(self.words).pin_memory().to(x.device, non_blocking=True)\n",
+        "y = x + torch.tensor(self.words).to(x.device, non_blocking=True)\n",
         "",
     ),
     (
@@ -237,7 +237,7 @@ CASES = [
         "TL401",
         Safety.DISPLAY,
         "y = torch.LongTensor(sorted(words)).to(x.device)\n",
-        "y = torch.tensor(sorted(words), dtype=torch.long, device=x.device)\n",
+        "y = torch.LongTensor(sorted(words)).to(x.device, non_blocking=True)\n",
         "",
     ),
     (
@@ -273,7 +273,7 @@ def test_the_text_is_what_the_page_says(code: str, safety: Safety, body: str, fi
         ("TL107", "y = 0\nfor v in x:\n    if v > 1:\n        y = y + v\n"),
         ("TL401", "y = torch.zeros(n, 2)\nz = y + 1\ny = y.to(x.device)\n"),
         ("TL401", "y = torch.zeros(n, 2)\nd = x.device\ny = y.to(d)\n"),
-        ("TL401", "y = torch.LongTensor([0] * 2,  # two\n).to(x.device)\n"),
+        ("TL401", "y = torch.FloatTensor(2,  # two\n).to(x.device)\n"),
         ("TL401", "y = (torch.ones(2) * torch.rand(2)).to(x.device)\n"),
     ],
 )
