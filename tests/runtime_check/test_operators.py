@@ -89,3 +89,17 @@ def test_modes_are_told_of_the_operator_alone() -> None:
         with Dispatched():
             torch.ops.aten.add.Tensor(x, x)
     assert seen == ["add.Tensor", "aten.add.Tensor"]
+
+
+def test_what_traces_and_transforms_goes_by_the_operator() -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def doubled(x: Any) -> Any:
+        return torch.ops.aten.add.Tensor(x, x)
+
+    with installed(_Warned()):
+        traced = make_fx(doubled)(torch.ones(2)).graph
+        assert [node.op for node in traced.nodes] == ["placeholder", "call_function", "output"]
+        assert torch.vmap(doubled)(torch.ones(3, 2)).shape == (3, 2)
+        assert torch.func.grad(lambda x: doubled(x).sum())(torch.ones(2)).tolist() == [2.0, 2.0]
+        assert torch.compile(doubled, backend="eager", fullgraph=True)(torch.ones(2)).tolist() == [2.0, 2.0]
