@@ -95,7 +95,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import arguments, batch_lists, making, recreating, remaining
+from . import arguments, batch_lists, making, recreating, remaining, taking_data
 from .chains import origin
 from .detection import Found, brief, clusters, each, only_shown, others, together
 from .round_trips import brought_back
@@ -148,9 +148,13 @@ def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
 
 
 def _gains(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
-    """False for data of the host's that goes up without waiting, as well as it can."""
-    unasked = transfer.non_blocking and making.of_host_data(function, made)
-    return not unasked or _same_each_time(function, transfer, made)
+    """False for data of the host's that goes up without waiting, as well as it can; what stands in the source could be
+    uploaded once, or filled in on the device."""
+    if not transfer.non_blocking or not making.of_host_data(function, made):
+        return True
+    create = function.code[made]
+    written = isinstance(create, p.Call) and bool(function.values[create.args[0]].flags & LITERAL)
+    return written or _same_each_time(function, transfer, made)
 
 
 def _same_each_time(function: FunctionFacts, transfer: Transfer, made: Reg) -> bool:
@@ -164,9 +168,10 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     made = making.made_and_moved(function, transfer)
     if made is None or transfer.inside is not None or not making.of_host_data(function, made):
         return fix
+    filled = fix is not None and not taking_data.of_data(function, fix, made)
     if transfer.non_blocking:
-        return None  # with `device=` the host would wait
-    if (fix is not None and fix.safety is not Safety.DISPLAY) or not function.warmth(transfer.register).hot:
+        return fix if filled else None  # with `device=` the host would wait for the data
+    if filled or (fix is not None and fix.safety is not Safety.DISPLAY) or not function.warmth(transfer.register).hot:
         return fix
     edit = arguments.added(function, transfer.register, "non_blocking=True")
     return Fix("do not wait for the upload", Safety.DISPLAY, (edit,)) if edit is not None else fix
