@@ -336,3 +336,29 @@ def test_a_number_is_one_whatever_it_is_annotated_with(look: LookUp, given: str,
     """)
     (function,) = [one for one in found.facts.functions if one.function.name == "average"]
     assert any(t.kind == "number" for t in function.transfers) is not plain
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("f", GIVEN), ("f.cuda()", DEVICE), ("torch.zeros(3)", HOST), ("unknown(f)", HOST)],
+)
+def test_what_a_name_gives_to_the_host_is_where_all_its_callers_say(look: LookUp, given: str, expected: int) -> None:
+    found = look(f"""
+        import torch
+
+        class Smoothing:
+            def transform(self, f: torch.Tensor):
+                y = torch.log(f)
+                return y
+
+            def smooth(self, f: torch.Tensor):
+                return self.transform({given})
+    """)
+    assert found.places("y") == expected
+
+
+@pytest.mark.parametrize("between", range(1, 5))
+def test_what_callers_tell_goes_along_several_calls(look: LookUp, between: int) -> None:
+    calls = "\n".join(f"def f{n}(x):\n    return f{n - 1}(x)\n" for n in range(1, between + 1))
+    text = f"def f0(x):\n    y = x + 1\n    return y\n\n{calls}\ndef main():\n    f{between}(torch.ones(3).cuda())\n"
+    assert look("import torch\n\n" + text).places("y") == DEVICE

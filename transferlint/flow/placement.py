@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 _BASES = 12
 _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
-TURNS = 4  # calls in a row along which what is known of arguments is passed on
+TURNS = 6  # calls in a row along which what is known of arguments is passed on
 
 
 @late.dataclass(slots=True)
@@ -229,6 +229,8 @@ class FilePlacement:
         None where they add nothing."""
         told = self.told_by_callers(index, given.slot)
         learnt = start.learnt(value, told, given.slot) or start.counted(given, told) if told is not None else None
+        if learnt is None and told is not None and self.roles[index].host_side:
+            learnt = start.brought(value, told)
         if learnt is not None or (self.roles[index].hot and called_by_libraries(self.program.functions[index].name)):
             return learnt  # libraries call it, who knows with what
         pairs: list[tuple[FilePlacement, int, Slot]] = [(self, index, given.slot)]

@@ -158,6 +158,16 @@ def counted(given: Parameter, told: Value) -> Value | None:
     return Value(told.kinds, places, from_parameter(given.slot) | RESIDENT | SCALAR, (-1 - given.slot,))
 
 
+def brought(known: Value, told: Value) -> Value | None:
+    """A parameter that is taken to be on the host since its function is called as those of data pipelines are, where
+    all its known callers give a tensor on the device: a name proves nothing against them. None where they do not."""
+    if not known.flags & FROM_PARAMETER or not known.is_a(TENSOR) or known.places != HOST:
+        return None
+    if not told.is_a(TENSOR) or not told.on_device or told.places & HOST:
+        return None
+    return known.but(places=told.places & ON_DEVICE, flags=known.flags | RESIDENT)
+
+
 def shaped(known: Value, told: Value) -> Value | None:
     """A parameter that is a tensor, or that is taken to be on the device whatever it is, with the dimensions and the
     kind of elements that all its known callers give it; None where they add nothing."""

@@ -27,6 +27,7 @@ from transferlint.flow.values import (
     ANYWHERE,
     FROM_PARAMETER,
     GIVEN,
+    HOST,
     HOST_VALUE,
     NULLABLE,
     OBJECT,
@@ -162,7 +163,8 @@ class Update:
         """Take up that a function gives others something else. Raises Unforeseen where it does anything else to them,
         or what it gives may tell them something: of a parameter of which something is known by itself, its callers tell
         nothing but the dimensions and kinds of tensors (`start.shaped`, `start.counted`) as long as one of them gives
-        what is on the device, or where its place is not taken from them (`start.learnt`, `start.on_host`); and how
+        what is on the device, or where its place is not taken from them (`start.learnt`, `start.on_host`,
+        `start.brought`); and how
         often they are called follows from the kind of what they are given, and from whether it may be None, alone
         (`unasked.py`)."""
         before, old = script.before.told()
@@ -188,6 +190,8 @@ class Update:
                     alone = [e[4] for e in trace.events if e[0] == LEARNT and e[3].name == name]
                     if any(_is_unknown(one) or (not on_device and _listens(one)) for one in alone):
                         raise Unforeseen
+                    if any(one.is_a(TENSOR) and one.places == HOST for one in alone):
+                        raise Unforeseen  # `start.brought`
                     learning = (HOST_VALUE if tensors else 0) | (TENSOR | UNKNOWN if shapes else 0)
                     if any(one.kinds & learning for one in alone):
                         raise Unforeseen  # `start.counted`, `start.shaped`
