@@ -171,7 +171,8 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     filled = fix is not None and not taking_data.of_data(function, fix, made)
     if transfer.non_blocking:
         return fix if filled else None  # with `device=` the host would wait for the data
-    if filled or (fix is not None and fix.safety is not Safety.DISPLAY) or not function.warmth(transfer.register).hot:
+    sure = filled or (fix is not None and fix.safety is not Safety.DISPLAY)
+    if sure or not function.warmth(transfer.register).hot or _same_each_time(function, transfer, made):
         return fix
     edit = arguments.added(function, transfer.register, "non_blocking=True")
     return Fix("do not wait for the upload", Safety.DISPLAY, (edit,)) if edit is not None else fix
