@@ -44,7 +44,8 @@ class LineCounts:
         if found is None:
             real = os.path.realpath(path)
             packages = f"{os.sep}site-packages{os.sep}" in real or f"{os.sep}dist-packages{os.sep}" in real
-            found = real.startswith(self._root) and not packages and not real.startswith(self._others)
+            named = not path.startswith("<")  # "<frozen importlib>" is no file
+            found = named and real.startswith(self._root) and not packages and not real.startswith(self._others)
             self._known[path] = found
         return found
 

@@ -32,7 +32,8 @@ def test_the_demo_shows_a_confirmed_a_refuted_and_a_missed_one(tmp_path: Path, m
     ]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"^```console\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
-    assert shown[0] in made.stderr
+    lines_of_torch = re.compile(r"(?<=lr_scheduler\.py:)\d+")  # which differ by its version
+    assert lines_of_torch.sub("N", shown[0]) in lines_of_torch.sub("N", made.stderr)
     assert made.stderr.count("seen: 32 times (1 a step), d2h, 128 B") == 2
     assert "seen: it ran 32 times, and the value was already there" in made.stderr
     assert made.stdout.startswith("epoch 0: loss 0.")

@@ -108,6 +108,12 @@ def test_only_the_files_below_the_root_are_the_programs_own(tmp_path: Path) -> N
     assert not counts.wants(json.__file__)
 
 
+def test_what_is_in_no_file_is_not_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert not LineCounts(str(tmp_path)).wants("<frozen importlib._bootstrap>")
+    assert LineCounts(str(tmp_path)).wants("own.py")
+
+
 def test_marked_lines_are_counted_by_step() -> None:
     counts = LineCounts(str(Path(__file__).parent))
     count = counts.counting()
