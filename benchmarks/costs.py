@@ -9,7 +9,7 @@ device takes its times from (`runtime_check.cost`).
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,19 +150,20 @@ class Work:
 def measure_queued(rounds: int, device: Device) -> list[dict[str, Any]]:
     """Of each call, medians in nanoseconds: how long it keeps the host on an idle queue and behind work, and how long
     that work then still takes. A call that waits for the queue leaves nothing of it."""
+    import torch
+
     work = Work(QUEUED_MS, device)
     rows = []
-    for name, make in queued_calls((4 << 10,) if device.dry else QUEUED_SIZES).items():
-        call, before = make()
+    for name, call, before in queued_calls((4 << 10,) if device.dry else QUEUED_SIZES):
         times: dict[str, list[int]] = {"idle": [], "behind": [], "left": []}
         for number in range(rounds + 2):
             for busy in (False, True):
                 before()
-                _synchronize()
+                torch.cuda.synchronize()
                 if busy:
                     work.launch(work.count)
                 taken = timed(call)
-                left = timed(_synchronize)
+                left = timed(torch.cuda.synchronize)
                 if number >= 2:
                     times["behind" if busy else "idle"].append(taken)
                     if busy:
@@ -171,27 +172,17 @@ def measure_queued(rounds: int, device: Device) -> list[dict[str, Any]]:
     return rows
 
 
-def _synchronize() -> None:
-    import torch
-
-    torch.cuda.synchronize()
-
-
-Queued = tuple[Callable[[], object], Callable[[], object]]
-
-
-def queued_calls(sizes: tuple[int, ...]) -> dict[str, Callable[[], Queued]]:
-    """Name to what makes a call and what has to be done before each: copies of the sizes by kind, and other calls."""
+def queued_calls(sizes: tuple[int, ...]) -> Iterator[tuple[str, Callable[[], object], Callable[[], object]]]:
+    """The name of a call, the call, and what has to be done before each: copies of the sizes by kind, and others."""
     import torch
 
     from runtime_check.reports.units import size as spelled
 
-    found: dict[str, Callable[[], Queued]] = {}
     for size in sizes:
-        for kind in kinds(4):
-            found[f"{kind}, {spelled(size)}"] = lambda size=size, kind=kind: (kinds(size)[kind], _nothing)  # type: ignore[misc]
+        for kind, copy in kinds(size).items():
+            yield f"{kind}, {spelled(size)}", copy, _nothing
     x = torch.rand(64, 64, device="cuda")
-    mask, pageable, kept = x > 0.5, torch.rand(1 << 18), []
+    mask, pageable = x > 0.5, torch.rand(1 << 18)
     event = torch.cuda.Event()
     calls: dict[str, Callable[[], object]] = {
         "x.sum().item()": lambda: x.sum().item(),
@@ -214,18 +205,13 @@ def queued_calls(sizes: tuple[int, ...]) -> dict[str, Callable[[], Queued]]:
         "torch.cuda.synchronize()": torch.cuda.synchronize,
     }
     for name, call in calls.items():
-        found[name] = lambda call=call: (call, _nothing)  # type: ignore[misc]
+        yield name, call, _nothing
 
-    def reserve() -> None:
-        kept.append(torch.empty(64 << 20, dtype=torch.uint8, device="cuda"))
-        kept.clear()
+    def allocated() -> None:
+        torch.empty(64 << 20, dtype=torch.uint8, device="cuda")  # let go at once, and cached
 
-    found["torch.cuda.empty_cache(), 64 MiB cached"] = lambda: (torch.cuda.empty_cache, reserve)
-    found["torch.empty of 64 MiB, nothing cached"] = lambda: (
-        lambda: torch.empty(64 << 20, dtype=torch.uint8, device="cuda"),
-        torch.cuda.empty_cache,
-    )
-    return found
+    yield "torch.cuda.empty_cache(), 64 MiB cached", torch.cuda.empty_cache, allocated
+    yield "torch.empty of 64 MiB, nothing cached", allocated, torch.cuda.empty_cache
 
 
 def _nothing() -> None:
@@ -287,7 +273,7 @@ def fitted(
     return dataclasses.asdict(cost.CostModel(name=name, **lines, launch=launch, sync=sync, source=source)), ""
 
 
-def waits(row: dict[str, Any]) -> bool:
+def _waited(row: dict[str, Any]) -> bool:
     """Whether a call of `measure_queued` waited for the work that was launched before it."""
     return bool(row["left"] < row["behind"] - row["idle"])
 
@@ -315,7 +301,7 @@ def table(result: dict[str, Any]) -> str:
     heads = ["call", "host, idle queue", "host, behind work", "work left after it", "waits"]
     cells = [
         [f"`{one['call']}`" if "(" in one["call"] or "[" in one["call"] else one["call"],
-         *(duration(one[key]) for key in ("idle", "behind", "left")), "yes" if waits(one) else "no"]
+         *(duration(one[key]) for key in ("idle", "behind", "left")), "yes" if _waited(one) else "no"]
         for one in result["queued"]
     ]  # fmt: skip
     parts += [devices.markdown(heads, cells), ""]

@@ -48,20 +48,19 @@ class Lines:
         self._tool = -1
         self._marks: dict[int, tuple[list[int], list[int]]] = {}
         self.asked: set[int] = set()  # threads that a line was asked of
-        self._names: dict[int, int] = {}  # CUPTI tells threads that it did not see start by their pthread_self
 
     def at(self, nanoseconds: float, thread: int) -> int:
         """The line that ran then in a thread; where none of the file's did, in the main one; of a thread that is not
         known (the driver does not tell all of them by the same number), the last that ran in any."""
-        thread = self._names.get(thread & 0xFFFFFFFF, thread)
         self.asked.add(thread)
         if thread not in self._marks:
             return max((self._last(one, nanoseconds) for one in self._marks), default=(0, 0))[1]
         return self._last(thread, nanoseconds)[1] or self._last(self._main, nanoseconds)[1]
 
     def told_apart(self) -> bool:
-        """Whether the driver told threads apart: it may give all calls one number, though several threads ran lines."""
-        return len(self.asked) != 1 or len(self._marks) == 1
+        """Whether the driver told threads apart: where several ran lines, it may give all calls one number, or numbers
+        of its own."""
+        return len(self._marks) == 1 or (len(self.asked) > 1 and self.asked <= self._marks.keys())
 
     def _last(self, thread: int, nanoseconds: float) -> tuple[int, int]:
         """When the last line before a time began in a thread, and which."""
@@ -70,10 +69,7 @@ class Lines:
         return (times[place], lines[place]) if place >= 0 and lines[place] else (0, 0)
 
     def _mark(self, line: int) -> None:
-        native = threading.get_native_id()
-        if native not in self._marks:
-            self._names[threading.get_ident() & 0xFFFFFFFF] = native
-        times, lines = self._marks.setdefault(native, ([], []))
+        times, lines = self._marks.setdefault(threading.get_native_id(), ([], []))
         times.append(time.time_ns())
         lines.append(line)
 

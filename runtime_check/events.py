@@ -43,10 +43,10 @@ class Memory:
 
 
 # Of a copy from pageable memory to the device that is asked not to wait, the host copies into the driver's own memory.
-# Up to STAGED bytes it does not wait for what was launched before; up to SMALL that takes as long as from pinned memory
-# (H200, torch 2.11: benchmarks/results/costs.md).
+# Up to STAGED bytes it does not wait for what was launched before (4 MiB did); up to COPIED_AT_ONCE that takes some
+# 5 µs more than from pinned memory (H200, torch 2.11: benchmarks/results/costs.md).
 STAGED = 2 << 20
-SMALL = 64 << 10
+COPIED_AT_ONCE = 64 << 10
 
 
 @dataclasses.dataclass(slots=True, unsafe_hash=True)  # not frozen, which would make it six times as slow to make

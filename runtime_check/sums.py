@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime_check import sketch
-from runtime_check.events import SMALL, Event, Frame
+from runtime_check.events import COPIED_AT_ONCE, Event, Frame
 from runtime_check.records import Blocked, SiteRecord
 from transferlint.model import Direction, Site
 
@@ -56,8 +56,8 @@ class SiteSum:
             self._untimed += 1
         if event.non_blocking:
             self._unasked += 1
-            if not (event.pinned and event.dense) and event.bytes > SMALL and event.direction is not Direction.D2D:
-                self._waited += 1
+            copied = not (event.pinned and event.dense) and event.direction is not Direction.D2D
+            self._waited += copied and event.bytes > COPIED_AT_ONCE
         self._total += blocked
         if blocked > self._max:
             self._max = blocked

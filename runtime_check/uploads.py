@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from runtime_check import naming
 from runtime_check.cost import DEFAULT, CostError, named
-from runtime_check.events import SMALL as STAGED_AT_ONCE
+from runtime_check.events import COPIED_AT_ONCE
 from runtime_check.expressions import Expressions, Origin
 from runtime_check.provenance import SMALL
 from runtime_check.records import IMPORTED, Link, LinkKind, Run, SiteRecord
@@ -96,7 +96,7 @@ def without_waiting(records: Sequence[SiteRecord]) -> str:
 
 
 def _little(records: Sequence[SiteRecord]) -> bool:
-    return all(record.bytes <= STAGED_AT_ONCE * record.count for record in records)
+    return all(record.bytes <= COPIED_AT_ONCE * record.count for record in records)
 
 
 def _way(origin: Origin, records: Sequence[SiteRecord], run: Run, source: Expressions) -> str:

@@ -115,7 +115,7 @@ def _how(
     if claim.manner == "pageable" and all(record.pinned == record.count for record in records):
         return VerdictKind.PARTLY, "but from memory that was pinned"
     if claim.manner == "ignored" and not any(record.hint_ignored for record in records):
-        return VerdictKind.PARTLY, "but so little that the host was not kept"
+        return VerdictKind.PARTLY, "but from pinned memory, or so little that the host was hardly kept"
     if links or not claim.links:
         return VerdictKind.CONFIRMED, phrases.linked(links)
     if claim.returns and others:

@@ -1,19 +1,8 @@
 """Pageable batches go up, and are asked not to wait."""
 
 import torch
-from torch.utils.data import DataLoader, Dataset
-from workload import BATCH, Net, batch, images, train
-
-
-class Pictures(Dataset):
-    def __init__(self):
-        self.pictures = images()
-
-    def __len__(self):
-        return BATCH * 100_000
-
-    def __getitem__(self, index):
-        return self.pictures[index % BATCH]
+from torch.utils.data import DataLoader
+from workload import BATCH, Net, Pictures, batch, train
 
 
 def run(steps):

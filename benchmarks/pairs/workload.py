@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import Dataset
 
 SMALL = bool(os.environ.get("PAIRS_SMALL"))  # for a device that is simulated
 WIDTH, DEPTH, BATCH, LENGTH = (16, 1, 4, 8) if SMALL else (512, 4, 32, 128)
@@ -40,6 +41,19 @@ def images(number: int = 0) -> torch.Tensor:
     """Pictures as bytes, on the host: what a batch of 224 by 224 is."""
     side = 8 if SMALL else 224
     return torch.randint(256, (BATCH, 3, side, side), generator=torch.Generator().manual_seed(number)).to(torch.uint8)
+
+
+class Pictures(Dataset[torch.Tensor]):
+    """As many of these pictures as anybody takes, one by one."""
+
+    def __init__(self) -> None:
+        self.pictures = images()
+
+    def __len__(self) -> int:
+        return BATCH * 100_000
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.pictures[index % BATCH]
 
 
 def train(model: nn.Module, optimizer: Any, tokens: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

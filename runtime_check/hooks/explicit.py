@@ -31,8 +31,6 @@ def install(observer: Observer) -> Callable[[], None]:
 
     undone = []
     wrapped = set()  # of a class that has two names, the first is told
-    if not torch.distributed.is_available():
-        wrapped.add((torch.distributed, _BARRIER.rpartition(".")[2]))
     for name in (*_FUNCTIONS, *_METHODS):
         *path, last = name.split(".")[1:]
         owner: Any = torch

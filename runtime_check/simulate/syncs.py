@@ -1,8 +1,8 @@
 """The waits that CUDA kernels make inside an operator, where its CPU kernel makes none.
 
-Every row is by hand until it has been measured on a GPU: it was read in the file of torch's source named beside it
-(under aten/src/ATen/native/, or of the library that is named). A row says how the value comes to the host, because that
-decides who sees it:
+Every row was read in the file of torch's source named beside it (under aten/src/ATen/native/, or of the library that is
+named); those that a call of the knowledge tables reaches do so on an H200 (benchmarks/results/conformance.md). A row
+says how the value comes to the host, because that decides who sees it:
 
 - READ: `.item()`, through `aten::_local_scalar_dense`; whoever overrides that operator sees it, so the simulator runs
   it through the dispatcher.
