@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from transferlint import late
@@ -40,7 +39,7 @@ def collected(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     fix = _kept_up(function, transfer)
     copied = fix is not None and any(_COPIES.search(edit.text) for edit in fix.edits)  # more than the read cost
     if fix is not None and (copied or _of_one_turn(function, transfer) or _waits_anyway(function, transfer)):
-        return dataclasses.replace(fix, safety=Safety.DISPLAY)
+        return late.replace(fix, safety=Safety.DISPLAY)
     return fix
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.guards import identifiers
 from transferlint.flow.host_only import host_only_use
@@ -187,7 +187,7 @@ def only_shown(fix: Fix | None) -> Fix | None:
     four (benchmarks/results/unsafe_fixes.md), and for edits that gain nothing where they stand."""
     if fix is None or fix.safety is not Safety.UNSAFE:
         return fix
-    return dataclasses.replace(fix, safety=Safety.DISPLAY)
+    return late.replace(fix, safety=Safety.DISPLAY)
 
 
 def side_by_side(function: FunctionFacts, one: Transfer, other: Transfer) -> bool:
@@ -210,7 +210,7 @@ def remaining(function: FunctionFacts, group: list[Transfer], one: Transfer, fix
     rest = [transfer for transfer in group if transfer is not one]
     where = _at(function, [] if one is group[0] else [one])
     safety = Safety.DISPLAY if rest and fix.safety is Safety.UNSAFE else fix.safety
-    return dataclasses.replace(fix, title=fix.title + where + _remaining(function, rest), safety=safety)
+    return late.replace(fix, title=fix.title + where + _remaining(function, rest), safety=safety)
 
 
 def _clashes(edit: Edit, placed: list[tuple[int, int, str]]) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.once import once
 from transferlint.flow.operands import operands
@@ -57,7 +57,7 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
 
 def shown(fix: Fix | None) -> Fix | None:
     """A fix that leaves something of what its finding speaks of: for a person to look at."""
-    return None if fix is None else dataclasses.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
+    return None if fix is None else late.replace(fix, safety=min(fix.safety, Safety.DISPLAY))
 
 
 def _whole(function: FunctionFacts, group: list[Transfer]) -> Fix | None:

@@ -16,9 +16,9 @@ known: it may round.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+from transferlint import late
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.sharing import path
 from transferlint.flow.transfers import Transfer
@@ -67,10 +67,10 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None
     made = _origin(function, transfer)
     if any(_uploads(function, transfer, one) for one in transfer.before.why[:1]):
-        return dataclasses.replace(fix, safety=Safety.DISPLAY)
+        return late.replace(fix, safety=Safety.DISPLAY)
     if fix is there:
         edits, fills = refilling.refilled(function, transfer.before.why[0], fix.edits, transfer.register)
-        fix = dataclasses.replace(fix, edits=edits, safety=min(fix.safety, fills))
+        fix = late.replace(fix, edits=edits, safety=min(fix.safety, fills))
     lines, safety = fix.lines, fix.safety
     if taking_data.of_data(function, fix, made):
         if (without := taking_data.without_data(function, made, fix)) is not None:

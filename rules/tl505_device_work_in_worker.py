@@ -52,9 +52,9 @@ See also
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
+from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.names import split
 from transferlint.flow.placement import Placed
@@ -115,7 +115,7 @@ def _in_calls(function: FunctionFacts, why: str) -> Iterator[Finding]:
         given = _devices_given(function, made, placed.function) if placed is not None else frozenset()
         inside = [one for one in placed.transfers if _on_given(placed, one, given)] if placed is not None else []
         if inside:
-            passed = [dataclasses.replace(one, inside=(*place, one.register)) for one in inside]
+            passed = [late.replace(one, inside=(*place, one.register)) for one in inside]
             yield function.finding(
                 reg,
                 f"`{brief(function.text(reg))}` uses the GPU in {why}",

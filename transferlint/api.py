@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from transferlint import baseline, engine, nearest, registry, shards
+from transferlint import baseline, engine, late, nearest, registry, shards
 from transferlint import settings as settings_of
 from transferlint.cache import packs, places
 from transferlint.discovery import Trouble
@@ -65,7 +64,7 @@ def check(
 
     plan = planned(top)
     result = engine.check_paths(given, top, plan, _Unheard(), Scopes(near, plan, planned), part, executor)
-    return dataclasses.replace(result, troubles=(*(Trouble("", line) for line in installed.refused), *result.troubles))
+    return late.replace(result, troubles=(*(Trouble("", line) for line in installed.refused), *result.troubles))
 
 
 def _of_file(paths: list[str], isolated: bool) -> Settings:
@@ -76,7 +75,7 @@ def _of_file(paths: list[str], isolated: bool) -> Settings:
 def _merged(found: Settings, given: Mapping[str, Any] | None) -> Settings:
     """Settings of a file with those that were given; fixes are for the command line."""
     merged = settings_of.from_table(given or {}, "settings", found)
-    return dataclasses.replace(merged, fix=False)
+    return late.replace(merged, fix=False)
 
 
 class _Unheard:

@@ -9,7 +9,6 @@ an entry for each: what joins them later is new, and what is left when one goes 
 from __future__ import annotations
 
 import collections
-import dataclasses
 import json
 import os
 import re
@@ -66,7 +65,7 @@ class Baseline:
     def about(self, paths: Iterable[str]) -> Baseline:
         """The baseline with the entries of some files alone."""
         own = {_relative(path, self.path) for path in paths}
-        return dataclasses.replace(self, entries={key: one for key, one in self.entries.items() if one.path in own})
+        return late.replace(self, entries={key: one for key, one in self.entries.items() if one.path in own})
 
     def stale(self, known: Iterable[str], ran: Iterable[tuple[str, str]], gone: bool = True) -> Iterator[Finding]:
         """A finding for each entry that counts more than the run knew again; `ran` are the pairs of path and code that
@@ -96,7 +95,7 @@ class Baseline:
 def fingerprint(finding: Finding, baseline: str) -> str:
     """A finding's fingerprint within a baseline, wherever the run was started."""
     path = _relative(finding.site.file, baseline).encode("utf-8", "backslashreplace").decode()
-    return dataclasses.replace(finding, site=dataclasses.replace(finding.site, path=path)).fingerprint()
+    return late.replace(finding, site=late.replace(finding.site, path=path)).fingerprint()
 
 
 def render(findings: Iterable[Finding], path: str, confidence: Confidence, context: str) -> str:
@@ -145,7 +144,7 @@ def read(path: str) -> Baseline:
         words = " ".join(str(error).split())
         raise SettingsError(f"{path}: is no baseline ({words}); `--write-baseline` writes one anew") from None
     lines = _lines(text, [entry.fingerprint for entry in entries])
-    placed = {entry.fingerprint: dataclasses.replace(entry, line=lines[entry.fingerprint]) for entry in entries}
+    placed = {entry.fingerprint: late.replace(entry, line=lines[entry.fingerprint]) for entry in entries}
     return Baseline(path, placed, confidence, context)
 
 

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from transferlint import jobs, steps, workers
+from transferlint import jobs, late, steps, workers
 from transferlint.context import Context
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.steps import Beyond, Prepared
@@ -61,14 +61,14 @@ def check(run: Run, reading: Group) -> tuple[list[Outcome], Stamps, str]:
     groups = [group for group in every if any(job.index in run.told for job in group)]
     with contextlib.suppress(Beyond):  # a name that no import tells of
         return _each(run, groups)
-    return _each(dataclasses.replace(run, done=_nobody, keeper=None), [reading])
+    return _each(late.replace(run, done=_nobody, keeper=None), [reading])
 
 
 def check_beside(own: Prepared, job: Job, others: Group, run: Run) -> Outcome:
     """What comes of a file that is prepared already, with others around it that are not."""
     made, _ = jobs.prepared(others, run.plans, run.count, run.done)
     prepared = {job.index: own} | {one.index: found for one, found in zip(others, made, strict=True)}
-    return check_prepared(dataclasses.replace(run, count=1), [[job, *others]], prepared)[job.index]
+    return check_prepared(late.replace(run, count=1), [[job, *others]], prepared)[job.index]
 
 
 def _each(run: Run, groups: Iterable[Group]) -> tuple[list[Outcome], Stamps, str]:
@@ -144,7 +144,7 @@ def check_prepared(
         first = next((job.index for job in group if job.index in run.told), -1)
         if group[0].index in troubles and first >= 0:
             said = (troubles[group[0].index], *outcomes[first].troubles)
-            outcomes[first] = dataclasses.replace(outcomes[first], troubles=said)
+            outcomes[first] = late.replace(outcomes[first], troubles=said)
     for group in groups:
         key = keys.get(group[0].index, "") if keys else ""
         if run.keeper is not None and key and run.keeper.write(key, group, outcomes):
@@ -200,7 +200,7 @@ def _check_one(
 ) -> Outcome:
     plan = plans[job.scope]
     if job.index in alone:
-        plan = dataclasses.replace(plan, whole=False)
+        plan = late.replace(plan, whole=False)
     return steps.check_prepared(prepared[job.index], plan, job.ignored, projects.get(job.index))
 
 

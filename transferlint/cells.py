@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+from transferlint import late
 from transferlint.model import Edit, Evidence, Finding, Fix, QuietSite, Site
 from transferlint.plan import Outcome
 from transferlint.syntax import notebooks
@@ -18,7 +18,7 @@ def by_cells(outcome: Outcome) -> tuple[Outcome, dict[str, str]]:
         return outcome, {outcome.path: outcome.text} if outcome.findings else {}
     text = outcome.text
     texts = {_name(outcome.path, number): cell for number, cell in notebooks.split(text)}
-    told = dataclasses.replace(
+    told = late.replace(
         outcome,
         findings=tuple(_finding(one, text, texts) for one in outcome.findings),
         quiet=tuple(_quiet(one, text) for one in outcome.quiet),
@@ -31,7 +31,7 @@ def _name(path: str, cell: int) -> str:
 
 
 def _link(link: Evidence, text: str) -> Evidence:
-    return dataclasses.replace(link, site=_site(link.site, text), message=_words(link.message, text))
+    return late.replace(link, site=_site(link.site, text), message=_words(link.message, text))
 
 
 def _finding(finding: Finding, text: str, texts: dict[str, str]) -> Finding:
@@ -41,9 +41,9 @@ def _finding(finding: Finding, text: str, texts: dict[str, str]) -> Finding:
         _link(link, text) if link.site.path == path else link
         for link in finding.evidence
     ]
-    heat = finding.heat and dataclasses.replace(finding.heat, why=_words(finding.heat.why, text))
+    heat = finding.heat and late.replace(finding.heat, why=_words(finding.heat.why, text))
     fix = _fix(finding.fix, text, site.path, texts.get(site.path, "")) if finding.fix else None
-    return dataclasses.replace(
+    return late.replace(
         finding,
         site=site,
         message=_words(finding.message, text),
@@ -66,7 +66,7 @@ def _words(words: str, text: str) -> str:
 
 
 def _quiet(one: QuietSite, text: str) -> QuietSite:
-    return dataclasses.replace(one, site=_site(one.site, text))
+    return late.replace(one, site=_site(one.site, text))
 
 
 def _site(site: Site, text: str) -> Site:
@@ -83,9 +83,9 @@ def _fix(fix: Fix, text: str, path: str, cell: str) -> Fix:
     for edit in fix.edits:
         ends = [_offset(text, offset, name, path, cell) for offset in (edit.start, edit.end)]
         if ends[0] is None or ends[1] is None:
-            return dataclasses.replace(fix, edits=())
+            return late.replace(fix, edits=())
         edits.append(Edit(ends[0], ends[1], edit.text))
-    return dataclasses.replace(fix, edits=tuple(edits))
+    return late.replace(fix, edits=tuple(edits))
 
 
 def _offset(text: str, offset: int, name: str, path: str, cell: str) -> int | None:

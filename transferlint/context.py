@@ -145,9 +145,9 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
     """The project with the files beside the targets that matter for them, in order, and with the groups of them all."""
     files = [path for path in project.files if path not in project.links]
     if len(files) == len(targets) == 1:
-        return dataclasses.replace(project, groups=(tuple(targets),))
+        return late.replace(project, groups=(tuple(targets),))
     sources = Sources(files, texts)
-    project = dataclasses.replace(
+    project = late.replace(
         project, modules=project.index(), contents=Contents(cache, project.root, project.states)
     )
     reach = reach_of(project, sources, texts, cache)
@@ -171,7 +171,7 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
     kept = reach.brief() if cache else None
     users = found.users & small
-    return dataclasses.replace(project, others=others, users=users, groups=parts, idle=passed, reach=kept, worth=worth)
+    return late.replace(project, others=others, users=users, groups=parts, idle=passed, reach=kept, worth=worth)
 
 
 def _closed(project: Context, targets: Sequence[str], files: Sequence[str]) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferlint import selection
+from transferlint import late, selection
 from transferlint.discovery import Trouble
 from transferlint.model import Finding, Fix, QuietSite, Site
 from transferlint.plan import Checked, Plan, internal
@@ -88,10 +87,10 @@ def _laid_out(facts: FileFacts, found: list[Finding]) -> tuple[Finding, ...]:
     statements = Statements(facts.text, [facts.spans.of(node) for node in functions])
 
     def written(fix: Fix) -> Fix:
-        made = dataclasses.replace(fix, edits=tuple(habits.written(facts.text, edit) for edit in fix.edits))
+        made = late.replace(fix, edits=tuple(habits.written(facts.text, edit) for edit in fix.edits))
         return laid_out_fix(statements, without_stale_comments(facts.text, comments, made), limit, tool)
 
-    laid_out = [dataclasses.replace(one, fix=written(one.fix)) if one.fix else one for one in found]
+    laid_out = [late.replace(one, fix=written(one.fix)) if one.fix else one for one in found]
     return only_whole(statements, laid_out)
 
 
@@ -214,7 +213,7 @@ def _checked(finding: Finding) -> Finding:
 
 def _named(finding: Finding, rule: Rule) -> Finding:
     """Facts make findings without code and name; they are those of the rule that yields them."""
-    return finding if finding.code else dataclasses.replace(finding, code=rule.code, name=rule.name)
+    return finding if finding.code else late.replace(finding, code=rule.code, name=rule.name)
 
 
 def _order(finding: Finding) -> tuple[int, int, str, str]:

@@ -126,7 +126,7 @@ def check_paths(
     while not results or (results[-1].changed and plan.write and plan.changes and len(results) < _PASSES):
         results.append(_pass(paths, settings, scopes, progress, given_up, shard, executor))
     last = results[-1]
-    return dataclasses.replace(
+    return late.replace(
         last,
         troubles=tuple(dict.fromkeys((*last.troubles, *given_up.values()))),
         fixed=tuple(finding for result in results for finding in result.fixed),
@@ -166,7 +166,7 @@ def _pass(
 
     around = context.around(paths, files.targets, scopes.nearest, cache=scopes.plans[0].cache, below=files.below)
     reading = [*every, *jobs.beside(len(every), around.others, scopes)]
-    plans = tuple(dataclasses.replace(plan, whole=not around.note) for plan in scopes.plans)
+    plans = tuple(late.replace(plan, whole=not around.note) for plan in scopes.plans)
     progress.begin(len(reading) + len(told))
     with collector.paused():
         keeper = kept_results.keeper(around, plans, every) if shard is None else None
@@ -179,7 +179,7 @@ def _pass(
         rests_on = _rests_on(stamps, around)
         outcomes = writing.written(outcomes, lambda path: barred(path) or rests_on(path), given_up)
     result = _gathered(outcomes, scopes, plans, files.troubles, (around.note, remark), around.states, gone)
-    return result if keeper is None else dataclasses.replace(result, made=resuming.Made(around, reading, keeper))
+    return result if keeper is None else late.replace(result, made=resuming.Made(around, reading, keeper))
 
 
 def discovered(paths: Iterable[str], scopes: Scopes) -> Found:
@@ -188,21 +188,21 @@ def discovered(paths: Iterable[str], scopes: Scopes) -> Found:
     since = scopes.plans[0].since
     if since is None:
         return files
-    return dataclasses.replace(files, targets=tuple(one for one in files.targets if since.touch(one.path)))
+    return late.replace(files, targets=tuple(one for one in files.targets if since.touch(one.path)))
 
 
 def check_stdin(
     path: str, data: bytes, settings: Settings, plan: Plan, scopes: Scopes | None = None
 ) -> tuple[Result, Outcome]:
     """Check text from standard input as if it stood in `path`; the outcome holds the fixed text. Nothing is written."""
-    plan = dataclasses.replace(plan, write=False)
+    plan = late.replace(plan, write=False)
     scopes = scopes or Scopes(Nearest(settings), plan)
     note = ""
     if settings.force_exclude and Exclusion(settings).covers(path):
         outcome = Outcome(path)
     elif settings.context == "file" or not path.endswith(".py"):
         ignored = scopes.ignored(path)
-        alone = dataclasses.replace(plan, whole=False)
+        alone = late.replace(plan, whole=False)
         outcome = workers.deep(lambda: check_bytes(path, data, alone, ignored))
     else:
         job = jobs.job(0, Target(path), scopes)

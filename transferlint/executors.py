@@ -88,7 +88,7 @@ def run(
 
 def prepare(jobs: Sequence[Job], plans: Sequence[Plan], executor: Executor) -> Returned[Prepared]:
     """`steps.prepare` for the jobs whose programs are not kept."""
-    bare = [dataclasses.replace(plan, rules=(), known=None, since=None, cache="") for plan in plans]
+    bare = [late.replace(plan, rules=(), known=None, since=None, cache="") for plan in plans]
 
     def finish(sent: Sent, made: Prepared) -> Prepared | None:
         # What cannot be read is judged by settings that were not sent.
@@ -100,7 +100,7 @@ def prepare(jobs: Sequence[Job], plans: Sequence[Plan], executor: Executor) -> R
 def check(jobs: Sequence[Job], plans: Sequence[Plan], executor: Executor) -> Returned[Outcome]:
     """`pipeline.check_file` for the jobs, each by itself. Rules and settings may look at what lies beside a file, so
     that it is done only where the worker is in the same folder."""
-    bare = [dataclasses.replace(plan, rules=tuple(map(_detecting, plan.rules)), cache="") for plan in plans]
+    bare = [late.replace(plan, rules=tuple(map(_detecting, plan.rules)), cache="") for plan in plans]
 
     def concerning(paths: Sequence[str]) -> list[Plan]:
         return [_concerning(plan, paths) for plan in bare]
@@ -202,13 +202,13 @@ def _kept(made: Prepared, sent: Sent, plan: Plan) -> Prepared:
         parts = made.program, made.comments, made.lines, made.marks, made.parentheses
         programs.write(plan.cache, sent.parcel.data, parts)
     if sent.job.wanted:
-        return dataclasses.replace(made, stamp=sent.stamp)
+        return late.replace(made, stamp=sent.stamp)
     return Prepared(made.path, kept=True) if keeps else Prepared(made.path, made.program, lines=made.lines)
 
 
 def _detecting(rule: Rule) -> Rule:
     """A rule without what is there to be read."""
-    return dataclasses.replace(rule, doc="", examples=(), more_examples=None)
+    return late.replace(rule, doc="", examples=(), more_examples=None)
 
 
 def _concerning(plan: Plan, paths: Iterable[str]) -> Plan:
@@ -218,4 +218,4 @@ def _concerning(plan: Plan, paths: Iterable[str]) -> Plan:
         real = {os.path.realpath(path) for path in paths}
         since = Changes({path: text for path, text in since.texts.items() if path in real})
     known = plan.known.about(paths) if plan.known is not None else None
-    return dataclasses.replace(plan, known=known, since=since)
+    return late.replace(plan, known=known, since=since)

@@ -8,11 +8,11 @@ and taken up again, counts.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+from transferlint import late
 from transferlint.cache import results
 from transferlint.cache.contents import Contents
 from transferlint.context import Context
@@ -92,7 +92,7 @@ class Keeper:
         found = [outcomes[job.index] for job in group if job.wanted]
         if not found or any(one.troubles for one in found) or not self._stands(group):
             return False
-        records = tuple(dataclasses.replace(one, text=one.text[:1], looked=()) for one in found)
+        records = tuple(late.replace(one, text=one.text[:1], looked=()) for one in found)
         results.write(self.where, key, records)
         return True
 
@@ -177,7 +177,7 @@ def with_text(outcome: Outcome) -> Outcome:
         return outcome
     from transferlint.syntax.source import decode
 
-    return dataclasses.replace(outcome, text=decode(outcome.path, _bytes(outcome.path)).text)
+    return late.replace(outcome, text=decode(outcome.path, _bytes(outcome.path)).text)
 
 
 def _bytes(path: str) -> bytes:

@@ -7,6 +7,7 @@ done until the first file is read.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import importlib
@@ -14,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
 
-__all__ = ["dataclass", "module", "pattern"]
+__all__ = ["dataclass", "empty", "fields", "module", "pattern", "replace"]
 _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
 _DESCRIBING = ("__match_args__", "__dataclass_fields__")
 _COMPARING = ("__repr__", "__eq__", "__hash__", "__dataclass_params__")
@@ -61,9 +62,33 @@ class _Pattern:
         return getattr(compiled, name)
 
 
+def empty(one: object) -> None:
+    """Take all attributes away from an object, which is used no more: what they held is free without a search for
+    cycles."""
+    if hasattr(one, "__dict__"):
+        vars(one).clear()
+    for name in (name for cls in type(one).__mro__ for name in cls.__dict__.get("ATTRIBUTES", ())):  # compiled
+        with contextlib.suppress(AttributeError):
+            delattr(one, name)
+
+
+def fields(cls: type) -> tuple[str, ...]:
+    """The names of the fields of a data class of this module that are all given to make one, in order;
+    `dataclasses.fields` would have it made."""
+    names: tuple[str, ...] = getattr(cls, "FIELDS", None) or cls.__slots__  # type: ignore[attr-defined]
+    return names
+
+
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 else:
+
+    def replace(one: Any, **changes: Any) -> Any:
+        """As `dataclasses.replace`, of data classes that are compiled too."""
+        names = getattr(type(one), "FIELDS", None)
+        if names is None:
+            return dataclasses.replace(one, **changes)
+        return type(one)(**{name: getattr(one, name) for name in names if name not in changes}, **changes)
 
     def dataclass(*, slots: bool, frozen: bool = False) -> Callable[[type], type]:
         """As `dataclasses.dataclass` with these arguments, which makes each method itself when it is first asked for.

@@ -7,7 +7,6 @@ the opening bracket ("PEP 8", Indentation).
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ class Habits:
         own = _KEYWORD.findall(line[line.rfind("(") :]) if "(" in line else []
         if own[-1] != "=" if own else self.spaced:
             made = _TIGHT.sub(r"\1 = ", made)
-        return edit if made == edit.text else dataclasses.replace(edit, text=made)
+        return edit if made == edit.text else late.replace(edit, text=made)
 
 
 def habits_of(text: str) -> Habits:

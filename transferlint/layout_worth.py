@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 
 from transferlint import late
@@ -28,7 +27,7 @@ def laid_out_fix(statements: Statements, fix: Fix, limit: int, formatter: str) -
         or (not formatter and (_splits(statements, edits) or _unwraps(statements, edits)))
         or _fits(statements, edits, limit if formatter else _SHORTEST)
     )
-    return dataclasses.replace(fix, edits=edits, safety=Safety.DISPLAY if shown else fix.safety)
+    return late.replace(fix, edits=edits, safety=Safety.DISPLAY if shown else fix.safety)
 
 
 def _lengthens(statements: Statements, fix: Fix, edits: Sequence[Edit]) -> bool:
@@ -90,7 +89,7 @@ def _wrapped(statements: Statements, edits: Sequence[Edit]) -> Iterator[tuple[li
             continue
         start, end = statements.starts[around[0] - 1], statements.starts[around[1]]
         inner = [
-            dataclasses.replace(one, start=one.start - start, end=one.end - start)
+            late.replace(one, start=one.start - start, end=one.end - start)
             for one in edits
             if start <= one.start and one.end <= end
         ]

@@ -216,5 +216,5 @@ class Finding:
     def members(self) -> tuple[Finding, ...]:
         """The finding for each site that it speaks for, its own first; the others have neither evidence nor fix."""
         again = [link for link in self.evidence if link.part is Part.SAME]
-        rest = (dataclasses.replace(self, site=a.site, source=a.source, evidence=(), fix=None) for a in again)
+        rest = (late.replace(self, site=a.site, source=a.source, evidence=(), fix=None) for a in again)
         return (self, *rest)

@@ -7,10 +7,10 @@ concerns the run as a whole (`OF_THE_RUN`) is decided by the run's own.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable
 
+from transferlint import late
 from transferlint import settings as settings_of
 from transferlint.cache.signatures import Signature
 from transferlint.settings import Settings, SettingsError
@@ -115,7 +115,7 @@ class Nearest:
         if own.refused:
             self.troubles.append(own.refused)
         merged = self._merged(own)
-        return dataclasses.replace(merged, **{name: getattr(self.top, name) for name in OF_THE_RUN})
+        return late.replace(merged, **{name: getattr(self.top, name) for name in OF_THE_RUN})
 
 
 def _mentioned(folder: str) -> str | None:

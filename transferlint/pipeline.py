@@ -8,11 +8,10 @@ Whatever a rule or the analysis raises becomes a trouble of that file; nothing i
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
-from transferlint import selection
+from transferlint import late, selection
 from transferlint.detecting import detected
 from transferlint.discovery import Target, Trouble
 from transferlint.model import Finding, Site
@@ -112,7 +111,7 @@ def finished(
 
     uneditable = front_end.refusal(source) if plan.silence is not None or any(f.fix for f in checked.findings) else ""
     if uneditable:
-        return dataclasses.replace(outcome, notes=(*outcome.notes, f"{source.path}: nothing is changed: {uneditable}"))
+        return late.replace(outcome, notes=(*outcome.notes, f"{source.path}: nothing is changed: {uneditable}"))
 
     def check(text: str) -> list[Finding]:
         if text == source.text:
@@ -128,7 +127,7 @@ def finished(
         from transferlint import silencing
 
         silent = silencing.silence_text(source.path, source.text, check, plan.silence)
-        made = dataclasses.replace(
+        made = late.replace(
             outcome, findings=silent.remaining, silenced=silent.silenced, text=silent.text, notes=checked.notes
         )
     elif any(finding.fix for finding in checked.findings):
@@ -138,7 +137,7 @@ def finished(
         width = line_length(source.path, source.text)
         fixed = fixes.fix_text(source.path, source.text, check, plan.unsafe, line_length=width)
         notes = (*checked.notes, *(f"{source.path}: {line}" for line in fixed.refused))
-        made = dataclasses.replace(outcome, findings=fixed.remaining, fixed=fixed.fixed, text=fixed.text, notes=notes)
+        made = late.replace(outcome, findings=fixed.remaining, fixed=fixed.fixed, text=fixed.text, notes=notes)
     else:
         return outcome
     return _changed(source, data, outcome, made, plan)
@@ -153,14 +152,14 @@ def _changed(source: Source, data: bytes, before: Outcome, after: Outcome, plan:
     from transferlint.syntax.source import SourceError, encode
 
     if after.text == source.text:
-        return dataclasses.replace(after, fixed=(), silenced=())
+        return late.replace(after, fixed=(), silenced=())
     if plan.diff:
-        return dataclasses.replace(after, changed=True, diff=_diff(source, after.text))
+        return late.replace(after, changed=True, diff=_diff(source, after.text))
     try:
         new = encode(source, after.text)
     except SourceError as error:  # a character that the file's encoding lacks
-        return dataclasses.replace(before, troubles=(*before.troubles, Trouble(source.path, error.message)))
-    return dataclasses.replace(after, changed=True, data=new, before=data, unchanged=before)
+        return late.replace(before, troubles=(*before.troubles, Trouble(source.path, error.message)))
+    return late.replace(after, changed=True, data=new, before=data, unchanged=before)
 
 
 def _diff(source: Source, text: str) -> str:

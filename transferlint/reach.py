@@ -209,7 +209,7 @@ class Reach:
         targets = frozenset(targets)
         users = self._users(set(targets), bounds.users)
         used = self._closure(set(targets), _END) | self._closure(users, bounds.bases)
-        return Reached(frozenset(users & self.sources.keys()), frozenset(used - users - targets))
+        return Reached(frozenset(users.intersection(self.sources)), frozenset(used - users - targets))
 
     def brief(self) -> Reach:
         """The same with nothing that was read off the files but where they lead and their views."""
@@ -238,7 +238,7 @@ class Reach:
             new = {used for file in new if file in self.sources for used in self.used(file)} - seen
             seen |= new
             levels -= 1
-        return seen & self.sources.keys()
+        return seen.intersection(self.sources)
 
     def _users(self, files: set[str], levels: int) -> set[str]:
         used_by = self._used_by

@@ -148,7 +148,7 @@ class Resumed:
         """The session after the run, of which these are the parts of the report."""
         updated = {**self.session.updated, **{number: now.get(number) for number in self.outcomes}}
         parts = {number: part for number, part in self.session.parts.items() if number not in self.known}
-        return dataclasses.replace(self.session, updated=updated, parts=parts | dict(then))
+        return late.replace(self.session, updated=updated, parts=parts | dict(then))
 
 
 def resume(left: Any, news: News, plan: Plan) -> Resumed | None:
@@ -169,7 +169,7 @@ def _resumed(before: Session, news: News, plan: Plan) -> Resumed | None:
     idle = frozenset(paths[number] for number in before.idle)
     around = Context(before.root, (*paths, *before.rest), {}, (), groups=groups, idle=idle)
     told = frozenset(job.index for job in jobs if job.wanted)
-    run = Run(around, [dataclasses.replace(plan, whole=True)], 1, _nobody, told)
+    run = Run(around, [late.replace(plan, whole=True)], 1, _nobody, told)
     found: dict[int, Outcome] = {}
     known: dict[int, Outcome] = {}
     now: list[Group] = []
@@ -187,12 +187,12 @@ def _resumed(before: Session, news: News, plan: Plan) -> Resumed | None:
                 return None
             known.update(earlier)
             unknown = [number for number in group.unknown if number in outcomes]
-            group = dataclasses.replace(group, contents=contents, unknown=unknown)
+            group = late.replace(group, contents=contents, unknown=unknown)
         now.append(group)
     if any(one.troubles or one.notes for one in (*found.values(), *known.values())):
         return None
     kept = {number: part for number, part in before.updated.items() if number not in again}
-    return Resumed(found, known, dataclasses.replace(before, groups=now, updated=kept))
+    return Resumed(found, known, late.replace(before, groups=now, updated=kept))
 
 
 def _checked(run: Run, group: Group, contents: Sequence[bytes], jobs: Sequence[Job]) -> dict[int, Outcome] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -114,7 +113,7 @@ class Rule:
         for found in self.detect(facts):
             served = self.served(found)
             if served is not None:
-                yield dataclasses.replace(served, code=self.code, name=self.name)
+                yield late.replace(served, code=self.code, name=self.name)
 
     def served(self, found: Finding) -> Finding | None:
         """A finding as it is said of the framework that it is about; None where the rule does not serve that."""
@@ -125,4 +124,4 @@ class Rule:
             return None
         doubted = found.framework in dict(self.doubted)
         confidence = Confidence.POSSIBLE if doubted else found.confidence
-        return dataclasses.replace(found, help=help, fix=None, confidence=confidence)
+        return late.replace(found, help=help, fix=None, confidence=confidence)

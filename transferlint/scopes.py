@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
+from transferlint import late
 from transferlint.discovery import Exclusion, Trouble
 from transferlint.nearest import Nearest
 from transferlint.plan import Plan
@@ -53,9 +53,9 @@ class _PerFile:
     """The selectors that `per-file-ignores` names for a path; patterns as in `exclude`."""
 
     def __init__(self, settings: Settings) -> None:
-        empty = dataclasses.replace(settings, exclude=(), extend_exclude=())
+        empty = late.replace(settings, exclude=(), extend_exclude=())
         self.rows = [
-            (Exclusion(dataclasses.replace(empty, exclude=(pattern,))), codes)
+            (Exclusion(late.replace(empty, exclude=(pattern,))), codes)
             for pattern, codes in settings.per_file_ignores
         ]
 

@@ -6,7 +6,6 @@ not known, or has a value of another type, is refused with the file's name. The 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from collections.abc import Mapping
@@ -77,7 +76,7 @@ def from_table(table: Mapping[str, Any], where: str, base: Settings) -> Settings
             raise SettingsError(f"{where}: {error}") from None
         except TypeError as error:
             raise SettingsError(f"{where}: `{key}` must be {error}, not {shown(value)}") from None
-    return dataclasses.replace(base, **values)
+    return late.replace(base, **values)
 
 
 def read(path: str, named: bool = False) -> Settings:
@@ -91,9 +90,9 @@ def read(path: str, named: bool = False) -> Settings:
     limit = "" if named else repository(os.path.realpath(base.root)) or os.path.realpath(base.root)
     refused: list[str] = []
     for one, table in _chain(path, limit):
-        base = dataclasses.replace(_read(one, table, base, named), source=path)
+        base = late.replace(_read(one, table, base, named), source=path)
         refused += [base.refused] if base.refused and base.refused not in refused else []
-    return dataclasses.replace(base, refused=" ".join(refused))
+    return late.replace(base, refused=" ".join(refused))
 
 
 def _chain(path: str, limit: str) -> list[tuple[str, Mapping[str, Any]]]:
@@ -130,19 +129,19 @@ def _read(path: str, table: Mapping[str, Any], base: Settings, named: bool) -> S
     root, place = os.path.dirname(os.path.abspath(path)), _place(path)
     found = from_table(table, place, base)
     if "rules" in table:
-        found = dataclasses.replace(found, rules=tuple(_relative(os.path.join(root, rule)) for rule in found.rules))
+        found = late.replace(found, rules=tuple(_relative(os.path.join(root, rule)) for rule in found.rules))
     if table.get("baseline"):
-        found = dataclasses.replace(found, baseline=_relative(os.path.join(root, found.baseline)))
+        found = late.replace(found, baseline=_relative(os.path.join(root, found.baseline)))
     if named:
         return found
     known = found.baseline if table.get("baseline") else ""
     if known and not _within(os.path.realpath(known), os.path.realpath(root)):
         raise SettingsError(f"{place}: `baseline` leads out of its folder; name it with --baseline {known}")
     if not found.rules:
-        return dataclasses.replace(found, refused="")
+        return late.replace(found, refused="")
     options = " ".join(f"--rules {rule}" for rule in found.rules)
     refused = f"{place}: `rules` is code, which runs only if you name it: {options}, or --config {_relative(path)}"
-    return dataclasses.replace(found, rules=(), refused=refused)
+    return late.replace(found, rules=(), refused=refused)
 
 
 def origins(path: str) -> dict[str, str]:

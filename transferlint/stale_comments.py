@@ -4,7 +4,6 @@ prose. Such an unsafe fix is only shown."""
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
@@ -29,7 +28,7 @@ def without_stale_comments(text: str, comments: Sequence[tuple[int, int]], fix: 
     for edit in fix.edits:
         for start, end in _beside(text, comments, starts, edit):
             if _SPEAKS.search(_OURS.sub("", text[start:end])):
-                return dataclasses.replace(fix, safety=Safety.DISPLAY, title=f"{fix.title}, and see to the comment")
+                return late.replace(fix, safety=Safety.DISPLAY, title=f"{fix.title}, and see to the comment")
     return fix
 
 

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from transferlint import late
 from transferlint.cache import programs
 from transferlint.detecting import detected
 from transferlint.discovery import Target
@@ -79,13 +80,13 @@ class Prepared:
         if self.source is None or self.text:
             return self
         packed = zlib.compress(self.source.text.encode("utf-8", "surrogatepass"), 1)
-        return dataclasses.replace(self, source=dataclasses.replace(self.source, text=""), text=packed)
+        return late.replace(self, source=late.replace(self.source, text=""), text=packed)
 
     def unpacked_source(self) -> Source | None:
         """The source with its text."""
         if self.source is None or not self.text:
             return self.source
-        return dataclasses.replace(self.source, text=zlib.decompress(self.text).decode("utf-8", "surrogatepass"))
+        return late.replace(self.source, text=zlib.decompress(self.text).decode("utf-8", "surrogatepass"))
 
 
 def _restored(packed: bytes, path: str, *others: Any) -> Prepared:
@@ -100,7 +101,7 @@ def prepare(target: Target, plan: Plan, ignored: tuple[str, ...] = (), wanted: b
     data = read_for(target)
     if isinstance(data, Outcome):
         return Prepared(target.path, outcome=data)
-    return dataclasses.replace(prepare_bytes(target.path, data, plan, ignored, wanted), stamp=stamp)
+    return late.replace(prepare_bytes(target.path, data, plan, ignored, wanted), stamp=stamp)
 
 
 def read_for(target: Target) -> bytes | Outcome:
@@ -114,7 +115,7 @@ def prepare_bytes(path: str, data: bytes, plan: Plan, ignored: tuple[str, ...] =
     from transferlint.syntax.source import SourceError, decode
 
     if path.endswith(notebooks.SUFFIX):  # what is kept under its bytes would be its JSON
-        plan = dataclasses.replace(plan, cache="")
+        plan = late.replace(plan, cache="")
     if plan.cache and not wanted and programs.holds(plan.cache, data):
         return Prepared(path, kept=True)
     kept = programs.read(plan.cache, path, data) if plan.cache else None
@@ -186,7 +187,7 @@ def check_prepared(prepared: Prepared, plan: Plan, ignored: tuple[str, ...], pro
     except Exception as error:
         return Outcome(path, troubles=(internal("the engine", path, error),))
     looked = tuple(sorted(project.looked.get(path, ()))) if project is not None else ()
-    return dataclasses.replace(outcome, looked=looked) if looked else outcome
+    return late.replace(outcome, looked=looked) if looked else outcome
 
 
 class Beyond(Exception):
@@ -237,7 +238,7 @@ class Programs(Mapping[str, "Program"]):
             found = programs.read(self._plan.cache, path, data)
             if found is not None:
                 return Prepared(path, found[0], lines=found[2])
-            again = prepare_bytes(path, data, dataclasses.replace(self._plan, cache=""), wanted=False)
+            again = prepare_bytes(path, data, late.replace(self._plan, cache=""), wanted=False)
             if again.program is not None:
                 return again
         return Prepared(path, Program(path, [Function(0, "module", "<module>", "<module>", -1, (0, 0))]))

@@ -4,12 +4,11 @@ for is analysed again, and all else stands (`flow/update.py`)."""
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transferlint import steps, workers
+from transferlint import late, steps, workers
 from transferlint.cache import bases, programs
 from transferlint.plan import Outcome
 from transferlint.steps import Prepared, Programs
@@ -147,7 +146,7 @@ def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], w
         if job.wanted and job.index in run.told:
             prepared = fresh.get(path) or _prepared(run, job)
             program = known[path]
-            prepared = dataclasses.replace(prepared, program=program)
+            prepared = late.replace(prepared, program=program)
             found[job.index] = steps.check_prepared(prepared, run.plans[job.scope], job.ignored, project)
     if any(one.troubles for one in found.values()):
         raise Unforeseen

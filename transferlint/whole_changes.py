@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import ast
 import bisect
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -86,7 +85,7 @@ def _applied(finding: Finding) -> bool:
 
 def _shown(finding: Finding) -> Finding:
     assert finding.fix is not None
-    return dataclasses.replace(finding, fix=dataclasses.replace(finding.fix, safety=Safety.DISPLAY))
+    return late.replace(finding, fix=late.replace(finding.fix, safety=Safety.DISPLAY))
 
 
 def _worth(statements: Statements, finding: Finding) -> bool:
@@ -115,7 +114,7 @@ def _small(statements: Statements, fix: Fix) -> bool:
         return True
     first, last = min(lines), max(lines)
     start = statements.starts[first - 1]
-    moved = [dataclasses.replace(one, start=one.start - start, end=one.end - start) for one in rewriting]
+    moved = [late.replace(one, start=one.start - start, end=one.end - start) for one in rewriting]
     new = lines_of(apply_edits("".join(statements.lines[first - 1 : last]), moved))
     old = statements.lines[first - 1 : last]
     if len(new) != len(old) or any(edit.text.count("\n") != _breaks(statements, edit) for edit in rewriting):

@@ -7,7 +7,6 @@ split before each operator of the lowest precedence.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
@@ -78,7 +77,7 @@ def tokens_of(code: str) -> list[Token] | None:
         mate = -1
         if kind == "symbol" and text in _PAIRS and opened:
             mate = opened.pop()
-            found[mate] = dataclasses.replace(found[mate], mate=len(found))
+            found[mate] = late.replace(found[mate], mate=len(found))
         found.append(Token(kind, text, match.start(), len(opened), mate))
         if kind == "symbol" and text in _PAIRS.values():
             opened.append(len(found) - 1)
@@ -282,7 +281,7 @@ def _parenthesised(indent: str, body: str, tokens: list[Token], limit: int, unit
     if start < 0:
         return []
     side = [one for one in tokens if start <= one.start < end]
-    own = [dataclasses.replace(one, mate=-1 if one.mate < 0 else 0) for one in side]
+    own = [late.replace(one, mate=-1 if one.mate < 0 else 0) for one in side]
     if any(one.text in ("lambda", "yield", "await", ":=") and one.depth == 0 for one in side):
         return []
     if _several(side):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-from transferlint import atomic
+from transferlint import atomic, late
 from transferlint.discovery import Target, Trouble
 from transferlint.plan import Outcome
 from transferlint.repository import repository
@@ -76,7 +75,7 @@ def _written(outcome: Outcome, barred: Callable[[str], str], given_up: dict[str,
 def _left(outcome: Outcome, trouble: Trouble) -> Outcome:
     """The outcome of a file that stays as it was."""
     unchanged = outcome.unchanged or Outcome(outcome.path)
-    return dataclasses.replace(unchanged, troubles=(*unchanged.troubles, trouble))
+    return late.replace(unchanged, troubles=(*unchanged.troubles, trouble))
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from fuzz.counting import Runaway, calls
 from fuzz.judging import Case, Fault
 from fuzz.mutants import parses
 from proving import default_rules
-from transferlint import fixes, pipeline, steps
+from transferlint import fixes, late, pipeline, steps
 from transferlint.model import Finding
 
 _RULES = ("TL4",)  # beside those that are on by default
@@ -58,7 +58,7 @@ class Texts:
         """The same answer again, and from the two steps of a project, without a cache, into one and out of one."""
         answers = {"a second time": pipeline.check_bytes("program.py", data, self._plan)}
         for name, cache in (("in two steps", ""), ("into the cache", self._cache), ("out of the cache", self._cache)):
-            plan = pipeline.dataclasses.replace(self._plan, cache=cache)
+            plan = late.replace(self._plan, cache=cache)
             prepared = steps.prepare_bytes("program.py", data, plan)
             answers[name] = steps.check_prepared(prepared, plan, (), None)
         return [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
 
+from transferlint import late
 from transferlint import nearest as nearest_of
 from transferlint import settings as settings_of
 from transferlint.model import Confidence
@@ -41,15 +41,15 @@ def _merged(found: Settings, given: Mapping[str, Any]) -> Settings:
         values["baseline"] = given["baseline"]
     if given["fix_only"] or given["diff"]:
         values["fix"] = True
-    return dataclasses.replace(_selected(found, given), **values)
+    return late.replace(_selected(found, given), **values)
 
 
 def _selected(found: Settings, given: Mapping[str, Any]) -> Settings:
     """`--select` starts anew; without it the command line adds to the file, and beats it where both name a rule."""
     extend, ignore = given["extend_select"], given["ignore"]
     if given["select"]:
-        return dataclasses.replace(found, select=given["select"], extend_select=extend, ignore=ignore)
-    return dataclasses.replace(
+        return late.replace(found, select=given["select"], extend_select=extend, ignore=ignore)
+    return late.replace(
         found,
         extend_select=(*(code for code in found.extend_select if code not in ignore), *extend),
         ignore=(*(code for code in found.ignore if code not in extend), *ignore),
@@ -67,12 +67,12 @@ def _of_file(given: Mapping[str, Any]) -> Settings:
         return Settings(root=os.path.abspath(root or os.getcwd()))
     if files:
         found = settings_of.read(files[0], named=True)
-        return dataclasses.replace(found, root=os.path.abspath(root or os.getcwd()))
+        return late.replace(found, root=os.path.abspath(root or os.getcwd()))
     named = [given["stdin_filename"] or "" if path == "-" else path for path in given["paths"]]
     start = root or nearest_of.common_folder(path for path in named if path)
     path = nearest_of.find(start)
     found = settings_of.read(path) if path else Settings(root=os.path.abspath(root or os.getcwd()))
-    return dataclasses.replace(found, root=os.path.abspath(root)) if root else found
+    return late.replace(found, root=os.path.abspath(root)) if root else found
 
 
 def names_file(text: str) -> bool:

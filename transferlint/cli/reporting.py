@@ -175,7 +175,7 @@ def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str,
         known = baseline.read(settings.baseline)
     silence = (options.reason or "") if options.add_ignore else None
     plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
-    return dataclasses.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "", since=since)
+    return late.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "", since=since)
 
 
 def _cache(options: CheckOptions, environment: Mapping[str, str]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from transferlint import baseline, engine, registry
+from transferlint import baseline, engine, late, registry
 from transferlint.cache import places
 from transferlint.cli import FAILED, output, version
 from transferlint.cli.cards import card
@@ -55,4 +54,4 @@ def serve(
 def _plan(settings: Settings, packs: Registry) -> Plan:
     """What is done to files for which these settings hold: nothing is changed. Raises SettingsError."""
     known = baseline.read(settings.baseline) if settings.baseline else None
-    return engine.plan_for(dataclasses.replace(settings, fix=False, unsafe_fixes=False), packs, False, known=known)
+    return engine.plan_for(late.replace(settings, fix=False, unsafe_fixes=False), packs, False, known=known)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from transferlint import late
 from transferlint.flow import start
 from transferlint.flow.placement import FilePlacement
 from transferlint.syntax.program import Function, Load, Outer
@@ -94,7 +94,7 @@ def _same(old: Function, new: Function) -> bool:
         and old.blocks == new.blocks
         and len(old.regions) == len(new.regions)
         and all(
-            dataclasses.replace(a, node=None) == dataclasses.replace(b, node=None)
+            late.replace(a, node=None) == late.replace(b, node=None)
             for a, b in zip(old.regions, new.regions, strict=True)
         )
         and [node is None for node in old.nodes] == [node is None for node in new.nodes]

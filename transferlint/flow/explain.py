@@ -6,8 +6,6 @@ the analysis by itself would be quiet, for what reason. What the rules made of i
 
 from __future__ import annotations
 
-import dataclasses
-
 from transferlint import late
 from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
@@ -160,7 +158,7 @@ def _heat(function: FunctionFacts, reg: Reg, warmth: Warmth) -> Heat:
     """The heat that a finding here would carry, with what makes it rare."""
     heat = function.finding(reg, "").heat
     assert heat is not None
-    return dataclasses.replace(heat, amortised=words(warmth.amortised), cold=words(warmth.cold))
+    return late.replace(heat, amortised=words(warmth.amortised), cold=words(warmth.cold))
 
 
 def place_of(places: int) -> Place:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from transferlint import late
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.evident import evident, other_waits
 from transferlint.flow.heat import HeatMap
@@ -358,8 +359,8 @@ class FileFacts:
         for one in self.functions:
             if not keeps:
                 one.function.forget()
-            vars(one).clear()
-        vars(self).clear()
+            late.empty(one)
+        late.empty(self)
 
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""

@@ -204,7 +204,7 @@ def _counted(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
         return _brought(function, counted.slot, stores)
     if isinstance(counted, p.Attr) and counted.name == "shape":
         return False  # that is how many dimensions it has
-    return isinstance(counted, p.Attr | p.Subscript) and "self" not in identifiers(function, made.args[0])
+    return isinstance(counted, p.Attr | p.Subscript) and "self" not in tuple(identifiers(function, made.args[0]))
 
 
 def _listed(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:

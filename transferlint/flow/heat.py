@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import dataclasses
 import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -207,9 +206,9 @@ class HeatMap:
         if region.kind in ("for", "while", "comprehension"):
             inner = self._loop(function, index, region, warmth)
             if region.kind == "for" and inner.hot and self._draws(function, index):
-                inner = dataclasses.replace(inner, amortised=Reason(Cause.BESIDE_PLOT))
+                inner = late.replace(inner, amortised=Reason(Cause.BESIDE_PLOT))
             elif region.kind == "for" and inner.hot and self._seldom.writes(function, index):
-                inner = dataclasses.replace(inner, amortised=Reason(Cause.BESIDE_FILE))
+                inner = late.replace(inner, amortised=Reason(Cause.BESIDE_FILE))
             return inner, (warmth, outside)
         if outside is not None and region.leaves in ("return", "break") and region.kind in ("then", "else", "case"):
             before = outside[0]
@@ -217,12 +216,12 @@ class HeatMap:
                 outside = outside[1]
                 before = outside[0]
             if not before.hot:
-                before = dataclasses.replace(before, amortised=before.amortised or Reason(Cause.LOOP_EXIT))
+                before = late.replace(before, amortised=before.amortised or Reason(Cause.LOOP_EXIT))
             return before, around[1]
         if warmth.level >= Level.PER_STEP and not warmth.amortised:
             guard = self._seldom.why(function, index) or self._unasked(function, region)
             if guard:
-                warmth = dataclasses.replace(warmth, amortised=guard)
+                warmth = late.replace(warmth, amortised=guard)
         return warmth, outside
 
     def _draws(self, function: Function, index: int) -> bool:
@@ -266,7 +265,7 @@ class HeatMap:
             return outer
         element = kind == "element"
         weak = outer.weak and element and level < Level.PER_ELEMENT
-        return dataclasses.replace(
+        return late.replace(
             outer,
             level=level,
             seen=True,
@@ -359,7 +358,7 @@ class HeatMap:
                 for reg, callee in by_caller.get(caller, ()):
                     if self.receive(callee, self.at(caller, reg), (self._file.key, caller, reg)):
                         following.add(callee)
-                work = sorted(following)
+            work = sorted(following)
 
     def receive(self, callee: int, found: Warmth, where: tuple[str, int, Reg]) -> bool:
         """Note a call that stands in a hotter place than was known; True where it does."""
@@ -371,7 +370,7 @@ class HeatMap:
         told = callee in self.predicted and known.caller is None and not found.weak and found.level >= known.level
         if not found.hot or (rank(found) <= rank(known) and not told):
             return False
-        self._bases[callee] = dataclasses.replace(found, loop=-1, caller=where, reason=None)
+        self._bases[callee] = late.replace(found, loop=-1, caller=where, reason=None)
         return True
 
     def _named(self, index: int) -> bool:

@@ -248,7 +248,7 @@ class ModuleIndex:
 def _libraries() -> frozenset[str]:
     """The first names of the libraries that no folder of a package is taken to stand before."""
     known = {name.partition(".")[0] for name in (*catalogue.rows(), *catalogue.below())}
-    return sys.stdlib_module_names | known | frameworks.ROOTS.keys() | libraries.OF_MODULES | libraries.FOREIGN
+    return sys.stdlib_module_names.union(known, frameworks.ROOTS, libraries.OF_MODULES, libraries.FOREIGN)
 
 
 def _stem(whole: str) -> str:

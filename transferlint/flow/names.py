@@ -99,7 +99,7 @@ class Names:
             self._bindings.append(bound)
         imported = {name.partition(".")[0] for bound in self._bindings for name in bound.values()}
         self.torch = "torch" in imported
-        self.frameworks = frozenset(ROOTS[root] for root in imported & ROOTS.keys())
+        self.frameworks = frozenset(ROOTS[root] for root in imported.intersection(ROOTS))
 
     def qualified(self, made: Import) -> str:
         """The dotted name an import binds; relative imports are made absolute where the project is known."""

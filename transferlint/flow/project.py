@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from transferlint import late
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.interning import Shared
@@ -412,8 +413,8 @@ class Project:
     def let_go(self) -> None:
         """Take this apart, so that its memory is free without a search for cycles."""
         for one in self._placements.values():
-            vars(one).clear()
-        vars(self).clear()
+            late.empty(one)
+        late.empty(self)
 
 
 def _dots(module: str) -> int:

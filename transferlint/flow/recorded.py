@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -149,7 +148,7 @@ class Briefs:
             (*event[:3], self.of(event[3]), event[4]) if event[0] == PLACE else event for event in trace.events
         ]
         stored = trace.stored if owner.is_read(index) else {}
-        return dataclasses.replace(trace, events=events, placed=None, stored=stored, entered=[], heads=frozenset())
+        return late.replace(trace, events=events, placed=None, stored=stored, entered=[], heads=frozenset())
 
 
 class RecordedProject(TracedProject):

@@ -83,7 +83,7 @@ class Recursion:
         if running.lowest < position:
             return False  # an earlier one will be placed again, and this with it
         self._forget(running, drop=True)
-        assumed = dataclasses.replace(done, returns=_hoped(done.returns)) if turn == 1 else done
+        assumed = late.replace(done, returns=_hoped(done.returns)) if turn == 1 else done
         running.assumed, running.asked = assumed, False
         return True
 

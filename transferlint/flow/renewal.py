@@ -3,10 +3,10 @@ were placed again, and of the files that are told where their calls stand."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from transferlint import late
 from transferlint.flow.names import split
 from transferlint.flow.project import Look
 from transferlint.flow.recorded import Asked, Briefs, FileRecord, HeatRecord, edges_of
@@ -83,6 +83,6 @@ def _heat(project: RestoredProject, update: Update, key: str) -> HeatRecord | No
         return None
     asked: list[Asked] | None = update.asked.get(key)
     if asked is None:
-        return dataclasses.replace(record, asked=[at_sites(one, key, project) for one in record.asked])
+        return late.replace(record, asked=[at_sites(one, key, project) for one in record.asked])
     _, _, heat = project.linked(key)
     return HeatRecord(asked, edges_of(heat), heat.handed)

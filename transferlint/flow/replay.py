@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from transferlint import late
 from transferlint.flow.names import ClassInfo, find
 from transferlint.flow.options import AnalysisOptions
 from transferlint.flow.placement import FilePlacement, Placed
@@ -256,7 +256,7 @@ class TracedPlacement(FilePlacement):
         function = self.program.functions[index]
         assert old.placed is not None
         if old.placed.function is not function:
-            old = dataclasses.replace(old, placed=dataclasses.replace(old.placed, function=function))
+            old = late.replace(old, placed=late.replace(old.placed, function=function))
         self._bind(index, old.stored)
         self._entered[index] = old.entered
         if old.leans:

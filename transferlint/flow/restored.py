@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from transferlint import late
 from transferlint.flow.callers import Callers, Site
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
@@ -179,7 +179,7 @@ class RestoredPlacement(FilePlacement):
             placed = super()._placed(index)
         finally:
             self._whole.script, self._whole.placing = above
-        made = dataclasses.replace(
+        made = late.replace(
             trace, role=self.roles[index], events=script.events, placed=placed, stored=self._bound[index],
             leans=index in self._leaning,
         )  # fmt: skip

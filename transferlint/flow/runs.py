@@ -11,7 +11,6 @@ step. Tests, and what stands beside a program as somebody else's, start nothing.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,7 @@ class Runs:
             frozenset(f.index for f in functions if old.get(f.qualname) in among)
             for among in (self.reached, self.repeated, self.stepping)
         )
-        return dataclasses.replace(self, reached=reached, repeated=repeated, stepping=stepping)
+        return late.replace(self, reached=reached, repeated=repeated, stepping=stepping)
 
 
 def runs(
@@ -62,7 +61,7 @@ def runs(
     found = _Search(files).found()
     if not any(one.reached - {0} for one in found.values()):
         return found  # no program among them
-    return {key: dataclasses.replace(one, closed=closed(key)) for key, one in found.items()}
+    return {key: late.replace(one, closed=closed(key)) for key, one in found.items()}
 
 
 class _Search:

@@ -164,5 +164,5 @@ class Script:
             return None
         stays = event[0] == PLACE and before[-1].answer is not None
         if stays or (after and before[-1].answer == after[0].answer):
-            return dataclasses.replace(before[-1], made=False)
+            return late.replace(before[-1], made=False)
         return None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import Protocol
 
+from transferlint import late
 from transferlint.flow import unasked
 from transferlint.flow.call_edges import CallEdges
 from transferlint.flow.loop_kinds import LoopKinds
@@ -114,7 +114,7 @@ class Seen:
         if (function, reg) not in self._doubts:
             self._doubts[function, reg] = self.doubt(heat, function, reg)
         doubt = self._doubts[function, reg]
-        return dataclasses.replace(found, weak=True, doubt=doubt) if doubt else found
+        return late.replace(found, weak=True, doubt=doubt) if doubt else found
 
     def doubt(self, heat: Heated, function: int, reg: Reg) -> Reason | None:
         """Why a hot place hardly runs repeatedly, None for no reason: the programs that use the file are all in sight,

@@ -29,7 +29,7 @@ class AttributeStores:
 
     def end(self, function: int, before: frozenset[Attribute]) -> None:
         """A function was placed."""
-        for attribute in sorted(before - self._by.get(function, {}).keys()):
+        for attribute in sorted(before.difference(self._by.get(function, {}))):
             if self._of[attribute].pop(function, None) is not None:
                 self._join(attribute)
 

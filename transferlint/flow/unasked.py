@@ -49,8 +49,11 @@ _TABLE = late.pattern(r"(^|_)table|tabulate|Table")
 _CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
 
 
-class _OneOf(tuple[object, ...]):
+@late.dataclass(frozen=True, slots=True)
+class _OneOf:
     """One of several values, whichever call it is."""
+
+    values: tuple[object, ...]
 
 
 def never(file: FilePlacement, function: Function, test: Reg, when: bool) -> bool:
@@ -271,12 +274,12 @@ def _joined(values: list[object]) -> object:
     """One of some values, where each is known."""
     found: list[object] = []
     for value in values:
-        for one in value if isinstance(value, _OneOf) else (value,):
+        for one in value.values if isinstance(value, _OneOf) else (value,):
             if not any(_alike(one, known) for known in found):
                 found.append(one)
     if any(one is _UNKNOWN for one in found) or len(found) > _VALUES:
         return _UNKNOWN
-    return found[0] if len(found) == 1 else _OneOf(found)
+    return found[0] if len(found) == 1 else _OneOf(tuple(found))
 
 
 def _alike(one: object, other: object) -> bool:
@@ -330,7 +333,7 @@ def _compared(sign: str, left: object, right: object) -> object:
     if left is _UNKNOWN or right is _UNKNOWN:
         return _UNKNOWN
     if isinstance(left, _OneOf) or isinstance(right, _OneOf):
-        lefts, rights = (side if isinstance(side, _OneOf) else (side,) for side in (left, right))
+        lefts, rights = (side.values if isinstance(side, _OneOf) else (side,) for side in (left, right))
         return _joined([_compared(sign, one, other) for one in lefts for other in rights])
     if left is _NUMBER and sign in ("in", "not in") and isinstance(right, tuple) and all(map(_no_number, right)):
         return sign == "not in"
@@ -383,12 +386,12 @@ def _stored(function: Function, slot: Slot, until: Reg) -> list[Reg]:
 
 def _truths(value: object) -> set[bool | None]:
     """The truth of each of several values."""
-    return set(map(_truth, value)) if isinstance(value, _OneOf) else {_truth(value)}
+    return set(map(_truth, value.values)) if isinstance(value, _OneOf) else {_truth(value)}
 
 
 def _truth(value: object) -> bool | None:
     """The truth of a value, None where it is not known."""
     if isinstance(value, _OneOf):
-        truths = {_truth(one) for one in value}
+        truths = {_truth(one) for one in value.values}
         return truths.pop() if len(truths) == 1 else None
     return bool(value) if _known(value) else None

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from transferlint import late
 from transferlint.flow.changes import differing, rebound, redeclared, rewritten, visible
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.names import ident, split
@@ -337,7 +338,7 @@ def at_sites(asked: Asked, key: str, project: RestoredProject) -> Asked:
 
     def now(one: Any) -> Any:
         if isinstance(one, Warmth):
-            return one if one.caller is None else dataclasses.replace(one, caller=project.site(one.caller))
+            return one if one.caller is None else late.replace(one, caller=project.site(one.caller))
         if isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], int):
             return project.site(one)
         return one
@@ -350,4 +351,4 @@ def at_sites(asked: Asked, key: str, project: RestoredProject) -> Asked:
 
 def _without_loop(warmth: Warmth) -> Warmth:
     """The heat of a place without the number of the loop, which means nothing to other functions."""
-    return warmth if warmth.loop < 0 else dataclasses.replace(warmth, loop=-1)
+    return warmth if warmth.loop < 0 else late.replace(warmth, loop=-1)

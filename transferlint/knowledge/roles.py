@@ -156,7 +156,7 @@ STEP_WORDS = late.pattern(r"(step|iter|batch|timestep|tick|frame|rollout|episode
 # Names of how much there is of something: they count nothing up. Of the 245 comparisons with 0 or 1 of names such as
 # those above, in 420 projects, 46 are of these, of which 41 are sizes.
 SIZE_WORDS = late.pattern(r"(^|_)(n|num|nb|max|min|per)_|(size|len|length|dim|ratio)s?$", re.IGNORECASE)
-FEW_WORDS = late.pattern(r"^(n_?gpus?|gpus|devices|world_size|num_gpus|ngpu)$", re.IGNORECASE)
+FEW_WORDS = late.pattern(r"^((n|num)_?(gpus?|devices)|gpus|devices|world_size|(gpu|device)_count)$", re.IGNORECASE)
 
 _SWITCHES = (
     r"log|logs|logging|print|prints|verbose|debug|vi[sz]|visuali[sz]e|plot|report|summary|summaries|profile|profiling|interval|every|freq|"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 
+from transferlint import late
 from transferlint.model import Evidence, Finding, Site
 from transferlint.reporters.report import Report
 
@@ -18,7 +18,7 @@ def render(report: Report, form: str, color: bool = False, quiet: bool = False, 
     terminal, 0 for none) are for those that people read."""
     reporter = importlib.import_module(f"transferlint.reporters.{form.replace('-', '_')}")
     if form in _OF_FILES:
-        report = dataclasses.replace(report, findings=tuple(map(_on_file, report.findings)))
+        report = late.replace(report, findings=tuple(map(_on_file, report.findings)))
     if form == "text":
         return str(reporter.render(report, color, quiet, width))
     return str(reporter.render(report, quiet) if form in _FOR_PEOPLE else reporter.render(report))
@@ -30,11 +30,11 @@ def _on_file(finding: Finding) -> Finding:
         return finding
     links = tuple(_link_on_file(link) if link.site.cell else link for link in finding.evidence)
     words = f"{_cell(finding.site)}: {finding.message}"
-    return dataclasses.replace(finding, site=_whole(finding.site), message=words, evidence=links, fix=None)
+    return late.replace(finding, site=_whole(finding.site), message=words, evidence=links, fix=None)
 
 
 def _link_on_file(link: Evidence) -> Evidence:
-    return dataclasses.replace(link, site=_whole(link.site), message=f"{_cell(link.site)}: {link.message}")
+    return late.replace(link, site=_whole(link.site), message=f"{_cell(link.site)}: {link.message}")
 
 
 def _whole(site: Site) -> Site:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -83,5 +82,5 @@ def _told(group: list[Finding]) -> Told:
     sites = [site.site for finding in group for site in finding.members()][1:]
     own = sorted({site.line for site in sites if site.path == first.site.path} - {first.site.line})
     other = dict.fromkeys(f"{site.path}:{site.line}" for site in sites if site.path != first.site.path)
-    plain = dataclasses.replace(first, evidence=tuple(link for link in first.evidence if link.part is not Part.SAME))
+    plain = late.replace(first, evidence=tuple(link for link in first.evidence if link.part is not Part.SAME))
     return Told(plain, tuple(own), tuple(other), len(group))

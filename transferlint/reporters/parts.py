@@ -5,7 +5,6 @@ What is said of a file rests on its own findings and text; where it stands in th
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -69,7 +68,7 @@ def joined(parts: Iterable[Part], report: Report, look: Look, quiet: bool) -> st
         for kind, number in part.counts.items():
             counts[kind] = counts.get(kind, 0) + number
     blocks.sort(key=lambda block: block[0])
-    report = dataclasses.replace(report, counts=counts)
+    report = late.replace(report, counts=counts)
     if look.form == "text":
         from transferlint.reporters import text
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import collections
-import dataclasses
 import functools
 from collections.abc import Iterable, Mapping
 
@@ -87,8 +86,8 @@ def _line_starts(text: str) -> tuple[int, ...]:
 def fingerprint(finding: Finding) -> str:
     """The finding's fingerprint, also where its path holds bytes that are no text."""
     path = finding.site.path.encode("utf-8", "backslashreplace").decode()
-    site = dataclasses.replace(finding.site, path=path)
-    return dataclasses.replace(finding, site=site).fingerprint()
+    site = late.replace(finding.site, path=path)
+    return late.replace(finding, site=site).fingerprint()
 
 
 def fingerprints(findings: Iterable[Finding]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from runtime_check import cells, limits, naming
 from runtime_check.records import SiteRecord
 from runtime_check.watching import watch
+from transferlint import late
 from transferlint.model import Site
 
 if TYPE_CHECKING:
@@ -180,10 +181,10 @@ class TransferMagics(Magics):
 
         def renamed(site: Site) -> Site:
             told = ("cell",) if site.path == name else self._told(site.path)
-            return site if told is None else dataclasses.replace(site, path=" ".join(told))
+            return site if told is None else late.replace(site, path=" ".join(told))
 
         user = None if record.user is None else renamed(record.user)
-        return dataclasses.replace(record, site=renamed(record.site), user=user)
+        return late.replace(record, site=renamed(record.site), user=user)
 
     def _place(self, path: str, line: int, name: str) -> str:
         if path == name:

@@ -8,6 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from transferlint import late
 from transferlint.model import Edit, Safety
 from transferlint.server.diagnostics import SOURCE, protocol_range
 from transferlint.server.documents import Document, Documents
@@ -84,7 +85,7 @@ def _of_module(document: Document, edits: Iterable[Edit]) -> _Part:
     """The edits in order, with offsets into the document's text: a byte order mark is no part of its source."""
     by = int(document.text.startswith("\ufeff"))
     ordered = sorted(edits, key=lambda one: (one.start, one.end))
-    shifted = [dataclasses.replace(one, start=one.start + by, end=one.end + by) for one in ordered]
+    shifted = [late.replace(one, start=one.start + by, end=one.end + by) for one in ordered]
     return document.uri, document.version, document.text, shifted
 
 

@@ -52,10 +52,10 @@ class Document:
     def with_source(self, text: str) -> Document:
         """The document with another source."""
         if not self.notebook:
-            return dataclasses.replace(self, text=text)
+            return late.replace(self, text=text)
         new = dict(notebooks.split(text))
-        cells = (dataclasses.replace(cell, text=new.get(at, cell.text)) for at, cell in enumerate(self.cells, start=1))
-        return dataclasses.replace(self, cells=tuple(cells))
+        cells = (late.replace(cell, text=new.get(at, cell.text)) for at, cell in enumerate(self.cells, start=1))
+        return late.replace(self, cells=tuple(cells))
 
     def whole(self) -> str:
         """A notebook as its file would have it, without what is no source."""
@@ -104,13 +104,13 @@ class Documents:
         owner = self._owners.get(uri)
         if owner is not None:
             cell = self._texts[uri]
-            self._texts[uri] = dataclasses.replace(cell, text=self._changed(cell.text, changes), version=version)
+            self._texts[uri] = late.replace(cell, text=self._changed(cell.text, changes), version=version)
             return self._with_cells(owner, [cell.uri for cell in self._open[owner].cells])
         known = self._open.get(uri)
         if known is None:
             return None
         text = self._changed(known.text, changes)
-        self._open[uri] = dataclasses.replace(known, text=text, version=version)
+        self._open[uri] = late.replace(known, text=text, version=version)
         return self._open[uri]
 
     def _changed(self, text: str, changes: Iterable[tuple[Range | None, str]]) -> str:
@@ -153,7 +153,7 @@ class Documents:
         cells = tuple(self._texts[one] for one in order if one in self._texts)
         # Its own version does not change with the text of its cells.
         made = known.version + 1 if version is None else max(version, known.version + 1)
-        self._open[uri] = dataclasses.replace(known, cells=cells, version=made)
+        self._open[uri] = late.replace(known, cells=cells, version=made)
         return self._open[uri]
 
     def get(self, uri: str) -> Document | None:

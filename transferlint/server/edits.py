@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Sequence
 
@@ -54,7 +53,7 @@ def fix_of(checked: Checked, finding: Finding) -> tuple[Edit, ...]:
     source = checked.source
     if source is None or finding.fix is None or not finding.fix.edits or front_end.refusal(source):
         return ()
-    allowed = dataclasses.replace(finding, fix=dataclasses.replace(finding.fix, safety=Safety.SAFE))
+    allowed = late.replace(finding, fix=late.replace(finding.fix, safety=Safety.SAFE))
     made = fixes.fix_text(source.path, source.text, lambda text: [allowed] if text == source.text else [], False)
     return tuple(dict.fromkeys(finding.fix.edits)) if made.fixed else ()
 
@@ -64,7 +63,7 @@ def all_fixed(checked: Checked) -> str:
     source, outcome = checked.source, checked.outcome
     if source is None or not any(one.fix and one.fix.safety is Safety.SAFE for one in outcome.findings):
         return source.text if source is not None else ""
-    fixing = dataclasses.replace(checked.plan, fix=True, unsafe=False, write=False, diff=False)
+    fixing = late.replace(checked.plan, fix=True, unsafe=False, write=False, diff=False)
     found = plan.Checked(outcome.findings, ran=outcome.ran)
     made = finished(source, b"", found, fixing, checked.ignored, checked.project)
     return made.text if made.changed else source.text

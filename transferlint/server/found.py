@@ -54,7 +54,7 @@ def _found(number: int, whole: Finding, told: Finding, analysis: Analysis, docum
     site, document = told.site, analysis.document
     inside = _IN_CELL.match(told.message) if document.notebook and not site.cell else None
     if inside is not None:  # a cell that cannot be read, so that there is no text of all
-        site = dataclasses.replace(site, line=int(inside[2]), end_line=int(inside[2]))
+        site = late.replace(site, line=int(inside[2]), end_line=int(inside[2]))
     uri, text, version = document.part(int(inside[1]) if inside is not None else site.cell)
     lines = documents.lines(text)
     return Found(number, whole, told, uri, version, lines, _range(site, lines, told.code == UNPARSABLE[0]))

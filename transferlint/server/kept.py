@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from transferlint import context, pipeline, steps
+from transferlint import context, late, pipeline, steps
 from transferlint.cache import programs
 from transferlint.context import Context, Sources
 from transferlint.discovery import Target, Trouble
@@ -95,7 +95,7 @@ class KeptProject:
 
     def check(self, path: str, source: Source, texts: Mapping[str, str], stop: Callable[[], bool]) -> Checked:
         """Check a document; `texts` are those of all open ones, by path. Raises Superseded once `stop` says so."""
-        plan = dataclasses.replace(self._scopes.plans[self._scopes.of(path)], cache="")
+        plan = late.replace(self._scopes.plans[self._scopes.of(path)], cache="")
         ignored = self._scopes.ignored(path)
         prepared = steps.prepare_source(source, plan, ignored, self._read.get(path))
         if prepared.outcome is None:
@@ -106,7 +106,7 @@ class KeptProject:
             assert self._context is not None
             whole = not self._context.note
         if not whole:
-            plan = dataclasses.replace(plan, whole=False)
+            plan = late.replace(plan, whole=False)
         project = None
         troubles: tuple[Trouble, ...] = ()
         if whole and prepared.outcome is None:
@@ -118,10 +118,10 @@ class KeptProject:
                 raise
             except Exception as error:  # a defect of ours: the file is checked by itself then
                 troubles = (internal("the project", path, error),)
-                plan = dataclasses.replace(plan, whole=False)
+                plan = late.replace(plan, whole=False)
         _unless(stop)
         outcome = steps.check_prepared(prepared, plan, ignored, project)
-        outcome = dataclasses.replace(outcome, troubles=(*troubles, *outcome.troubles))
+        outcome = late.replace(outcome, troubles=(*troubles, *outcome.troubles))
         return Checked(outcome, source, plan, ignored, project)
 
     def concerns(self, path: str, other: str) -> bool:
@@ -252,7 +252,7 @@ class KeptProject:
         found = programs.read(self._cache, path, data) if self._cache else None
         if found is not None:
             return Prepared(path, found[0], lines=found[2])
-        return steps.prepare_bytes(path, data, dataclasses.replace(plan, cache=""), wanted=False)
+        return steps.prepare_bytes(path, data, late.replace(plan, cache=""), wanted=False)
 
 
 def screened(source: Source) -> bool:

@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from transferlint import context, steps, workers
+from transferlint import context, late, steps, workers
 from transferlint.discovery import Exclusion
 from transferlint.pipeline import Outcome, unparsable
 from transferlint.scopes import Scopes
@@ -84,11 +84,11 @@ class Projects:
         try:
             source = document.source(place.name)
         except SourceError as error:
-            return dataclasses.replace(nothing, outcome=unparsable(error, document.text, place.name, plan, ignored))
+            return late.replace(nothing, outcome=unparsable(error, document.text, place.name, plan, ignored))
         if screened(source):
-            return dataclasses.replace(nothing, source=source)
+            return late.replace(nothing, source=source)
         if not document.path:
-            plan = dataclasses.replace(plan, whole=False, cache="")
+            plan = late.replace(plan, whole=False, cache="")
             outcome = steps.check_prepared(steps.prepare_source(source, plan, ignored), plan, ignored, None)
             return Checked(outcome, source, plan, ignored)
         texts = {_shown(path, place.folder): text for path, text in open_texts.items()}
@@ -139,7 +139,7 @@ class Projects:
         known = self._settings.get((home, above))
         if known is None:
             known = self._settings[home, above] = self._found(path, home or above, bool(home and not document.path))
-        return dataclasses.replace(known, name=_shown(path, known.folder))
+        return late.replace(known, name=_shown(path, known.folder))
 
     def _found(self, path: str, start: str, stays: bool) -> _Place:
         """Where the documents beside a path are checked: in `start`, or (unless it `stays`) in the project's folder

@@ -11,7 +11,6 @@ from __future__ import annotations
 import array
 import ast
 import bisect
-import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterable
@@ -127,7 +126,7 @@ def _made(source: Source, program: Program, change: _Change) -> _Made | None:
     old = program.functions[change.index]
     indent = _HEAD if change.begin < old.node[0] else ""
     text = indent + change.new[change.begin : change.stop + change.delta]
-    tree = parse_ast(dataclasses.replace(source, text=text))
+    tree = parse_ast(late.replace(source, text=text))
     node = _definition(tree, bool(indent))
     if node is None:
         return None
@@ -231,7 +230,7 @@ def _comments(
             by = change.delta if one.start >= change.stop else 0
             first, last, line = shift.of(one.first_line), shift.of(one.last_line), shift.of(one.line)
             found.append(Suppression(one.codes, one.reason, first, last, line, one.start + by, one.end + by, one.kind))
-    whole = (dataclasses.replace(one, last_line=every) if one.kind == "file" else one for one in found)
+    whole = (late.replace(one, last_line=every) if one.kind == "file" else one for one in found)
     return sorted(whole, key=lambda one: one.start)
 
 

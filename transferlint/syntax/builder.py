@@ -137,8 +137,8 @@ class Builder:
             if self.left:
                 left = left or self.left
                 self.open(self.region)
-            elif self.guard is not None:
-                self._enter_guard(self.guard)
+            elif (guard := self._waiting()) is not None:
+                self._enter_guard(guard)
             if type(statement) is line:
                 for small in statement.body:
                     if self.left:
@@ -154,6 +154,10 @@ class Builder:
             regions[self.region].leaves = self.left
             self.region = regions[self.region].parent
         regions[region].leaves = self.left
+
+    def _waiting(self) -> Region | None:
+        """The guard, which what was lowered since may have set; a type checker would hold that it is still None."""
+        return self.guard
 
     def _enter_guard(self, guard: Region) -> None:
         """The rest of the suite stands in the other arm of an `if` that left; the open block is its first."""

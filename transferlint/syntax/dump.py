@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+from transferlint import late
 from transferlint.syntax.program import Block, Delete, Function, Load, Program, Region, Store
 
 
@@ -54,12 +54,12 @@ def _block(function: Function, index: int, block: Block) -> list[str]:
 
 def _instruction(function: Function, instruction: Any) -> str:
     fields = []
-    for field in dataclasses.fields(instruction):
-        value = getattr(instruction, field.name)
-        if field.name == "slot" and isinstance(instruction, Load | Store | Delete):
+    for name in late.fields(type(instruction)):
+        value = getattr(instruction, name)
+        if name == "slot" and isinstance(instruction, Load | Store | Delete):
             fields.append(_slot(function, value))
         else:
-            fields.append(f"{field.name}={value!r}")
+            fields.append(f"{name}={value!r}")
     return f"{type(instruction).__name__.rstrip('_')} {' '.join(fields)}".rstrip()
 
 

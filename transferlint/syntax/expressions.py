@@ -171,7 +171,7 @@ def boolean(b: Builder, node: cst.BooleanOperation) -> Reg:
     regs = [table[type(inner)](b, inner)]
     ends: list[int] = []
     kind = "then" if operator is cst.And else "else"
-    for operand in reversed(operands):
+    for operand in operands[::-1]:
         ends.append(b.block)
         b.open(b.add_region(kind, regs[-1], node, b.region), b.block)
         regs.append(table[type(operand)](b, operand))

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from transferlint import late
 from transferlint.syntax import collector
 from transferlint.syntax import program as p
 from transferlint.syntax.positions import Positions
@@ -203,17 +204,11 @@ _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 
 def _reader(kind: type) -> Any:
     """Reads the fields of an instruction as a tuple (of one field: the value itself)."""
-    return attrgetter(*_fields(kind))
-
-
-def _fields(kind: type) -> tuple[str, ...]:
-    """The names of the fields of a class; `dataclasses.fields` would have it made whole (`late.py`)."""
-    names: tuple[str, ...] = kind.__slots__  # type: ignore[attr-defined]
-    return names
+    return attrgetter(*late.fields(kind))
 
 
 _READERS = tuple(_reader(kind) for kind in _KINDS)
-_SINGLE = tuple(len(_fields(kind)) == 1 for kind in _KINDS)
+_SINGLE = tuple(len(late.fields(kind)) == 1 for kind in _KINDS)
 _PLAIN = ("index", "kind", "name", "qualname", "parent", "node", "is_async", "is_generator")
 _LATER = ("decorators", "returns", "slots", "slot_names", "annotations", "declared")
 _head = attrgetter(*_PLAIN)

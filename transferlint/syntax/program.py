@@ -420,7 +420,7 @@ class Function:
 
     def moved(self, node: Any, nodes: Any, regions: list[Region]) -> Function:
         """The same function where it stands elsewhere; its code, and what was worked out of that, are shared."""
-        made = dataclasses.replace(self, node=node, nodes=nodes, regions=regions)
+        made = late.replace(self, node=node, nodes=nodes, regions=regions)
         made.share(self)
         return made
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import ast
 import codecs
-import dataclasses
 import os
 import re
 import stat
@@ -149,7 +148,7 @@ def of_text(path: str, text: str) -> Source:
     right already. Raises SourceError where `decode` would for any other reason."""
     data = text.encode("utf-8", "surrogatepass")
     try:
-        return dataclasses.replace(decode(path, data), text=text.removeprefix("\ufeff"))
+        return late.replace(decode(path, data), text=text.removeprefix("\ufeff"))
     except SourceError:
         first = _encoding(path, data, False)  # raises it again where that is what is wrong
         if first == "utf-8" or len(data) > MAX_BYTES or b"\0" in data:
