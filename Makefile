@@ -7,7 +7,7 @@ INPUTS := pyproject.toml constraints.txt
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs site dist equal fuzz truth truth-report predictors clean
+.PHONY: help demo test lint docs site dist wheel equal fuzz truth truth-report predictors clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
@@ -17,6 +17,7 @@ help:
 	@echo "make docs   write docs/rules/ from the rule files, and the pictures of docs/"
 	@echo "make site   build the documentation strictly, into build/site/"
 	@echo "make dist   build what is uploaded, check it, and try it in an empty environment: [TAG=v0.1.0]"
+	@echo "make wheel  build a compiled wheel for this machine, and hold what it finds against what Python finds: [TREE=...]"
 	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
 	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
 	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"
@@ -96,6 +97,18 @@ dist: $(VENV)/.dev
 	@cd build && empty/bin/transferlint check ../examples/train.py --isolated --no-cache --output-format concise > empty/said; \
 	    [ $$? -eq 1 ] && grep --quiet ' TL101 ' empty/said
 	@ls -l dist
+
+# mypyc and a C compiler: some ten minutes. The wheel for all machines is made by `make dist`.
+wheel: $(VENV)/.base
+	@rm -rf build/compiled build/wheels build/empty-compiled
+	@$(BIN)/python wheels/compiled.py build/compiled
+	@echo "==> compiling"
+	@$(PIP) wheel --quiet --no-deps --wheel-dir build/wheels build/compiled
+	@$(PYTHON) -m venv build/empty-compiled
+	@build/empty-compiled/bin/python -m pip --disable-pip-version-check install --quiet build/wheels/*.whl
+	@echo "==> the same findings as Python's"
+	@$(BIN)/python wheels/same.py $(BIN)/python build/empty-compiled/bin/python examples tests/fixtures $(TREE)
+	@ls -l build/wheels
 
 # Each package is installed into an environment of its own below TRUTH_ENV (several GB with torch), by Python 3.12.
 truth: $(VENV)/.base
