@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transferlint
+from transferlint import late
 from transferlint.syntax import program as p
 from transferlint.syntax.dump import dump
 from transferlint.syntax.lower import lower
@@ -29,16 +29,16 @@ PAIRED = {"keywords", "defaults"}
 
 def operands(instruction: Any) -> Iterator[int]:
     """The registers an instruction reads."""
-    for field in dataclasses.fields(instruction):
-        value = getattr(instruction, field.name)
-        if isinstance(instruction, p.Const | p.Import) or (field.name, type(instruction)) in (
+    for name in late.fields(type(instruction)):
+        value = getattr(instruction, name)
+        if isinstance(instruction, p.Const | p.Import) or (name, type(instruction)) in (
             ("index", p.Unpack),
             ("function", p.Make),
         ):
             continue
-        if field.name in PAIRED:
+        if name in PAIRED:
             yield from (reg for _, reg in value)
-        elif field.name in OPERANDS:
+        elif name in OPERANDS:
             yield from (reg for reg in (value if isinstance(value, tuple) else (value,)) if reg is not None)
 
 

@@ -163,7 +163,7 @@ class TracedPlacement(FilePlacement):
         def asked() -> Value:
             if bound is not None and bound[0] not in self._bound and bound[0] in self._running:
                 self._show(bound[0])
-            return super(TracedPlacement, self).outer(function, name)
+            return FilePlacement.outer(self, function, name)
 
         found = self._answer((OUTER, self.key, function.index, name), asked)
         assert found is not None
@@ -172,18 +172,18 @@ class TracedPlacement(FilePlacement):
     def global_value(self, slot: Slot) -> Value | None:
         """See `FilePlacement`."""
         name = self.program.functions[0].slot_names[slot]
-        return self._answer((GLOBAL, self.key, name), lambda: super(TracedPlacement, self).global_value(slot))
+        return self._answer((GLOBAL, self.key, name), lambda: FilePlacement.global_value(self, slot))
 
     def attribute(self, info: ClassInfo, name: str) -> Value | None:
         """See `FilePlacement`."""
         self.ask(info.key, info.index, name)
         event = ATTRIBUTE, self.key, info.key, info.index, name
-        return self._answer(event, lambda: super(TracedPlacement, self).attribute(info, name))
+        return self._answer(event, lambda: FilePlacement.attribute(self, info, name))
 
     def learnt(self, index: int, given: Parameter, value: Value) -> Value | None:
         """See `FilePlacement`."""
         event = LEARNT, self.key, index, given, value
-        return self._answer(event, lambda: super(TracedPlacement, self).learnt(index, given, value))
+        return self._answer(event, lambda: FilePlacement.learnt(self, index, given, value))
 
     def store(self, index: int, name: str, value: Value) -> None:
         """See `FilePlacement`."""
