@@ -107,7 +107,7 @@ wheel: $(VENV)/.base
 	@$(PYTHON) -m venv build/empty-compiled
 	@build/empty-compiled/bin/python -m pip --disable-pip-version-check install --quiet build/wheels/*.whl
 	@echo "==> the same findings as Python's"
-	@$(BIN)/python wheels/same.py $(BIN)/python build/empty-compiled/bin/python examples tests/fixtures $(TREE)
+	@$(BIN)/python wheels/same.py $(BIN)/python build/empty-compiled/bin/python examples tests/fixtures benchmarks $(TREE)
 	@ls -l build/wheels
 
 # Each package is installed into an environment of its own below TRUTH_ENV (several GB with torch), by Python 3.12.

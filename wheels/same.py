@@ -1,29 +1,57 @@
 """Whether two installations of transferlint say the same: `python3 wheels/same.py PYTHON OTHER TREE...`, interpreters
-that have one each. Exit code 1 where they do not, with the first line that differs."""
+that have one each. Of each tree it is asked what is found without a cache, then with one that is filled, then after a
+change. Exit code 1 where they do not say the same, with the first line that differs."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
-COMMAND = ("-m", "transferlint", "check", "--isolated", "--no-cache", "--output-format", "json", ".")
+COMMAND = ("-m", "transferlint", "check", "--isolated", "--output-format", "json", ".")
+SETTLED = 2.5  # seconds after which a change of a file shows in its times (transferlint/cache/signatures.py)
+CHANGED = 3  # files
 
 
-def said(python: str, tree: str) -> list[str]:
-    """What an interpreter's transferlint says of a tree, line by line. Raises RuntimeError where it ends with an
-    error."""
-    ran = subprocess.run((python, *COMMAND), cwd=tree, capture_output=True, text=True, check=False)
-    if ran.returncode not in (0, 1) or "internal error" in ran.stderr:
-        raise RuntimeError(f"{python} ends with {ran.returncode} in {tree}: {ran.stderr.strip()}")
+def said(python: str, tree: Path, kept: Path, *options: str) -> list[str]:
+    """What an interpreter's transferlint says of a tree, line by line, with its cache in `kept`. Raises RuntimeError
+    where it ends with an error."""
+    environment = {**os.environ, "TRANSFERLINT_CACHE_DIR": str(kept)}
+    command = (python, *COMMAND, *options)
+    ran = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    if "internal error" in ran.stderr or ran.returncode not in (0, 1, 2):
+        raise RuntimeError(f"{python} ends with {ran.returncode} in {tree}: {ran.stderr.strip()[-2000:]}")
     return ran.stdout.splitlines()
 
 
-def difference(python: str, other: str, tree: str) -> str:
+def answers(python: str, tree: Path) -> Iterator[list[str]]:
+    """What is said of a tree, of which a copy is changed on the way."""
+    with tempfile.TemporaryDirectory() as home:
+        copy, kept = Path(home) / "tree", Path(home) / "kept"
+        shutil.copytree(tree, copy)
+        yield said(python, copy, kept, "--no-cache")
+        time.sleep(SETTLED)
+        yield said(python, copy, kept)
+        for path in sorted(copy.rglob("*.py"), key=lambda path: path.stat().st_size)[-CHANGED:]:
+            text = path.read_bytes()
+            path.write_bytes(b"import os\n" + text + b"\n\ndef added(x):\n    return x.cuda().item()\n")
+        time.sleep(SETTLED)
+        yield said(python, copy, kept)
+
+
+def difference(python: str, other: str, tree: Path) -> str:
     """The first line on a tree that is not the same, of both; "" where all are."""
-    pairs = itertools.zip_longest(said(python, tree), said(other, tree), fillvalue="(end)")
-    return next((f"{tree}: {one.strip()}  <>  {two.strip()}" for one, two in pairs if one != two), "")
+    for one, two in zip(answers(python, tree), answers(other, tree), strict=True):
+        for left, right in itertools.zip_longest(one, two, fillvalue="(end)"):
+            if left != right:
+                return f"{tree}: {left.strip()}  <>  {right.strip()}"
+    return ""
 
 
 def main(arguments: list[str]) -> int:
@@ -32,7 +60,10 @@ def main(arguments: list[str]) -> int:
         print("usage: python3 wheels/same.py PYTHON OTHER TREE...", file=sys.stderr)
         return 2
     python, other, *trees = map(os.path.abspath, arguments)
-    found = [difference(python, other, tree) for tree in trees]
+    try:
+        found = [difference(python, other, Path(tree)) for tree in trees]
+    except RuntimeError as error:
+        found = [str(error)]
     print(*filter(None, found), sep="\n", end="\n" if any(found) else "")
     return 1 if any(found) else 0
 

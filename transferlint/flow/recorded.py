@@ -16,6 +16,7 @@ from transferlint.flow.traces import GLOBAL, PLACE, SET_FLAG, Event, Trace
 from transferlint.flow.uses import Uses
 from transferlint.flow.values import Value
 from transferlint.flow.warmth import Warmth
+from transferlint.reasons import Reason
 from transferlint.syntax.program import Reg, Slot
 
 # What others asked of the heat of a file while heat was passed on: the question, what it is about, the answer.
@@ -60,8 +61,8 @@ class FileRecord:
     flagged: bool
 
 
-class NotedHeat:
-    """The heat of a file, with a note of all that is asked of it and told to it."""
+class NotedHeat(HeatMap):
+    """The heat of a file, with a note of all that is asked of it and told to it. It has nothing of its own."""
 
     def __init__(self, heat: HeatMap, key: str, project: RecordedProject) -> None:
         self.heat = heat
@@ -89,7 +90,7 @@ class NotedHeat:
         """See `HeatMap`."""
         self._note("attach", target, warmth)
 
-    def cool(self, index: int, cold: str) -> None:
+    def cool(self, index: int, cold: Reason | None) -> None:
         """See `HeatMap`."""
         self._note("cool", index, cold)
 
@@ -105,9 +106,9 @@ class NotedHeat:
         """See `HeatMap`."""
         return bool(self._note("borrowed", index))
 
-    def rare(self, caller: int, reg: Reg) -> tuple[bool, str]:
+    def rare(self, caller: int, reg: Reg) -> tuple[bool, Reason | None]:
         """See `HeatMap`."""
-        return cast("tuple[bool, str]", self._note("rare", caller, reg))
+        return cast("tuple[bool, Reason | None]", self._note("rare", caller, reg))
 
     def spread(self) -> None:
         """See `HeatMap`."""
@@ -170,7 +171,7 @@ class RecordedProject(TracedProject):
         self.reader = file.key
         noted = self._noted[file.key] = NotedHeat(super()._heat(file, placed, by), file.key, self)
         self.reader = ""
-        return cast("HeatMap", noted)
+        return noted
 
     def dispatched(self) -> tuple[Overriding, Mapping[str, tuple[str, ...]]]:
         """What overrides methods, and the methods by name."""
