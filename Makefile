@@ -98,7 +98,7 @@ dist: $(VENV)/.dev
 	    [ $$? -eq 1 ] && grep --quiet ' TL101 ' empty/said
 	@ls -l dist
 
-# mypyc and a C compiler: some ten minutes. The wheel for all machines is made by `make dist`.
+# A trial, with mypyc and a C compiler: some ten minutes. What is uploaded is made by `make dist`.
 wheel: $(VENV)/.base
 	@rm -rf build/compiled build/wheels build/empty-compiled
 	@$(BIN)/python wheels/compiled.py build/compiled
