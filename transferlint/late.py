@@ -67,9 +67,13 @@ def empty(one: object) -> None:
     cycles."""
     if hasattr(one, "__dict__"):
         vars(one).clear()
-    for name in (name for cls in type(one).__mro__ for name in cls.__dict__.get("ATTRIBUTES", ())):  # compiled
-        with contextlib.suppress(AttributeError):
-            delattr(one, name)
+    seen: set[str] = set()
+    for cls in type(one).__mro__:
+        for name in cls.__dict__.get("ATTRIBUTES", ()):  # compiled
+            if name not in seen:  # by a class derived from this one, which has a property of that name
+                with contextlib.suppress(AttributeError):
+                    delattr(one, name)
+        seen.update(cls.__dict__)
 
 
 def fields(cls: type) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Writes what a compiled wheel is built of: `python3 wheels/compiled.py FOLDER`, then `pip wheel FOLDER`.
 
 Analysis spends its time in plain Python on typed records, which mypyc (mypyc.readthedocs.io) compiles to a C extension.
-What is compiled is the analysis itself (`COMPILED`, with `written_out.py`); the rest, rules included, stays Python. It is
-a trial: a run with a cache fails after a change (`same.py` tells), so what is uploaded is the wheel without any of it.
+What is compiled is the analysis itself (`COMPILED`, with `written_out.py`); the rest, rules included, stays Python.
+It is a trial: a run with a cache fails after a change (`same.py` tells), so what is uploaded has nothing of it.
 """
 
 from __future__ import annotations
