@@ -17,7 +17,7 @@ help:
 	@echo "make docs   write docs/rules/ from the rule files, and the pictures of docs/"
 	@echo "make site   build the documentation strictly, into build/site/"
 	@echo "make dist   build what is uploaded, check it, and try it in an empty environment: [TAG=v0.1.0]"
-	@echo "make wheel  build a compiled wheel for this machine, and hold what it finds against what Python finds: [TREE=...]"
+	@echo "make wheel  a trial: compile the analysis (mypyc), and hold what it finds against what Python finds: [TREE=...]"
 	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
 	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
 	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"

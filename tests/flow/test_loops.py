@@ -91,7 +91,18 @@ def test_loops_in_loops(look: LookUp) -> None:
 
 
 @pytest.mark.parametrize(
-    "loop", ["for x in (a, b):", "for x in ['p', 'q', 'r']:", "for _ in range(3):", "for g in range(world_size):"]
+    "loop",
+    [
+        "for x in (a, b):",
+        "for x in ['p', 'q', 'r']:",
+        "for _ in range(3):",
+        "for g in range(world_size):",
+        "for i in range(torch.cuda.device_count()):",
+        "for i in range(num_devices):",
+        "for i in range(self.gpu_count):",
+        "for i in range(ngpu):",
+        "for i in range(n_gpus):",
+    ],
 )
 def test_a_handful_of_turns_is_no_loop(look: LookUp, loop: str) -> None:
     warmth = look(f"def main(a, b, world_size):\n    {loop}\n        seen\n").warmth("seen")

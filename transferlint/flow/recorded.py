@@ -62,7 +62,8 @@ class FileRecord:
 
 
 class NotedHeat(HeatMap):
-    """The heat of a file, with a note of all that is asked of it and told to it. It has nothing of its own."""
+    """The heat of a file, with a note of all that is asked of it and told to it. What it answers is
+    what the heat map that it is made with answers."""
 
     def __init__(self, heat: HeatMap, key: str, project: RecordedProject) -> None:
         self.heat = heat

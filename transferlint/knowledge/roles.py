@@ -156,6 +156,8 @@ STEP_WORDS = late.pattern(r"(step|iter|batch|timestep|tick|frame|rollout|episode
 # Names of how much there is of something: they count nothing up. Of the 245 comparisons with 0 or 1 of names such as
 # those above, in 420 projects, 46 are of these, of which 41 are sizes.
 SIZE_WORDS = late.pattern(r"(^|_)(n|num|nb|max|min|per)_|(size|len|length|dim|ratio)s?$", re.IGNORECASE)
+# How many devices there are. Of 140 ranges up to `device_count` and the like, in 32 of 73 projects, all but one, which
+# is in a text, go over devices.
 FEW_WORDS = late.pattern(r"^((n|num)_?(gpus?|devices)|gpus|devices|world_size|(gpu|device)_count)$", re.IGNORECASE)
 
 _SWITCHES = (
