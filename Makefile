@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
+TESTING := pytest pytest-xdist hypothesis
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
@@ -17,7 +18,7 @@ help:
 	@echo "make docs   write docs/rules/ from the rule files, and the pictures of docs/"
 	@echo "make site   build the documentation strictly, into build/site/"
 	@echo "make dist   build what is uploaded, check it, and try it in an empty environment: [TAG=v0.1.0]"
-	@echo "make wheel  a trial: compile the analysis (mypyc), and hold what it finds against what Python finds: [TREE=...]"
+	@echo "make wheel  a wheel for this machine with the analysis compiled (mypyc), held against Python's: [TREE=...]"
 	@echo "make equal  TREE=...: whether both front ends (ast, LibCST) read these trees the same, and find the same in them"
 	@echo "make truth  run PACKAGES=\"...\" of benchmarks/truth/workloads on the simulated accelerator, and write their tables"
 	@echo "make truth-report   hold these tables against what check says, and write benchmarks/results/truth.md"
@@ -98,14 +99,17 @@ dist: $(VENV)/.dev
 	    [ $$? -eq 1 ] && grep --quiet ' TL101 ' empty/said
 	@ls -l dist
 
-# A trial, with mypyc and a C compiler: some ten minutes. What is uploaded is made by `make dist`.
+# With mypyc and a C compiler, in some ten minutes. The release makes its own (.github/workflows/release.yml).
 wheel: $(VENV)/.base
 	@rm -rf build/compiled build/wheels build/empty-compiled
 	@$(BIN)/python wheels/compiled.py build/compiled
 	@echo "==> compiling"
 	@$(PIP) wheel --quiet --no-deps --wheel-dir build/wheels build/compiled
 	@$(PYTHON) -m venv build/empty-compiled
-	@build/empty-compiled/bin/python -m pip --disable-pip-version-check install --quiet build/wheels/*.whl
+	@build/empty-compiled/bin/python -m pip --disable-pip-version-check install --quiet build/wheels/*.whl $(TESTING)
+	@cd build && empty-compiled/bin/python -c 'import sys, transferlint.flow.values as one; sys.exit(one.__file__.endswith(".py"))'
+	@echo "==> pytest tests/engine tests/flow"
+	@cd build && empty-compiled/bin/pytest -n auto -q -p no:cacheprovider ../tests/engine ../tests/flow
 	@echo "==> the same findings as Python's"
 	@$(BIN)/python wheels/same.py $(BIN)/python build/empty-compiled/bin/python examples tests/fixtures benchmarks $(TREE)
 	@ls -l build/wheels

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from transferlint import workers
+from transferlint import late, workers
 from transferlint.syntax import front_end
 from transferlint.syntax.front_end import Parts
 from transferlint.syntax.program import Const, Function
@@ -70,11 +70,11 @@ def _of_parts(reference: Parts, other: Parts) -> Iterator[str]:
 
 
 def _of_functions(function: Function, twin: Function) -> Iterator[str]:
-    for field in dataclasses.fields(Function):
-        one, two = getattr(function, field.name), getattr(twin, field.name)
+    for name in (one for one in late.fields(Function) if not one.startswith("_")):
+        one, two = getattr(function, name), getattr(twin, name)
         if one != two:
             both = isinstance(one, list) and isinstance(two, list)
-            yield f"{function.qualname}, {field.name}: {_first(one, two) if both else f'{one}, {two}'}"
+            yield f"{function.qualname}, {name}: {_first(one, two) if both else f'{one}, {two}'}"
     for constant, its_twin in zip(function.code, twin.code, strict=False):
         both = isinstance(constant, Const) and isinstance(its_twin, Const)
         if both and type(constant.value) is not type(its_twin.value):  # 1, 1.0 and True are equal

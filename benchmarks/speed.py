@@ -1,6 +1,7 @@
 """Processor time and memory of transferlint beside other tools over the same files, in one run:
 `python -m benchmarks.speed TREE... --peers DIR`, where DIR/bin has those that are to be measured
 (`python -m venv DIR; DIR/bin/pip install torchfix flake8 ruff fixit pylint semgrep`). What is missing is named.
+`--compiled PYTHON` is an interpreter that has the compiled wheel (`make wheel` leaves one in `build/empty-compiled`).
 
 The Python files of the trees are copied into a folder without anybody's settings. The tools take turns, round after
 round, each with one process where it can be told so; what is given is the median of the rounds. Processor time is user
@@ -74,8 +75,9 @@ class Ran:
     fault: str = ""
 
 
-def tools(peers: Path | None, folder: Path, files: Path, kept: Path) -> Iterator[Tool]:
-    """All tools, the yardsticks first. `files` lists the files, `kept` is the folder of transferlint's cache."""
+def tools(peers: Path | None, folder: Path, files: Path, kept: Path, compiled: Path | None) -> Iterator[Tool]:
+    """All tools, the yardsticks first. `files` lists the files, `kept` is the folder of transferlint's cache,
+    `compiled` an interpreter with the compiled wheel."""
     python = sys.executable
     for module, parse in (("ast", "parse"), ("libcst", "parse_module")):
         script = PARSING.format(module=module, parse=parse)
@@ -87,6 +89,13 @@ def tools(peers: Path | None, folder: Path, files: Path, kept: Path) -> Iterator
     again = (python, "-m", "transferlint", "check", "-j", "1", "-f", "concise", ".")
     yield Tool("transferlint, one file changed", again, "transferlint", before=lambda: changed(largest))
     yield Tool(AGAIN, again, "transferlint", before=functools.partial(warmed, again, folder, kept))
+    if compiled is not None:
+        cold = (str(compiled), "-I", *check[1:], "--no-cache", ".")  # -I: without PYTHONPATH, where Python's own is
+        warm = (str(compiled), "-I", *again[1:])
+        yield Tool("transferlint compiled, cold", cold, "transferlint")
+        before = functools.partial(warmed, warm, folder, kept)
+        yield Tool("transferlint compiled, nothing changed", warm, "transferlint", before=before)
+        yield Tool("transferlint compiled, one file changed", warm, "transferlint", before=lambda: changed(largest))
     at = peers / "bin" if peers else Path("missing")
     own = str(at / "python")
     ruff = ("check", "--isolated", "--no-cache", "--select", "ALL", "--output-format", "concise", "--quiet")
@@ -168,7 +177,13 @@ def version(tool: Tool, peers: Path | None) -> str:
 
 
 def measure(
-    trees: list[Path], peers: Path | None, rounds: int, limit: int, once: int, write: Callable[[dict[str, Any]], None]
+    trees: list[Path],
+    peers: Path | None,
+    rounds: int,
+    limit: int,
+    once: int,
+    write: Callable[[dict[str, Any]], None],
+    compiled: Path | None = None,
 ) -> None:
     """Everything, and `write` what is known after each run. A tool whose first run takes longer than `once` seconds of
     processor time is not run again."""
@@ -179,7 +194,7 @@ def measure(
         folder.mkdir()
         lines = copied(trees, folder)
         files.write_text("".join(f"{path}\n" for path in folder.rglob("*.py")), encoding="utf-8")
-        every = list(tools(peers, folder, files, kept))
+        every = list(tools(peers, folder, files, kept, compiled))
         found = [tool for tool in every if not tool.needs or (peers and (peers / "bin" / tool.needs).exists())]
         result: dict[str, Any] = {
             "date": datetime.date.today().isoformat(),
@@ -256,6 +271,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE", help="a folder with Python files")
     parser.add_argument("--peers", type=Path, metavar="DIR", help="an environment with the other tools")
+    parser.add_argument("--compiled", type=Path, metavar="PYTHON", help="an interpreter that has the compiled wheel")
     parser.add_argument("--rounds", type=int, default=3, help="rounds (default: 3)")
     parser.add_argument(
         "--limit", type=int, default=600, metavar="S", help="processor time of a process (default: 600)"
@@ -273,7 +289,8 @@ def main(arguments: list[str] | None = None) -> None:
         (given.output / "speed.md").write_text(table(result), encoding="utf-8")
 
     peers = given.peers and given.peers.absolute()
-    measure(given.trees, peers, given.rounds, given.limit, given.once, write)
+    compiled = given.compiled and given.compiled.absolute()
+    measure(given.trees, peers, given.rounds, given.limit, given.once, write, compiled)
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ def _hands_on(owner: FilePlacement, callee: Function, at: Reg, hint: p.Parameter
     position, move = call.args.index(loads[0]), callee.code[call.function]
     if isinstance(move, p.Attr) and move.name in ("to", "cuda"):
         return position > 0
-    placed = owner.placed.get(callee.index)
+    placed = owner.known(callee.index)
     found = owner.located(placed.calls.get(at, "")) if placed is not None else None
     if found is None or found == (owner, callee.index):
         return False

@@ -2,7 +2,7 @@
 
 Analysis spends its time in plain Python on typed records, which mypyc (mypyc.readthedocs.io) compiles to a C extension.
 What is compiled is the analysis itself (`COMPILED`, with `written_out.py`); the rest, rules included, stays Python.
-It is a trial: a run with a cache fails after a change (`same.py` tells), so what is uploaded has nothing of it.
+Machines that no such wheel is made for get the wheel of plain Python.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Whether two installations of transferlint say the same: `python3 wheels/same.py PYTHON OTHER TREE...`, interpreters
-that have one each. Of each tree it is asked what is found without a cache, then with one that is filled, then after a
-change. Exit code 1 where they do not say the same, with the first line that differs."""
+that have one each. Of each tree it is asked what is found without a cache, then with one that is filled, then after
+changes: one that no other file sees, and one that others may. Exit code 1 where they do not say the same, with the
+first line that differs."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from pathlib import Path
 COMMAND = ("-m", "transferlint", "check", "--isolated", "--output-format", "json", ".")
 SETTLED = 2.5  # seconds after which a change of a file shows in its times (transferlint/cache/signatures.py)
 CHANGED = 3  # files
+CHANGES = ((b"# moved down\n", b""), (b"import os\n", b"\n\ndef added(x):\n    return x.cuda().item()\n"))
 
 
 def said(python: str, tree: Path, kept: Path, *options: str) -> list[str]:
@@ -38,11 +40,12 @@ def answers(python: str, tree: Path) -> Iterator[list[str]]:
         yield said(python, copy, kept, "--no-cache")
         time.sleep(SETTLED)
         yield said(python, copy, kept)
-        for path in sorted(copy.rglob("*.py"), key=lambda path: path.stat().st_size)[-CHANGED:]:
-            text = path.read_bytes()
-            path.write_bytes(b"import os\n" + text + b"\n\ndef added(x):\n    return x.cuda().item()\n")
-        time.sleep(SETTLED)
-        yield said(python, copy, kept)
+        largest = sorted(copy.rglob("*.py"), key=lambda path: path.stat().st_size)[-CHANGED:]
+        for before, behind in CHANGES:
+            for path in largest:
+                path.write_bytes(before + path.read_bytes() + behind)
+            time.sleep(SETTLED)
+            yield said(python, copy, kept)
 
 
 def difference(python: str, other: str, tree: Path) -> str:

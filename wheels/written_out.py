@@ -61,10 +61,10 @@ class _Lines:
 
 
 def attributes(text: str) -> dict[str, frozenset[str]]:
-    """The attributes of the classes of a module of which objects are emptied. Raises SyntaxError where it is no
-    Python."""
+    """The attributes and kept properties of the classes of a module of which objects are emptied. Raises SyntaxError
+    where it is no Python."""
     classes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
-    return {node.name: frozenset(_attributes(node)) for node in classes if node.name in EMPTIED}
+    return {node.name: frozenset(_attributes(node) | _kept(node)) for node in classes if node.name in EMPTIED}
 
 
 def written_out(text: str, emptied: Mapping[str, frozenset[str]]) -> str:
@@ -83,7 +83,7 @@ def written_out(text: str, emptied: Mapping[str, frozenset[str]]) -> str:
             _write_property(method, lines)
         bases = [emptied[name] for name in map(ast.unparse, node.bases) if name in emptied]
         if node.name in emptied or bases:
-            _write_attributes(node, sorted(_attributes(node).difference(*bases)), lines)
+            _write_attributes(node, sorted(_attributes(node).difference(_kept(node), *bases)), lines)
     _write_constants(tree, lines)
     new = lines.text()
     return new if new == text else new.replace(_FUTURE, _FUTURE + _IMPORTS, 1)
@@ -196,6 +196,10 @@ def _write_property(method: ast.FunctionDef, lines: _Lines) -> None:
         f"{indent}        self._kept_{name} = self._made_{name}()",
         f"{indent}    return self._kept_{name}",
         "",
+        f"{indent}@{name}.setter",
+        f"{indent}def {name}(self, value: {kind}) -> None:",
+        f"{indent}    self._kept_{name} = value",
+        "",
         f"{indent}def _made_{name}(self) -> {kind}:",
     ]
     lines.replace(method.lineno, method.lineno, new)
@@ -227,7 +231,11 @@ def _attributes(node: ast.ClassDef) -> set[str]:
     stores = (one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store))
     own = {one.attr for one in stores if isinstance(one.value, ast.Name) and one.value.id == "self"}
     own |= {ast.unparse(one.target) for one in node.body if isinstance(one, ast.AnnAssign)}
-    return own | {f"_kept_{one.name}" for one in node.body if isinstance(one, ast.FunctionDef) and _keeps(one)}
+    return own | {f"_kept_{name}" for name in _kept(node)}
+
+
+def _kept(node: ast.ClassDef) -> set[str]:
+    return {one.name for one in node.body if isinstance(one, ast.FunctionDef) and _keeps(one)}
 
 
 def _write_attributes(node: ast.ClassDef, names: list[str], lines: _Lines) -> None:

@@ -194,7 +194,7 @@ def _torch(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """A function or class of torch that no row names."""
     last = name.rpartition(".")[2]
     if name in ("torch.set_default_device", "torch.set_default_tensor_type"):
-        frame.file.default_places = frame.values[made.args[0]].places if made.args else 0
+        frame.file.set_flag("default_places", frame.values[made.args[0]].places if made.args else 0)
         return PYTHON
     if (
         name.startswith("torch.nn.functional.")

@@ -63,7 +63,7 @@ def validates(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str
     """`Normal(mean, std)`: a distribution, whose parameters are looked at unless `validate_args=False`. Only one that
     will look at later values too has its class's name."""
     kept = effects.keep(frame, reg, made, values).but(kinds=UNKNOWN)
-    if not frame.file.validates or effects.keyword(made, "validate_args") is not None or any(made.stars):
+    if not frame.file.flag("validates") or effects.keyword(made, "validate_args") is not None or any(made.stars):
         return kept
     if any(value.kinds & (TENSOR | UNKNOWN | CONTAINER) and value.on_device for value in values):
         frame.record(reg, TRUTH, None, kept.but(kinds=TENSOR), HOST, "validate_args", explicit=False)
@@ -90,5 +90,5 @@ def switch(frame: Frame, made: Call) -> Value:
     """`Distribution.set_default_validate_args(False)`."""
     given = frame.code[made.args[0]] if made.args else None
     if isinstance(given, Const) and given.value is False:
-        frame.file.validates = False
+        frame.file.set_flag("validates", 0)
     return NOTHING

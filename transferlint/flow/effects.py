@@ -104,7 +104,8 @@ def default_place(frame: Frame) -> int:
             context = frame.values[region.test]
             if context.is_a(DEVICE_NAME):
                 return devices.settle(context.places)
-    return devices.settle(frame.file.default_places) if frame.file.default_places else 0
+    places = frame.file.flag("default_places")
+    return devices.settle(places) if places else 0
 
 
 def by_argument(frame: Frame, made: Call) -> int:

@@ -321,7 +321,7 @@ class FileFacts:
     def placed_at(self, path: str, index: int) -> Placed | None:
         """A function of the checked source, in this file or another; None where it was not placed."""
         owner = self.owner(path, index)
-        return owner.placed.get(index) if owner is not None else None
+        return owner.known(index) if owner is not None else None
 
     @functools.cached_property
     def rebound(self) -> frozenset[str]:

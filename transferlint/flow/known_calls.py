@@ -121,7 +121,7 @@ def assumed(frame: Frame, reg: Reg) -> bool:
     says that it is on the device, and that argument was only taken to be there."""
     part = frame.code[reg]
     found = frame.file.located(frame.calls.get(part.value if isinstance(part, Unpack) else reg, ""))
-    placed = found[0].placed.get(found[1]) if found is not None else None
+    placed = found[0].known(found[1]) if found is not None else None
     if placed is None or placed.returns is None:
         return False
     returns = placed.returns

@@ -27,7 +27,7 @@ from transferlint.flow.recursion import Recursion
 from transferlint.flow.roles import Role, role_of
 from transferlint.flow.stored import AttributeStores
 from transferlint.flow.targets import Targets
-from transferlint.flow.tracing import NOTHING_TRACED, tracing
+from transferlint.flow.tracing import NOTHING_TRACED, Tracing, tracing
 from transferlint.flow.transfers import Transfer
 from transferlint.flow.untraced import run_on_data
 from transferlint.flow.usage import usage
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 _BASES = 12
 _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
+# Where tensors are made if nothing is said (places), whether distributions look at their arguments; as a file begins.
+FLAGS = {"default_places": 0, "validates": 1}
 TURNS = 6  # calls in a row along which what is known of arguments is passed on
 
 
@@ -93,8 +95,7 @@ class FilePlacement:
         self._given: dict[tuple[int, Slot], Value | None] = {}  # by class and attribute: what its constructor was given
         self._holding: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self.stores = AttributeStores(self.key, self._news)
-        self.default_places = 0
-        self.validates = True  # distributions look at their arguments
+        self._flags = dict(FLAGS)
         self._bound: dict[int, dict[Slot, Value]] = {}
         # The parameters of functions as they are by themselves, and as they were last placed with.
         self._entered: dict[int, list[tuple[Parameter, Value, Value]]] = {}
@@ -109,14 +110,35 @@ class FilePlacement:
         self._shared = project.shared if project is not None else Shared()
 
     def look_up(self) -> None:
-        """Find out what stands where, before anything is placed: that rests on programs alone."""
+        """Find out what is defined where, before anything is placed: that rests on programs alone."""
         self.names = Names(self.program, self.project)
-        self.targets = Targets(self.program)
         self.classes: dict[int, ClassInfo] = classes(self.names)
-        self.tracing = tracing(self)
-        self.roles: list[Role] = []
+
+    @functools.cached_property
+    def targets(self) -> Targets:
+        """Which functions the tables of the file hold."""
+        return Targets(self.program)
+
+    @functools.cached_property
+    def tracing(self) -> Tracing:
+        """What a framework traces."""
+        return tracing(self)
+
+    @functools.cached_property
+    def roles(self) -> list[Role]:
+        """What each function is for, by index."""
+        found: list[Role] = []
         for function in self.program.functions:
-            self.roles.append(role_of(self, function, self.options))
+            found.append(role_of(self, function, self.options, found))
+        return found
+
+    def flag(self, name: str) -> int:
+        """What code has set for all that runs after it: a name of `FLAGS`."""
+        return self._flags[name]
+
+    def set_flag(self, name: str, value: int) -> None:
+        """See `flag`."""
+        self._flags[name] = value
 
     def run(self) -> None:
         """Place every function: the module, then constructors, then the rest; and again those that read what has come
@@ -207,6 +229,10 @@ class FilePlacement:
     def all(self) -> list[Placed]:
         """Every function as it is placed by now."""
         return [self.placed[f.index] for f in self.program.functions]
+
+    def known(self, index: int) -> Placed | None:
+        """A function as it is placed by now; None where it was not."""
+        return self.placed.get(index)
 
     def _learns(self, index: int) -> bool:
         """Whether calls tell of the parameters other than what the function was placed with."""

@@ -43,12 +43,9 @@ class TracedPlacement(FilePlacement):
     def __init__(self, program: Program, options: AnalysisOptions, project: TracedProject) -> None:
         self._whole = project
         self._traces = project.traces
-        self._flags: dict[str, int] = {}
-        self._begun = False
         self._turns: list[set[int]] = []  # what was placed again, each time that was asked
         super().__init__(program, options, project)
         self.callers = TracedCallers(self.key, self._traces)
-        self._begun = True
 
     @property
     def turns(self) -> list[set[int]]:
@@ -65,7 +62,8 @@ class TracedPlacement(FilePlacement):
         self.classes, self.roles, self.tracing = known.classes, known.roles, known.tracing
         self.names.project = self.project
 
-    def _flag(self, name: str) -> int:
+    def flag(self, name: str) -> int:
+        """See `FilePlacement`."""
         event = FLAG, self.key, name
         followed = self._traces.follow(event)
         if followed is not None:
@@ -74,27 +72,10 @@ class TracedPlacement(FilePlacement):
             self._traces.top.append((*event, self._flags[name], False))
         return self._flags[name]
 
-    def _set_flag(self, name: str, value: int) -> None:
-        if not self._begun or self._traces.tell((SET_FLAG, self.key, name, value)):
+    def set_flag(self, name: str, value: int) -> None:
+        """See `FilePlacement`."""
+        if self._traces.tell((SET_FLAG, self.key, name, value)):
             self._flags[name] = value
-
-    @property
-    def default_places(self) -> int:
-        """Where tensors are made if nothing is said."""
-        return self._flag("default_places")
-
-    @default_places.setter
-    def default_places(self, value: int) -> None:
-        self._set_flag("default_places", value)
-
-    @property
-    def validates(self) -> bool:
-        """Whether distributions look at their arguments."""
-        return bool(self._flag("validates"))
-
-    @validates.setter
-    def validates(self, value: bool) -> None:
-        self._set_flag("validates", value)
 
     def _answer(self, event: Event, asked: Callable[[], Value | None]) -> Value | None:
         """The answer to a question, which is noted; what is asked on the way to it is not."""

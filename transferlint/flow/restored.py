@@ -10,14 +10,13 @@ from transferlint import late
 from transferlint.flow.callers import Callers, Site
 from transferlint.flow.heat import HeatMap
 from transferlint.flow.modules import ModuleIndex
-from transferlint.flow.names import ClassInfo, Names, Overriding, classes, find
+from transferlint.flow.names import ClassInfo, Overriding, find
 from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.placement import FilePlacement, Placed
+from transferlint.flow.placement import FLAGS, FilePlacement, Placed
 from transferlint.flow.project import Project
 from transferlint.flow.recorded import FileRecord, Head, Seen
-from transferlint.flow.roles import Role, role_of
+from transferlint.flow.roles import Role
 from transferlint.flow.script import Script
-from transferlint.flow.targets import Targets
 from transferlint.flow.traces import (
     ATTRIBUTE,
     CALLED,
@@ -35,13 +34,11 @@ from transferlint.flow.traces import (
     Unforeseen,
     as_seen,
 )
-from transferlint.flow.tracing import Tracing, tracing
 from transferlint.flow.values import ANYWHERE, NAME, NOTHING, Value
 from transferlint.syntax.program import Function, Parameter, Program, Reg, Slot
 
 # What overrides methods, and the methods by name.
 Dispatch = tuple[Overriding, Mapping[str, tuple[str, ...]]]
-_FLAGS = {"default_places": 0, "validates": 1}
 
 
 class RestoredProject(Project):
@@ -119,38 +116,10 @@ class RestoredPlacement(FilePlacement):
 
     def __init__(self, program: Program, options: AnalysisOptions, project: RestoredProject) -> None:
         self._whole = project
-        self._begun = False
-        self._roles: list[Role] | None = None
         self._deriving: set[int] = set()
         super().__init__(program, options, project)
-        self.placed = _Derived(self)
         self.callers = RestoredCallers(self.key, project)
         self._told = True
-        self._begun = True
-
-    def look_up(self) -> None:
-        """See `FilePlacement`; of what others see, the rest is looked up when it is asked for."""
-        self.names = Names(self.program, self.project)
-        self.classes = classes(self.names)
-
-    @functools.cached_property
-    def targets(self) -> Targets:  # type: ignore[override]
-        """See `FilePlacement`."""
-        return Targets(self.program)
-
-    @functools.cached_property
-    def tracing(self) -> Tracing:  # type: ignore[override]
-        """See `FilePlacement`."""
-        return tracing(self)
-
-    @property
-    def roles(self) -> list[Role]:  # type: ignore[override]
-        """See `FilePlacement`; what stands in a function takes that of the function, which comes before it."""
-        if self._roles is None:
-            self._roles = []
-            for function in self.program.functions:
-                self._roles.append(role_of(self, function, self.options))
-        return self._roles
 
     @property
     def record(self) -> FileRecord:
@@ -205,6 +174,10 @@ class RestoredPlacement(FilePlacement):
         if placing is not None and key != placing[0]:
             self._whole.heads.add((key, (index, *placing)))
 
+    def known(self, index: int) -> Placed | None:
+        """A function as it was placed in the end, which it is again when it is asked for."""
+        return self.derived(index) if self.old(index) else None
+
     def derived(self, index: int) -> Placed:
         """A function as it was placed in the end; while that is worked out (functions that ask for each other), as its
         callers saw it. Raises Unforeseen where it was not placed."""
@@ -256,7 +229,7 @@ class RestoredPlacement(FilePlacement):
         callers tell before all of them are placed, which is nothing (whether they would add to it later is looked at
         in the end)."""
         if event[0] == FLAG and not self.record.flagged:
-            return _FLAGS[event[2]]
+            return FLAGS[event[2]]
         if event[0] == OUTER:
             return self._settled_outer(self.program.functions[event[2]], event[3])
         if event[0] == LEARNT and self._current is not None and self._current.early and len(self.old(event[2])) == 1:
@@ -315,25 +288,13 @@ class RestoredPlacement(FilePlacement):
             raise Unforeseen
         return script.ask(event)
 
-    @property
-    def default_places(self) -> int:
+    def flag(self, name: str) -> int:
         """See `FilePlacement`."""
-        return int(self._ask((FLAG, self.key, "default_places")))
+        return int(self._ask((FLAG, self.key, name)))
 
-    @default_places.setter
-    def default_places(self, value: int) -> None:
-        if self._begun:
-            self._whole.tell((SET_FLAG, self.key, "default_places", value))
-
-    @property
-    def validates(self) -> bool:
+    def set_flag(self, name: str, value: int) -> None:
         """See `FilePlacement`."""
-        return bool(self._ask((FLAG, self.key, "validates")))
-
-    @validates.setter
-    def validates(self, value: bool) -> None:
-        if self._begun:
-            self._whole.tell((SET_FLAG, self.key, "validates", value))
+        self._whole.tell((SET_FLAG, self.key, name, value))
 
     def place(self, index: int) -> Placed | None:
         """See `FilePlacement`."""
@@ -367,21 +328,6 @@ class RestoredPlacement(FilePlacement):
     def set_attribute(self, info: ClassInfo, name: str, value: Value) -> None:
         """See `FilePlacement`."""
         self._whole.tell((SET, self.key, info.index, name, value))
-
-
-class _Derived(dict[int, Placed]):
-    """The functions of a file as they were placed in the end, each placed again when it is asked for."""
-
-    def __init__(self, owner: RestoredPlacement) -> None:
-        super().__init__()
-        self._owner = owner
-
-    def __getitem__(self, index: int) -> Placed:
-        return self._owner.derived(index)
-
-    def get(self, index: int, default: Any = None) -> Any:
-        """The function as it was placed; None where it was not."""
-        return self._owner.derived(index) if self._owner.old(index) else default
 
 
 class RestoredCallers(Callers):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transferlint import late
@@ -72,8 +73,9 @@ _KERNELS = (
 _KEEPING = late.pattern(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
 
 
-def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -> Role:
-    """The role of one function, from its name, class, decorators and path; nested functions take their parent's."""
+def role_of(file: FilePlacement, function: Function, options: AnalysisOptions, above: Sequence[Role]) -> Role:
+    """The role of one function, from its name, class, decorators and path; nested functions take their parent's, which
+    is among those of the functions `above` it."""
     if any(d.startswith(_KERNELS) for d in function.decorators):
         return Role(skip=True)
     if any(_KEEPING.match(decorator) for decorator in function.decorators):
@@ -95,7 +97,7 @@ def role_of(file: FilePlacement, function: Function, options: AnalysisOptions) -
     if info is not None and info.data and is_method and not info.module:
         return Role(cold=Reason(Cause.DATA_PIPELINE), host_side=True)
     if not is_method and function.parent > 0:
-        parent = file.roles[function.parent]  # what stands in a function comes after it
+        parent = above[function.parent]
         if parent.hot or parent.skip or parent.host_side or parent.testing:
             return parent
     module = info is not None and info.module and is_method

@@ -57,7 +57,7 @@ def trains(function: FunctionFacts, reg: Reg) -> bool:
 def _updates_within(function: FunctionFacts, place: tuple[str, int], depth: int) -> bool:
     """True for a function of the checked source that changes parameters, or one that it holds or calls does."""
     owner = function.file.owner(*place)
-    placed = owner.placed.get(place[1]) if owner is not None else None
+    placed = owner.known(place[1]) if owner is not None else None
     if owner is None or placed is None:
         return False
     parts = [one for one in owner.program.functions if one is placed.function or one.parent == place[1]]
