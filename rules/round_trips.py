@@ -75,7 +75,7 @@ def bounces(function: FunctionFacts, transfer: Transfer) -> list[Reg]:
 @once
 def brought_back(function: FunctionFacts) -> set[Reg]:
     """The uploads that a download or a read brings back as they are, with nothing else."""
-    reads = (one for one in function.transfers if one.kind in (DOWNLOAD, SCALAR_READ) and likely(function, one))
+    reads = (one for one in function.transfers if one.kind in READS and likely(function, one))
     return {upload for one in reads if not agreed(function, one) for upload in bounces(function, one)}
 
 
@@ -191,7 +191,7 @@ def told(function: FunctionFacts, transfer: Transfer) -> bool:
             return True
     if for_the_host(function, reg):
         return True
-    if reg in came_back(function) or bounces(function, transfer):
+    if reg in came_back(function) or (transfer.kind in READS and bounces(function, transfer)):
         return True
     return reg in _decided(function)
 

@@ -86,6 +86,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from . import beside_torch, buffering, hoisting
+from .chains import called, origin
 from .detection import Found, brief, clusters, each, others
 from .table_rows import table_of
 
@@ -252,13 +253,16 @@ def _written(function: FunctionFacts, transfer: Transfer) -> bool:
 
 
 def _attribute(function: FunctionFacts, transfer: Transfer) -> str | None:
-    """The attribute of `self` that is moved, "table" of `self.table[0].to(d)`, or what stands for its name in
-    `getattr(self, f"table{i}")`; None where it is none."""
+    """The attribute of `self` that is moved, by way of variables too, "table" of `self.table[0].to(d)` and of
+    `torch.from_numpy(self.table).to(d)`, or what stands for its name in `getattr(self, f"table{i}")`; None where it is
+    none."""
     if transfer.subject is None:
         return None
-    subject = function.code[transfer.subject]
+    subject = function.code[origin(function, transfer.subject)]
+    if isinstance(subject, p.Call) and called(function, transfer.subject) == "torch.from_numpy" and subject.args:
+        subject = function.code[origin(function, subject.args[0])]
     while isinstance(subject, p.Subscript):
-        subject = function.code[subject.object]
+        subject = function.code[origin(function, subject.object)]
     if isinstance(subject, p.Call) and function.code[subject.function] == p.Outer("getattr") and len(subject.args) > 1:
         name = function.code[subject.args[1]]
         written = name.value if isinstance(name, p.Const) else function.text(subject.args[1])

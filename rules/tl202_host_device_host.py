@@ -2,8 +2,9 @@
 
 What it does
 ------------
-Reports, in hot code, a copy to the host of a result that was computed only from data uploaded in the same iteration: no
-module, no parameter, and no tensor that was on the device before is involved.
+Reports, in hot code, a copy to the host of a result that was computed only from data uploaded in the same iteration, or
+a number that is read of it (`.item()`, `int(t)`, `x[:t]`): no module, no parameter, and no tensor that was on the
+device before is involved.
 
 Why
 ---
@@ -41,19 +42,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
+from transferlint.flow.transfers import Transfer
 from transferlint.model import Evidence, Finding, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
 from . import host_twin
 from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
-from .round_trips import agreed, bounces, returns, trips
+from .round_trips import READS, agreed, bounces, returns, trips
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Downloads of what came from an upload alone."""
-    read = ((f, t) for f, t in hot(facts, DOWNLOAD, SCALAR_READ) if likely(f, t) and not agreed(f, t))
+    read = ((f, t) for f, t in hot(facts, *READS) if likely(f, t) and not agreed(f, t))
     found = ((f, t) for f, t in read if (ups := bounces(f, t)) and not _told(f, t, ups))
     for function, group in clusters(found):
         first = group[0]

@@ -131,7 +131,9 @@ def _needs_upload(function: FunctionFacts, transfer: Transfer) -> bool:
         return False  # `x[index].to(device)`: whoever writes that holds `x` on the host
     if _one_of(function, transfer.subject):
         return False
-    return transfer.before.is_a(CONTAINER | ARRAY) or dimensions.dimensional(function, transfer.subject)
+    if transfer.before.is_a(CONTAINER | ARRAY) or transfer.before.flags & BOOLEAN:
+        return True
+    return dimensions.dimensional(function, transfer.subject)
 
 
 def _one_of(function: FunctionFacts, reg: Reg) -> bool:

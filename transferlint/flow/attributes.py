@@ -19,6 +19,7 @@ from transferlint.flow.values import (
     HOST_ARRAY,
     HOST_VALUE,
     LOADER,
+    MAPPING,
     MODULE,
     NAME,
     NOTHING,
@@ -30,8 +31,10 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
     Value,
+    element,
 )
 from transferlint.knowledge import roles
+from transferlint.knowledge.torch_kinds import RESULTS
 from transferlint.syntax.program import Attr, Reg
 
 _SAME = frozenset({"data", "T", "mT", "H", "mH", "real", "imag", "grad"})
@@ -119,6 +122,8 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
     part = path.startswith("self.") and path.count(".") > 1 and not base.kinds & (TENSOR | ARRAY)
     if part and roles.SETTING_WORDS.search(name):
         return PYTHON  # `self.encoder.subsampling_factor`: what a module was made with
+    if name in RESULTS and base.is_a(CONTAINER) and not base.flags & MAPPING and (one := element(base)).kinds & TENSOR:
+        return one  # `x.max(dim=1).values`
     return _by_name(base, name, reg)
 
 

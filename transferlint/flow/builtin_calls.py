@@ -32,6 +32,7 @@ from transferlint.flow.values import (
     element,
     held_on_device,
     join,
+    on_device_or_plain,
     with_field,
 )
 from transferlint.syntax.program import Call, Reg
@@ -170,6 +171,7 @@ def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
     found = frame.file.located(frame.file.names.resolved(callee.name)) if callee.kinds == NAME else None
     if found is not None:
         frame.calls[reg] = ident(found[0].key, found[1])
+        known_calls.tell(frame, reg, *found, [element(frame.values[one]) for one in made.args[1:]])
         placed = found[0].place(found[1])
         if placed is not None and placed.returns is not None:
             returned = placed.returns.foreign()
@@ -191,7 +193,7 @@ def number(frame: Frame, reg: Reg, made: Call, api: str) -> Value:
     for argument in made.args:
         value = frame.values[argument]
         reads |= value.reads
-        if held_on_device(value):
+        if held_on_device(value) or on_device_or_plain(value):
             frame.record(reg, NUMBER, argument, value, HOST, api, explicit=False)
             reads |= {reg}
     return Value(HOST_VALUE, HOST, reads=frozenset(sorted(reads)[:4]))

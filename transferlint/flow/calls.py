@@ -44,15 +44,14 @@ from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
 from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.knowledge.numpy import FILLS, REDUCTIONS
+from transferlint.knowledge.torch_hooks import APPLIES
+from transferlint.knowledge.torch_kinds import ALONG, SEVERAL
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 
 # Classes of these libraries that are no modules, by how their names end.
 _NO_MODULES = ("Dataset", "Tokenizer", "TokenizerFast", "Config", "Processor", "Extractor", "Args", "Arguments")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
-# Functions of `torch` with several results, and those that have them along a dimension.
-_SEVERAL = frozenset("topk sort chunk split unbind aminmax var_mean std_mean cummax cummin tensor_split".split())
-_ALONG = frozenset("max min median nanmedian mode kthvalue".split())
 _OBJECT_METHODS = frozenset({"to", "cuda", "cpu"})
 
 
@@ -68,7 +67,7 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
             names = spellings(found[0].program.path, found[0].program.functions[found[1]].qualname)
         told = library_calls.by_name(frame, reg, made, names, frame.file.options.knowledge)
         if told is not None:
-            return told
+            return _several(frame, made, callee.name, told)
         if found is not None:
             return known_calls.call(frame, reg, made, *found)
         return _named(frame, reg, made, callee.name)
@@ -144,6 +143,14 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """A call of something known by its qualified name."""
     if name.startswith("builtins."):
         return builtin_calls.call(frame, reg, made, name[9:])
+    if name in APPLIES and made.args and not any(made.stars[:1]):
+        named = tuple(pair for pair in made.keywords if pair[0] not in APPLIES[name])
+        return call(frame, reg, Call(made.args[0], made.args[1:], named, made.stars[1:]))
+    if name == "dataclasses.field":
+        made_by, default = effects.keyword(made, "default_factory"), effects.keyword(made, "default")
+        if made_by is not None:
+            return call(frame, reg, Call(made_by, (), (), ()))
+        return frame.values[default] if default is not None else NOTHING
     if name == "functools.partial" and len(made.args) == 1 and not any(made.stars):
         return frame.values[made.args[0]]  # keywords alone leave the positions as they were
     if name.startswith("collections."):
@@ -181,10 +188,10 @@ def _several(frame: Frame, made: Call, name: str, found: Value) -> Value:
     head, _, last = name.rpartition(".")
     if name == "torch.nn.utils.rnn.pad_packed_sequence":  # the lengths are on the host (docs.pytorch.org)
         return Value(CONTAINER, found.places, found.flags & MAY, found.why, found, (found, HOST_TENSOR))
-    if head != "torch" or not found.is_a(TENSOR):
+    if head not in ("torch", "torch.linalg") or not found.is_a(TENSOR):
         return found
     along = len(made.args) > 1 and not frame.values[made.args[1]].kinds & TENSOR
-    if last in _SEVERAL or (last in _ALONG and (along or any(key == "dim" for key, _ in made.keywords))):
+    if last in SEVERAL or (last in ALONG and (along or any(key == "dim" for key, _ in made.keywords))):
         flags = found.flags & ~FRESH
         return Value(CONTAINER, found.places, flags, found.why, found, None, "", found.reads, found.uploads)
     return found

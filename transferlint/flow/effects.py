@@ -473,7 +473,7 @@ def copy_into(frame: Frame, reg: Reg, made: Call, receiver: Reg, value: Value) -
     if made.args:
         source = frame.values[made.args[0]]
         crosses = (value.on_host and source.on_device) or (source.on_host and value.on_device)
-        if crosses and value.kinds & TENSOR and source.kinds & TENSOR:
+        if crosses and value.kinds & (TENSOR | UNKNOWN) and source.kinds & (TENSOR | UNKNOWN):  # it takes nothing else
             hint = keyword(made, "non_blocking")
             flagged = truthy(frame, hint) or (len(made.args) > 1 and truthy(frame, made.args[1]))
             frame.record(reg, COPY_INTO, made.args[0], source, value.places, ".copy_()", non_blocking=flagged)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from transferlint import late
+from transferlint.flow import given_by
 from transferlint.flow.callees import methods_by_name
 from transferlint.flow.evident import evident, other_waits
 from transferlint.flow.heat import HeatMap
@@ -63,13 +64,19 @@ class FunctionFacts:
     def at_calls(self, transfer: Transfer) -> bool:
         """True for a transfer that this function only wraps, where a call makes it hot: it counts there, unless this
         function is the one to change."""
-        if (transfer.register, transfer.kind) not in self._wrapped:
+        wrapped = self._wrapped.get((transfer.register, transfer.kind))
+        if wrapped is None:
             return False
         caller = self.warmth(transfer.register).caller
         if caller is None or self._keeps(transfer.register, transfer.kind):
             return False
         calling = self.file.placed_at(*caller[:2])
-        return calling is not None and calling.calls.get(caller[2]) == ident(self.file.path, self.index)
+        if calling is None or calling.calls.get(caller[2]) != ident(self.file.path, self.index):
+            return False
+        made = calling.function.code[caller[2]]
+        if isinstance(made, p.Call) and calling.values[made.function].name == "builtins.map":
+            return False
+        return not isinstance(made, p.Call) or given_by.is_written(made, self.function, wrapped.slot)
 
     def called_traced(self, reg: Reg) -> bool:
         """True where what makes a register hot is a call in code that a framework traces: then it is traced too."""

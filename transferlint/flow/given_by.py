@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from transferlint.flow.frame import Frame
-from transferlint.flow.values import ANYWHERE, CONTAINER, HOST, NAME, OBJECT, UNKNOWN, Value, join
-from transferlint.syntax.program import Attr, Call, Function, Reg, Slot
+from transferlint.flow.values import ANYWHERE, CONTAINER, HOST, NAME, OBJECT, TENSOR, UNKNOWN, Value, join
+from transferlint.syntax.program import Attr, Call, Function, Parameter, Reg, Slot
 
 if TYPE_CHECKING:
     from transferlint.flow.placement import FilePlacement
@@ -34,19 +35,67 @@ def is_bound(frame: Frame, made: Call, owner: FilePlacement, function: Function)
 
 
 def by_slot(made: Call, function: Function, bound: bool) -> dict[Slot, Reg]:
-    """What a call gives for each parameter, as far as that can be told; `bound`: it gives none for `self`."""
-    if any(made.stars):
-        return {}
-    taken = [given for given in function.parameters if given.kind == "positional"]
-    if taken and taken[0].name in ("self", "cls") and bound:
-        taken = taken[1:]
-    found = {given.slot: reg for given, reg in zip(taken, made.args, strict=False)}
+    """What a call gives for each parameter, as far as that is told by one register; `bound`: it gives none for
+    `self`."""
+    written = made.args[: _first_star(made)]
+    found = {given.slot: reg for given, reg in zip(_positional(function, bound), written, strict=False)}
     by_name = {given.name: given.slot for given in function.parameters}
     found.update((by_name[name], reg) for name, reg in made.keywords if name in by_name)
     return found
 
 
-def several(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
+def _first_star(made: Call) -> int:
+    return made.stars.index(True) if True in made.stars else len(made.args)
+
+
+def _positional(function: Function, bound: bool) -> list[Parameter]:
+    taken = [given for given in function.parameters if given.kind == "positional"]
+    return taken[1:] if taken and taken[0].name in ("self", "cls") and bound else taken
+
+
+def is_written(made: Call, function: Function, slot: Slot) -> bool:
+    """Whether what a call gives for a parameter does not come out of `*parts` or `**named`."""
+    named = {name for name, _ in made.keywords}
+    if True not in made.stars and "" not in named:
+        return True
+    return slot in slots(function)[: _first_star(made)] or function.slot_names[slot] in named
+
+
+def slots(function: Function) -> list[Slot]:
+    """The parameters that take what is given by position, but `self`."""
+    return [given.slot for given in _positional(function, True)]
+
+
+def values(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
+    """What a call tells of each parameter, as far as that is known; `bound`: it gives none for `self`."""
+    for slot, reg in by_slot(made, function, bound).items():
+        yield slot, told(frame, frame.values[reg])
+    for slot, value in (*_unpacked(frame, made, function, bound), *_several(frame, made, function, bound)):
+        yield slot, told(frame, value)
+
+
+def _unpacked(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
+    """What `f(*parts, **named)` gives. Of parts of which nobody knows how many there are, those parameters get one that
+    have to be given."""
+    named = {given.name: given.slot for given in function.parameters if given.kind in ("positional", "keyword")}
+    for _, reg in (pair for pair in made.keywords if not pair[0]):
+        yield from ((named[name], value) for name, value in frame.values[reg].fields or () if name in named)
+    first = _first_star(made)
+    left = _positional(function, bound)[first:]
+    for reg, starred in zip_longest(made.args[first:], made.stars[first:], fillvalue=False):
+        value = frame.values[reg]
+        parts = value.items if starred else (value,)
+        if parts is None:
+            by_name = {name for name, _ in made.keywords}
+            needed = [given for given in left if not given.default and given.name not in by_name]
+            if value.item is not None and value.is_a(CONTAINER) and value.item.is_a(TENSOR | UNKNOWN):
+                yield from ((given.slot, value.item) for given in needed)
+            return
+        yield from ((given.slot, part) for given, part in zip(left, parts, strict=False))
+        left = left[len(parts) :]
+
+
+def _several(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
     """What a call gives for `*args` and `**values`, as far as that can be told."""
     if any(made.stars) or "" in dict(made.keywords):
         return
@@ -62,8 +111,11 @@ def several(frame: Frame, made: Call, function: Function, bound: bool) -> Iterat
         item, places = None, 0
         for value in held:
             item, places = join(item, told(frame, value)), places | value.places
-        fields = tuple(sorted(others.items(), key=lambda pair: pair[0])) if one.kind == "double_star" else None
-        yield one.slot, Value(CONTAINER, places, item=item, fields=fields)
+        if one.kind == "star":
+            yield one.slot, Value(CONTAINER, places, item=item, items=tuple(held))
+        else:
+            fields = tuple(sorted(others.items(), key=lambda pair: pair[0]))
+            yield one.slot, Value(CONTAINER, places, item=item, fields=fields)
 
 
 def by_name(frame: Frame, made: Call, function: Function, given: dict[Slot, Reg]) -> dict[str, Reg] | None:

@@ -84,7 +84,7 @@ def call(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) -
         frame.runs = True
         return foreign.called(frame, reg, framework)
     if placed is not None:
-        _pass_on(frame, reg, owner, placed, given)
+        _pass_on(frame, reg, made, owner, placed, given)
         if placed.written:
             passing.take_over(frame, placed.written, given, lambda v: _returned(frame, reg, made, function, v, given))
     if MOVERS.match(function.name):
@@ -110,10 +110,18 @@ def _tell(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, index: int) 
     function = owner.program.functions[index]
     bound = given_by.is_bound(frame, made, owner, function)
     site = (frame.file.key, frame.function.index, reg)
-    for slot, argument in given_by.by_slot(made, function, bound).items():
-        owner.callers.tell(index, slot, given_by.told(frame, frame.values[argument]), site)
-    for slot, held in given_by.several(frame, made, function, bound):
-        owner.callers.tell(index, slot, held, site)
+    for slot, value in given_by.values(frame, made, function, bound):
+        owner.callers.tell(index, slot, value, site)
+
+
+def tell(frame: Frame, reg: Reg, owner: FilePlacement, index: int, values: list[Value]) -> None:
+    """Tell a function of the checked source what something that calls it gives for its first parameters."""
+    if frame.file.roles[frame.function.index].cold:
+        return
+    site = (frame.file.key, frame.function.index, reg)
+    owner.callers.called(index, site, None)
+    for slot, value in zip(given_by.slots(owner.program.functions[index]), values, strict=False):
+        owner.callers.tell(index, slot, given_by.told(frame, value), site)
 
 
 def assumed(frame: Frame, reg: Reg) -> bool:
@@ -154,6 +162,8 @@ def _by_method(frame: Frame, reg: Reg, of: Value, name: str) -> Value | None:
         return None
     frame.calls[reg] = info.methods[name]
     frame.receivers[reg] = of.name
+    if not frame.file.roles[frame.function.index].cold:
+        found[0].callers.called(found[1], (frame.file.key, frame.function.index, reg), {})
     placed = found[0].place(found[1])
     return placed.returns.foreign() if placed is not None and placed.returns is not None else None
 
@@ -163,12 +173,14 @@ def _is_super(frame: Frame, reg: Reg) -> bool:
     return isinstance(made, Call) and frame.dotted(made.function) == "builtins.super"
 
 
-def _pass_on(frame: Frame, reg: Reg, owner: FilePlacement, placed: Placed, given: dict[Slot, Reg]) -> None:
+def _pass_on(frame: Frame, reg: Reg, made: Call, owner: FilePlacement, placed: Placed, given: dict[Slot, Reg]) -> None:
     """Record at a call the transfers that the callee wraps."""
     for one in placed.passed:
         argument = given.get(one.slot)
         if argument is None or any(slot in given and not _none(frame, given[slot]) for slot in one.unless):
             continue
+        if one.unless and any(made.stars):
+            continue  # who knows what else is given
         inner = one.transfer
         if one.returned and inner.direction is Direction.D2H and _uploaded(placed.returns):
             continue  # what comes back is on the device again: a round trip within the function
@@ -348,7 +360,5 @@ def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:
         return
     site = (frame.file.key, frame.function.index, reg)
     function = found[0].program.functions[found[1]]
-    for slot, argument in given_by.by_slot(made, function, True).items():
-        found[0].callers.tell(found[1], slot, given_by.told(frame, frame.values[argument]), site)
-    for slot, held in given_by.several(frame, made, function, True):
-        found[0].callers.tell(found[1], slot, held, site)
+    for slot, value in given_by.values(frame, made, function, True):
+        found[0].callers.tell(found[1], slot, value, site)

@@ -93,15 +93,17 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
         return _made(effect, reg, name, values)
     if effect is Effect.SEND:
         return _send(frame, reg, made, name)
+    if effect in (Effect.READS_ARGUMENTS, Effect.READS_STATE):
+        row = lookup.row_of(name)
+        if row is not None and not row.avoidable:
+            return PYTHON.but(reads=frozenset({reg}))
     if effect is Effect.READS_ARGUMENTS:
         return _read(frame, reg, made, SCALAR_READ, api)
     if effect is Effect.FORMATS_ARGUMENTS:
         return _read(frame, reg, made, FORMAT, api)
     if effect is Effect.READS_STATE:
-        row = lookup.row_of(name)
-        if row is None or row.avoidable:
-            state = Value(TENSOR, GIVEN, RESIDENT)
-            frame.record(reg, SCALAR_READ, None, state, HOST, api.replace("(t)", "()"), explicit=False)
+        state = Value(TENSOR, GIVEN, RESIDENT)
+        frame.record(reg, SCALAR_READ, None, state, HOST, api.replace("(t)", "()"), explicit=False)
         return PYTHON.but(reads=frozenset({reg}))
     if effect in (Effect.EXCHANGES_OBJECTS, Effect.SYNCHRONIZE):
         if not effects.among_hosts(frame, made):

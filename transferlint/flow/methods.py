@@ -57,6 +57,7 @@ from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.numpy import REDUCTIONS
 from transferlint.knowledge.torch import CASTS, TENSOR_ONLY
+from transferlint.knowledge.torch_kinds import ALONG, SEVERAL
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
 
@@ -308,21 +309,11 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         must = (must & ~BOOLEAN) | INTEGER
     if name in _INTEGERS or name in effects.POSITIONS:
         must = (must & ~BOOLEAN) | INTEGER
-    kind = (
-        CONTAINER
-        if name in ("topk", "sort", "chunk", "split", "unbind", "aminmax", "var_mean", "std_mean", "cummax")
-        else TENSOR
-    )
-    if (
-        name in ("max", "min", "median", "mode", "kthvalue")
-        and (made.args or made.keywords)
-        and not any(v.kinds & TENSOR for v in others)
-    ):
-        kind = CONTAINER
     value = Value(TENSOR, places, may | must, why or (reg,), reads=reads, uploads=uploads)
-    return (
-        value if kind == TENSOR else Value(CONTAINER, places, may, why or (reg,), value, reads=reads, uploads=uploads)
-    )
+    along = name in ALONG and (made.args or made.keywords) and not any(v.kinds & TENSOR for v in others)
+    if name in SEVERAL or along:
+        return Value(CONTAINER, places, may, why or (reg,), value, reads=reads, uploads=uploads)
+    return value
 
 
 def _new(frame: Frame, reg: Reg, made: Call, base: Value, name: str) -> Value:

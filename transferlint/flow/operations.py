@@ -49,6 +49,7 @@ from transferlint.flow.values import (
     held_on_device,
     join,
     made_of,
+    on_device_or_plain,
     updated,
     with_field,
 )
@@ -300,17 +301,12 @@ def compare(frame: Frame, reg: Reg, made: p.Compare) -> Value:
 
 def asked(frame: Frame, reg: Reg, subject: Reg, value: Value, api: str) -> None:
     """Record that the truth of a value is asked, where that is a device tensor's."""
-    if tested(value):
+    if on_device_or_plain(value):
         frame.record(reg, TRUTH, subject, value, HOST, api, explicit=False)
 
 
-def tested(value: Value) -> bool:
-    """True for what has its truth on the device: a tensor there, on one path at least (a number on others)."""
-    return value.on_device and value.may_be(TENSOR) and value.is_a(TENSOR | HOST_VALUE)
-
-
 def truth_reads(value: Value, reg: Reg) -> frozenset[int]:
-    return frozenset({reg}) if tested(value) else value.reads
+    return frozenset({reg}) if on_device_or_plain(value) else value.reads
 
 
 def test(frame: Frame, reg: Reg, made: p.Test) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from transferlint.flow import known_calls
 from transferlint.flow.frame import Frame
-from transferlint.flow.values import OBJECT, Value
+from transferlint.flow.values import OBJECT, Value, element
 from transferlint.syntax.program import Binary, Call, Enter, Reg
 
 _METHODS = {
@@ -38,8 +38,14 @@ def binary(frame: Frame, reg: Reg, made: Binary) -> Value | None:
 
 
 def enter(frame: Frame, reg: Reg, made: Enter) -> Value | None:
-    """What `with` binds for an object of a known class, whose `__exit__` is called as often; None for others."""
+    """What `with` binds for an object of a known class, whose `__exit__` is called as often, and what a function that
+    is a context manager yields; None for others."""
     value = frame.values[made.context]
+    found = frame.file.located(frame.calls.get(made.context, ""))
+    if found is not None:
+        function = found[0].program.functions[found[1]]
+        if function.is_generator and any(one.endswith("contextmanager") for one in function.decorators):
+            return element(value)
     info = frame.file.info_of(value.name) if value.kinds == OBJECT else None
     leaving = info.methods.get("__exit__") if info is not None else None
     if leaving is not None:

@@ -14,6 +14,7 @@ from transferlint.flow.values import (
     NAME,
     SEVERAL,
     TENSOR,
+    UNKNOWN,
     Value,
     dimensions,
     of_dimensions,
@@ -51,7 +52,7 @@ def called(frame: Frame, made: Call, value: Value) -> Value:
     callee, instruction = frame.values[made.function], frame.code[made.function]
     if callee.name:
         rule, name, operands = rules.of_function(callee.name), callee.name.rpartition(".")[2], list(made.args)
-    elif isinstance(instruction, Attr) and frame.values[instruction.object].is_a(TENSOR):
+    elif isinstance(instruction, Attr) and frame.values[instruction.object].is_a(TENSOR | UNKNOWN):
         rule, name, operands = rules.of_method(instruction.name), instruction.name, [instruction.object, *made.args]
         if name in _RESHAPED:
             return value.but(flags=value.flags & ~DIMENSIONS)

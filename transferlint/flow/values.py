@@ -460,6 +460,11 @@ def held_on_device(value: Value) -> bool:
     return value.kinds == UNKNOWN and bool(value.flags & TREE)
 
 
+def on_device_or_plain(value: Value) -> bool:
+    """True for what is a tensor on the device on some path, and a tensor or a number on all."""
+    return value.on_device and value.may_be(TENSOR) and value.is_a(TENSOR | HOST_VALUE)
+
+
 def held_on_host(value: Value, unless: int = 0) -> bool:
     """True for tensors and arrays that are on the host on every path, and for containers of nothing but these; `unless`
     they have one of some flags."""

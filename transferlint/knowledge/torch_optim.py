@@ -36,6 +36,13 @@ TABLE: tuple[Api, ...] = (
         " iteration",
         avoidable=False,
     ),
+    Api(named("torch.optim.lr_scheduler.", "ReduceLROnPlateau"), Effect.OBJECT, _OPTIM + " 'How to adjust'"),
+    Api(
+        named("torch.optim.lr_scheduler.", "ReduceLROnPlateau.step"),
+        Effect.READS_ARGUMENTS,
+        "source: torch/optim/lr_scheduler.py: float(metrics)",
+        avoidable=False,
+    ),
     Api(
         methods((*OPTIMIZERS, "torch.optim.LBFGS"), "zero_grad add_param_group"),
         Effect.NOTHING,
