@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
-from transferlint.flow.values import HOST, HOST_VALUE, NAME
+from transferlint.flow.values import BOOLEAN, DEVICE, HOST, HOST_VALUE, NAME, TENSOR
 
 LookUp = Callable[..., Any]
 
@@ -143,3 +143,16 @@ def test_what_nothing_is_known_of_is_never_taken_for_the_hosts(look: LookUp, tex
     hypothesis.assume(value.kinds != NAME)  # of another library; what is done with it tells what it is
     assert value.places & ~HOST
     assert value.kinds & ~HOST_VALUE
+
+
+def test_a_method_that_other_things_have_too_computes_for_what_is_proven_to_be_a_tensor_alone(look: LookUp) -> None:
+    found = look("""
+        import torch
+
+        def run(batch):
+            kept = torch.ones(3).cuda().positive().less(2)
+            other = batch.positive()
+        """)
+    assert found.value("torch.ones(3).cuda().positive().less(2)").places == DEVICE
+    assert found.value("torch.ones(3).cuda().positive().less(2)").flags & BOOLEAN
+    assert not found.value("batch.positive()").is_a(TENSOR)

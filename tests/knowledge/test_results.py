@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from transferlint.knowledge.catalogue import effects
+from transferlint.knowledge.torch import COMPUTING, COMPUTING_BOOLEANS
 from transferlint.knowledge.torch_kinds import ALONG, RESULTS, SEVERAL
 
 
@@ -24,3 +26,13 @@ def test_functions_with_several_results_and_their_names_are_those_of_torch() -> 
     fields = set().union(*found.values())
     assert {name for name in fields if len(name) > 1} - RESULTS <= {"cloned_coefficient"}
     assert RESULTS - fields <= {"primal", "tangent", "result", "L"}
+
+
+def test_methods_that_compute_are_those_of_torch_that_give_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    for name in COMPUTING | COMPUTING_BOOLEANS:
+        packet = getattr(torch.ops.aten, name)
+        given = [one for key in packet.overloads() for one in getattr(packet, key)._schema.returns]
+        assert {str(one.type) for one in given} <= {"Tensor", "List[Tensor]"}, name
+        assert callable(getattr(torch.Tensor, name))
+        assert f"Tensor.{name}" not in effects()

@@ -56,7 +56,7 @@ from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.numpy import REDUCTIONS
-from transferlint.knowledge.torch import CASTS, TENSOR_ONLY
+from transferlint.knowledge.torch import CASTS, COMPUTING, COMPUTING_BOOLEANS, TENSOR_ONLY
 from transferlint.knowledge.torch_kinds import ALONG, SEVERAL
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
@@ -262,7 +262,7 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         numbers.taken(frame, reg, made, name, 0)
     if name == "repeat_interleave":
         return effects.repeat_interleave(frame, reg, made, subject, made.args[:1])
-    effect = effect_table().get(f"Tensor.{name}")
+    effect = effect_table().get(f"Tensor.{name}") or (_computes(name) if base.is_a(TENSOR) else None)
     if name in ("masked_fill", "masked_fill_"):
         checks.filled(frame, made, 1)
     if effect is None:
@@ -314,6 +314,12 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if name in SEVERAL or along:
         return Value(CONTAINER, places, may, why or (reg,), value, reads=reads, uploads=uploads)
     return value
+
+
+def _computes(name: str) -> Effect | None:
+    if name in COMPUTING:
+        return Effect.KEEP
+    return Effect.KEEP_BOOLEAN if name in COMPUTING_BOOLEANS else None
 
 
 def _new(frame: Frame, reg: Reg, made: Call, base: Value, name: str) -> Value:

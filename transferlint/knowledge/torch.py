@@ -319,6 +319,23 @@ TENSOR_ONLY: frozenset[str] = frozenset(
         "detach_",
     ]
 )
+# Methods of tensors that compute where their operands are, of which no row says more; names that are those of other
+# things as well, so of what is proven to be a tensor alone (docs.pytorch.org torch.Tensor). The first give booleans.
+COMPUTING_BOOLEANS: frozenset[str] = frozenset(
+    "greater greater_equal isneginf isposinf isreal less less_equal not_equal signbit".split()
+)
+COMPUTING: frozenset[str] = frozenset(
+    "absolute addbmm addcdiv addcmul addmv addr adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh"
+    " as_strided as_strided_scatter bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift"
+    " bitwise_xor ccol_indices chalf cholesky_solve col_indices conj_physical corrcoef cov crow_indices deg2rad"
+    " diag_embed diagflat diagonal_scatter digamma dist divide dsplit erfinv exp2 fix fliplr flipud float_power"
+    " fmax fmin geqrf ger hardshrink heaviside histc histogram hypot i0 igamma igammac index_copy index_fill"
+    " index_put index_reduce indices inner kron lcm logaddexp2 logit lu_solve masked_scatter matrix_exp"
+    " matrix_power msort multiply mvlgamma nanquantile narrow_copy negative new_empty_strided nextafter"
+    " nonzero_static orgqr ormqr positive prelu put qr rad2deg ravel reciprocal resolve_conj resolve_neg rot90"
+    " row_indices scatter_reduce select_scatter sgn sinc slice_scatter slogdet sparse_mask split_with_sizes stft"
+    " subtract sum_to_size swapdims triangular_solve unsafe_chunk vdot xlogy".split()
+)
 # Methods that say "numpy array" (or something else that is not a tensor).
 ARRAY_ONLY: frozenset[str] = frozenset(["astype", "tobytes", "ravel_", "itemset", "dumps", "tofile", "newbyteorder"])
 

@@ -36,7 +36,7 @@ ANSWERS: dict[str, Kinds] = {
 SEVERAL = frozenset(
     "topk sort chunk split unbind aminmax var_mean std_mean cummax cummin tensor_split hsplit vsplit dsplit frexp geqrf"
     " histogram histogramdd cholesky_ex eig eigh inv_ex ldl_factor ldl_factor_ex lstsq lu lu_factor lu_factor_ex"
-    " lu_unpack qr slogdet solve_ex svd triangular_solve".split()
+    " lu_unpack qr slogdet solve_ex split_with_sizes svd triangular_solve unsafe_chunk unsafe_split".split()
 )
 ALONG = frozenset("max min median nanmedian mode kthvalue".split())
 # The names of what functions with several results give (torch.return_types): `x.max(dim=1).values`.
