@@ -138,6 +138,8 @@ _WITH = {  # method: receiver and arguments
     "multinomial": "v.multinomial(2)",
     "svd": "m.svd()",
     "pinverse": "m.pinverse()",
+    "cov": "x.cov()",
+    "corrcoef": "x.corrcoef()",
     "cholesky_inverse": "m.cholesky_inverse()",
     "istft": {
         "setup": "s = torch.ones(9, 4, dtype=torch.complex64, device=x.device); w = torch.ones(16, device=x.device)",

@@ -183,6 +183,23 @@ _CHECKING: dict[str, Any] = {
         f"linalg.{name}": "F(m)"
         for name in "inv cholesky lu_factor ldl_factor eig eigh eigvals eigvalsh svd svdvals matrix_rank pinv".split()
     },
+    "linalg.cond": "F(m)",
+    "linalg.tensorinv": "F(m.reshape(2, 2, 4), ind=2)",
+    "linalg.tensorsolve": "F(m.reshape(2, 2, 4), v.reshape(2, 2))",
+    "torch.svd_lowrank": "F(m, q=2)",
+    "torch.pca_lowrank": "F(m, q=2)",
+    "torch.cov": "F(x)",
+    "torch.corrcoef": "F(x)",
+    "torch.combinations": "F(v)",
+    "functional.gaussian_nll_loss": "F(x, y, y.exp())",
+    "lr_scheduler.ReduceLROnPlateau": {
+        "setup": "o = torch.optim.SGD([torch.nn.Parameter(v.clone())], lr=0.1)",
+        "call": "F(o)",
+    },
+    "ReduceLROnPlateau.step": {
+        "setup": "s = Owner(torch.optim.SGD([torch.nn.Parameter(v.clone())], lr=0.1))",
+        "call": "s.step(z)",
+    },
     "linalg.solve": "F(m, m)",
     "torch.inverse": "F(m)",
     "torch.cholesky": "F(m)",

@@ -327,7 +327,7 @@ COMPUTING_BOOLEANS: frozenset[str] = frozenset(
 COMPUTING: frozenset[str] = frozenset(
     "absolute addbmm addcdiv addcmul addmv addr adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh"
     " as_strided as_strided_scatter bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift"
-    " bitwise_xor ccol_indices chalf cholesky_solve col_indices conj_physical corrcoef cov crow_indices deg2rad"
+    " bitwise_xor ccol_indices chalf cholesky_solve col_indices conj_physical crow_indices deg2rad"
     " diag_embed diagflat diagonal_scatter digamma dist divide dsplit erfinv exp2 fix fliplr flipud float_power"
     " fmax fmin geqrf ger hardshrink heaviside histc histogram hypot i0 igamma igammac index_copy index_fill"
     " index_put index_reduce indices inner kron lcm logaddexp2 logit lu_solve masked_scatter matrix_exp"

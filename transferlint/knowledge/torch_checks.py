@@ -27,6 +27,30 @@ TABLE: tuple[Api, ...] = (
         instead="call it less often, or overlap it with other work: there is no variant without the sync",
     ),
     Api(
+        named("torch.linalg.", "cond tensorinv tensorsolve") + named("torch.", "svd_lowrank pca_lowrank"),
+        Effect.CHECK,
+        "source: aten/src/ATen/native/LinearAlgebra.cpp, BatchLinearAlgebra.cpp, torch/_lowrank.py: by svd, inv, solve",
+        avoidable=False,
+        instead="call it less often, or overlap it with other work: there is no variant without the sync",
+    ),
+    Api(
+        named("torch.", "cov corrcoef") + named("Tensor.", "cov corrcoef"),
+        Effect.CHECK,
+        "source: aten/src/ATen/native/Correlation.cpp: reads whether the factor that it divides by is above zero",
+        instead="compute it: `d = x - x.mean(-1, keepdim=True)`, then `d @ d.T / (n - 1)`",
+    ),
+    Api(
+        ("torch.nn.functional.gaussian_nll_loss",),
+        Effect.CHECK,
+        "source: torch/nn/functional.py gaussian_nll_loss: `if torch.any(var < 0): raise`",
+        instead="compute it: `0.5 * (var.log() + (input - target) ** 2 / var)`",
+    ),
+    Api(
+        ("torch.combinations",),
+        Effect.SHAPE,
+        "source: aten/src/ATen/native/Itertools.cpp combinations: by masked_select",
+    ),
+    Api(
         ("torch.istft", "Tensor.istft"),
         Effect.CHECK,
         "source: aten/src/ATen/native/SpectralOps.cpp istft: reads whether the windows add up to something everywhere",
