@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transferlint.knowledge.catalogue import effects
-from transferlint.knowledge.torch import COMPUTING, COMPUTING_BOOLEANS
-from transferlint.knowledge.torch_kinds import ALONG, RESULTS, SEVERAL
+from transferlint.knowledge.torch import ALONG, COMPUTING, COMPUTING_BOOLEANS, RESULTS, SEVERAL
 
 
 def test_functions_with_several_results_and_their_names_are_those_of_torch() -> None:

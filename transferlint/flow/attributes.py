@@ -34,7 +34,7 @@ from transferlint.flow.values import (
     element,
 )
 from transferlint.knowledge import roles
-from transferlint.knowledge.torch_kinds import RESULTS
+from transferlint.knowledge.torch import RESULTS
 from transferlint.syntax.program import Attr, Reg
 
 _SAME = frozenset({"data", "T", "mT", "H", "mH", "real", "imag", "grad"})

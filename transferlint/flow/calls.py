@@ -44,8 +44,7 @@ from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
 from transferlint.knowledge.lookup import callbacks, spellings
 from transferlint.knowledge.numpy import FILLS, REDUCTIONS
-from transferlint.knowledge.torch_hooks import APPLIES
-from transferlint.knowledge.torch_kinds import ALONG, SEVERAL
+from transferlint.knowledge.torch import ALONG, APPLIES, SEVERAL
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
 

@@ -56,8 +56,7 @@ from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.libraries import ENVIRONMENTS
 from transferlint.knowledge.numpy import REDUCTIONS
-from transferlint.knowledge.torch import CASTS, COMPUTING, COMPUTING_BOOLEANS, TENSOR_ONLY
-from transferlint.knowledge.torch_kinds import ALONG, SEVERAL
+from transferlint.knowledge.torch import ALONG, CASTS, COMPUTING, COMPUTING_BOOLEANS, SEVERAL, TENSOR_ONLY
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Discard, Reg
 

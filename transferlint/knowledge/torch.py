@@ -336,6 +336,28 @@ COMPUTING: frozenset[str] = frozenset(
     " row_indices scatter_reduce select_scatter sgn sinc slice_scatter slogdet sparse_mask split_with_sizes stft"
     " subtract sum_to_size swapdims triangular_solve unsafe_chunk vdot xlogy".split()
 )
+# Functions that have several results, of torch, torch.linalg and methods; ALONG those that do along a dimension, with
+# another argument than a tensor (torch.return_types; docs.pytorch.org "torch" for those that give a plain tuple).
+SEVERAL = frozenset(
+    "topk sort chunk split unbind aminmax var_mean std_mean cummax cummin tensor_split hsplit vsplit dsplit frexp geqrf"
+    " histogram histogramdd cholesky_ex eig eigh inv_ex ldl_factor ldl_factor_ex lstsq lu lu_factor lu_factor_ex"
+    " lu_unpack qr slogdet solve_ex split_with_sizes svd triangular_solve unsafe_chunk unsafe_split".split()
+)
+ALONG = frozenset("max min median nanmedian mode kthvalue".split())
+# The names of what functions with several results give (torch.return_types): `x.max(dim=1).values`.
+RESULTS = frozenset(
+    "L LD LU P Q R S U V Vh bin_edges eigenvalues eigenvectors exponent hist indices info inverse logabsdet mantissa"
+    " max min pivots primal rank residuals result sign singular_values solution tangent tau values".split()
+)
+# Functions that call the first one that they are given with the arguments behind it, and give what that gives, with the
+# keywords that are their own (docs.pytorch.org torch.utils.checkpoint, torch.jit.fork).
+APPLIES: dict[str, frozenset[str]] = {
+    "torch.utils.checkpoint.checkpoint": frozenset(
+        {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
+    ),
+    "deepspeed.checkpointing.checkpoint": frozenset(),
+    "torch.jit.fork": frozenset(),
+}
 # Methods that say "numpy array" (or something else that is not a tensor).
 ARRAY_ONLY: frozenset[str] = frozenset(["astype", "tobytes", "ravel_", "itemset", "dumps", "tofile", "newbyteorder"])
 

@@ -37,13 +37,3 @@ CALLBACKS: tuple[Callback, ...] = (
         for name in ("register_state_dict_pre_hook", "register_load_state_dict_post_hook")
     ),
 )
-
-# Functions that call the first one that they are given with the arguments behind it, and give what that gives, with the
-# keywords that are their own (docs.pytorch.org torch.utils.checkpoint, torch.jit.fork).
-APPLIES: dict[str, frozenset[str]] = {
-    "torch.utils.checkpoint.checkpoint": frozenset(
-        {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
-    ),
-    "deepspeed.checkpointing.checkpoint": frozenset(),
-    "torch.jit.fork": frozenset(),
-}

@@ -31,19 +31,6 @@ ANSWERS: dict[str, Kinds] = {
     **_each("torch.backends.mps.is_available torch.is_tensor torch.is_grad_enabled", BOOLEAN),
     **_each("builtins.str builtins.repr builtins.format", TEXT),
 }
-# Functions that have several results, of torch, torch.linalg and methods; ALONG those that do along a dimension, with
-# another argument than a tensor (torch.return_types; docs.pytorch.org "torch" for those that give a plain tuple).
-SEVERAL = frozenset(
-    "topk sort chunk split unbind aminmax var_mean std_mean cummax cummin tensor_split hsplit vsplit dsplit frexp geqrf"
-    " histogram histogramdd cholesky_ex eig eigh inv_ex ldl_factor ldl_factor_ex lstsq lu lu_factor lu_factor_ex"
-    " lu_unpack qr slogdet solve_ex split_with_sizes svd triangular_solve unsafe_chunk unsafe_split".split()
-)
-ALONG = frozenset("max min median nanmedian mode kthvalue".split())
-# The names of what functions with several results give (torch.return_types): `x.max(dim=1).values`.
-RESULTS = frozenset(
-    "L LD LU P Q R S U V Vh bin_edges eigenvalues eigenvectors exponent hist indices info inverse logabsdet mantissa"
-    " max min pivots primal rank residuals result sign singular_values solution tangent tau values".split()
-)
 # Functions that make a tensor of what is none.
 MAKERS = frozenset(
     f"torch.{name}"
