@@ -76,7 +76,7 @@ class FunctionFacts:
         made = calling.function.code[caller[2]]
         if isinstance(made, p.Call) and calling.values[made.function].name == "builtins.map":
             return False
-        return not isinstance(made, p.Call) or given_by.is_written(made, self.function, wrapped.slot)
+        return not isinstance(made, p.Call) or given_by.is_explicit(made, self.function, wrapped.slot)
 
     def called_traced(self, reg: Reg) -> bool:
         """True where what makes a register hot is a call in code that a framework traces: then it is traced too."""

@@ -53,7 +53,7 @@ def _positional(function: Function, bound: bool) -> list[Parameter]:
     return taken[1:] if taken and taken[0].name in ("self", "cls") and bound else taken
 
 
-def is_written(made: Call, function: Function, slot: Slot) -> bool:
+def is_explicit(made: Call, function: Function, slot: Slot) -> bool:
     """Whether what a call gives for a parameter does not come out of `*parts` or `**named`."""
     named = {name for name, _ in made.keywords}
     if True not in made.stars and "" not in named:
@@ -75,8 +75,10 @@ def values(frame: Frame, made: Call, function: Function, bound: bool) -> Iterato
 
 
 def _unpacked(frame: Frame, made: Call, function: Function, bound: bool) -> Iterator[tuple[Slot, Value]]:
-    """What `f(*parts, **named)` gives. Of parts of which nobody knows how many there are, those parameters get one that
-    have to be given."""
+    """What `f(*parts, **named)` gives. Where it is not known how many parts there are, the parameters without a default
+    get one each."""
+    if True not in made.stars and all(name for name, _ in made.keywords):
+        return
     named = {given.name: given.slot for given in function.parameters if given.kind in ("positional", "keyword")}
     for _, reg in (pair for pair in made.keywords if not pair[0]):
         yield from ((named[name], value) for name, value in frame.values[reg].fields or () if name in named)

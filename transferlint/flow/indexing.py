@@ -211,15 +211,15 @@ def _uploaded(frame: Frame, reg: Reg, position: Reg, value: Value, base: Value) 
         frame.record(reg, HOST_INDEX, position, value.but(places=HOST), base.places, api, explicit=False)
     elif value.is_a(ARRAY) and ranks.counted(frame, position):
         return
-    elif _on_host(value) or (value.is_a(CONTAINER) and _brought(value) and any(map(_on_host, value.items or ()))):
+    elif _on_host(value) or (value.is_a(CONTAINER) and _seen_on_host(value) and any(map(_on_host, value.items or ()))):
         frame.record(reg, HOST_INDEX, position, value, base.places, "x[host tensor]", explicit=False)
 
 
 def _on_host(value: Value) -> bool:
-    return value.is_a(ARRAY) or (value.is_a(TENSOR) and _brought(value) and not value.flags & SCALAR)
+    return value.is_a(ARRAY) or (value.is_a(TENSOR) and _seen_on_host(value) and not value.flags & SCALAR)
 
 
-def _brought(value: Value) -> bool:
+def _seen_on_host(value: Value) -> bool:
     """True for what is on the host on some path, and known to be on the device on none."""
     return bool(value.places & HOST) and not value.on_device
 
@@ -287,7 +287,7 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             frame.record(
                 reg, SHAPE, made.index, sure, base.places, "x[mask] = ...", explicit=False, direction=Direction.NONE
             )
-        elif value.is_a(TENSOR) and _brought(value):
+        elif value.is_a(TENSOR) and _seen_on_host(value):
             frame.record(reg, COPY_INTO, made.value, value, base.places, "x[i] = host tensor", explicit=False)
         elif value.kinds == HOST_VALUE and (api := _number_is_copied(frame, made)):
             frame.record(reg, COPY_INTO, made.value, value.but(places=HOST), base.places, api, explicit=False)

@@ -319,8 +319,9 @@ TENSOR_ONLY: frozenset[str] = frozenset(
         "detach_",
     ]
 )
-# Methods of tensors that compute where their operands are, of which no row says more; names that are those of other
-# things as well, so of what is proven to be a tensor alone (docs.pytorch.org torch.Tensor). The first give booleans.
+# Methods of tensors that compute where their operands are, of which no row says more (docs.pytorch.org torch.Tensor).
+# The names are too common to make a tensor of an unknown object: they count only where it is proven to be one. Those of
+# the first set give booleans.
 COMPUTING_BOOLEANS: frozenset[str] = frozenset(
     "greater greater_equal isneginf isposinf isreal less less_equal not_equal signbit".split()
 )
