@@ -169,6 +169,9 @@ _DISTRIBUTIONS = {
     "RelaxedBernoulli": "z, v",
     "RelaxedOneHotCategorical": "z, v",
     "Uniform": "v, v + 1",
+    "Independent": "torch.distributions.Normal(v, v), 1",
+    "MixtureSameFamily": "torch.distributions.Categorical(v), torch.distributions.Normal(v, v)",
+    "TransformedDistribution": "torch.distributions.Normal(v, v), [torch.distributions.ExpTransform()]",
 }
 _DRAWING = {
     "log_prob": "d.log_prob(s)",
@@ -178,6 +181,7 @@ _DRAWING = {
     "rsample": "d.rsample()",
     "entropy": "d.entropy()",
 }
+_LENGTHS = "s = x[:, None].log_softmax(-1); n = torch.tensor([2], device='cuda')"
 _CHECKING: dict[str, Any] = {
     **{
         f"linalg.{name}": "F(m)"
@@ -192,6 +196,10 @@ _CHECKING: dict[str, Any] = {
     "torch.corrcoef": "F(x)",
     "torch.combinations": "F(v)",
     "functional.gaussian_nll_loss": "F(x, y, y.exp())",
+    "nn.GaussianNLLLoss.forward": {"setup": "c = Owner()", "call": "c(x, y, y.exp())"},
+    **{name: {"setup": _LENGTHS, "call": "F(s, i[:4], n, n)"} for name in ("torch.ctc_loss", "functional.ctc_loss")},
+    "nn.CTCLoss.forward": {"setup": _LENGTHS + "; c = Owner()", "call": "c(s, i[:4], n, n)"},
+    **{f"distributions.Distribution.{name}": "!an abstract class" for name in _DRAWING},
     "lr_scheduler.ReduceLROnPlateau": {
         "setup": "o = torch.optim.SGD([torch.nn.Parameter(v.clone())], lr=0.1)",
         "call": "F(o)",

@@ -80,6 +80,7 @@ OF_EFFECT: Mapping[str, Claim] = types.MappingProxyType(
         "PREPARE": _claim("h2d", "sync d2h"),
         "SEND": _UPLOAD,
         "CHECK": _claim("sync", "d2h h2d"),
+        "COPIES_OPERAND": _claim("d2h sync", "h2d", "device"),
         "READS_ARGUMENTS": _DOWNLOAD,
         "FORMATS_ARGUMENTS": _claim("d2h sync"),
         "READS_STATE": _claim("d2h sync", "h2d"),

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow.names import ident
+from transferlint.flow.names import ClassInfo, ident
 from transferlint.flow.values import (
     ANYWHERE,
     CONTAINER,
@@ -21,6 +21,8 @@ from transferlint.flow.values import (
     LOADER,
     MAPPING,
     MODULE,
+    NAME,
+    NONE,
     NOTHING,
     OBJECT,
     OPTIMIZER,
@@ -50,6 +52,8 @@ _SEQUENCES = frozenset(
 _MAPPINGS = frozenset("Dict dict Mapping MutableMapping OrderedDict DefaultDict defaultdict".split())
 # What stands for its first argument (docs.python.org typing).
 _TRANSPARENT = frozenset("Annotated Final ClassVar Required NotRequired ReadOnly".split())
+_TYPING = frozenset({"typing", "typing_extensions", "collections", "builtins"})
+_DISTRIBUTIONS = "torch.distributions."
 _MODULES = late.pattern(r"(^|\.)(Module|PreTrainedModel|LightningModule)$")
 
 
@@ -77,10 +81,12 @@ def numeric(text: str) -> bool:
 
 
 class _Reading:
-    """One annotation being read (docs.python.org typing, "Type system reference")."""
+    """One annotation being read (docs.python.org typing, "Type system reference"); `qualified`: names stand for
+    themselves, as no import gives them."""
 
-    def __init__(self, file: FilePlacement, function: Function, tensor: Value) -> None:
+    def __init__(self, file: FilePlacement, function: Function, tensor: Value, qualified: bool = False) -> None:
         self._file = file
+        self._qualified = qualified
         self._function = function
         self._tensor = tensor
 
@@ -182,12 +188,74 @@ class _Reading:
                 and found[0].name not in file.tracing.host_only
             ):  # an array of a framework beside torch
                 return tensor.but(flags=tensor.flags | framework_flag(found[0].name))
-        info = file.info_of(file.names.resolved(file.names.spelled(function, name)))
+        qualified = name if self._qualified else file.names.spelled(function, name)
+        resolved = file.names.resolved(qualified)
+        info = file.info_of(resolved)
         if info is not None:
+            if any(base.rpartition(".")[2] in _TENSORS for base in _outside(file, info)):
+                return tensor
             if info.data:
                 return Value(OBJECT | UNKNOWN, HOST, name=ident(info.key, info.index))
             return Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
+        if qualified.startswith(_DISTRIBUTIONS):
+            kind = _DISTRIBUTIONS + qualified.rpartition(".")[2]
+            return Value(UNKNOWN, tensor.places, tensor.flags, tensor.why, name=kind)
+        alias = self._alias(name, qualified)
+        if alias is not None:
+            return _Reading(file, function, tensor, qualified=True).value(alias)
         return _plain(name, tensor)
+
+    def _alias(self, name: str, qualified: str) -> ast.expr | None:
+        """What a variable of a module stands for (docs.python.org typing, "Type aliases"), in qualified names."""
+        file = self._file
+        if self._qualified or "." in name:
+            return None
+        bound = file.names.binding(self._function, name)
+        if bound is not None and bound[0] == 0 and not qualified:
+            found = file.global_value(bound[1])
+        else:
+            found = file.project.variable(qualified, file.key) if file.project is not None and qualified else None
+        return _expression(found) if found is not None else None
+
+
+def _expression(value: Value, depth: int = 0) -> ast.expr | None:
+    """The annotation that a value is: a class, or a generic type with its arguments."""
+    if value == NONE:
+        return ast.Constant(None)
+    if value.kinds != NAME or not value.name or depth > _DEEPEST:
+        return None
+    head = ast.Name(value.name)
+    if value.items is None:
+        return head
+    parts = [_expression(one, depth + 1) or ast.Name("") for one in value.items]
+    return ast.Subscript(head, ast.Tuple(parts))
+
+
+def generic(head: Value, arguments: tuple[Value, ...]) -> Value | None:
+    """What `List[Tensor]` and `Tensor | None` are where they are not annotations: names of types."""
+    known = head.kinds == NAME and head.name.partition(".")[0] in _TYPING
+    return Value(NAME, ANYWHERE, name=head.name, items=arguments) if known else None
+
+
+def either(left: Value, right: Value) -> Value | None:
+    """`Tensor | None`, likewise; None where the two are no types."""
+    types = [one for one in (left, right) if one.kinds == NAME]
+    if not types or any(one.kinds != NAME and one != NONE for one in (left, right)):
+        return None
+    return Value(NAME, ANYWHERE, name="typing.Union", items=(left, right))
+
+
+def _outside(file: FilePlacement, info: ClassInfo) -> set[str]:
+    """The qualified names of what a class derives from that is not of the checked source."""
+    found: set[str] = set()
+    pending = list(info.bases)
+    while pending:
+        base = pending.pop()
+        parent = file.info_of(base)
+        if base not in found:
+            found.add(base)
+            pending.extend(parent.bases if parent is not None else ())
+    return found
 
 
 def _is_none(node: ast.expr) -> bool:

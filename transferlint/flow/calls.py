@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from transferlint.flow import attributes, builtin_calls, effects, foreign, known_calls, library_calls, methods, numbers
+from transferlint.flow import (
+    attributes,
+    builtin_calls,
+    checks,
+    effects,
+    foreign,
+    known_calls,
+    library_calls,
+    methods,
+    numbers,
+)
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import BUILD
 from transferlint.flow.unknown_calls import arguments, own_class, unknown_call
@@ -42,7 +52,7 @@ from transferlint.knowledge import libraries
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
-from transferlint.knowledge.lookup import callbacks, spellings
+from transferlint.knowledge.lookup import callbacks, effect_of, spellings
 from transferlint.knowledge.numpy import FILLS, REDUCTIONS
 from transferlint.knowledge.torch import ALONG, APPLIES, SEVERAL
 from transferlint.model import Direction
@@ -150,6 +160,9 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         if made_by is not None:
             return call(frame, reg, Call(made_by, (), (), ()))
         return frame.values[default] if default is not None else NOTHING
+    if name.endswith((".NewType", ".TypeVar")) and name.startswith("typing"):
+        type_of = effects.keyword(made, "bound") or (made.args[1] if name.endswith("Type") and made.args[1:] else None)
+        return frame.values[type_of] if type_of is not None else NOTHING
     if name == "functools.partial" and len(made.args) == 1 and not any(made.stars):
         return frame.values[made.args[0]]  # keywords alone leave the positions as they were
     if name.startswith("collections."):
@@ -249,7 +262,7 @@ def _torch(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     ):
         return Value(OBJECT, ANYWHERE, name="torch.cuda.Event" if last == "Event" else "torch.cuda.Stream")
     if name.startswith("torch.distributions."):
-        return effects.keep(frame, reg, made, arguments(frame, made)).but(kinds=UNKNOWN)
+        return checks.composed(frame, reg, made, arguments(frame, made), last)
     if name.startswith("torch.utils.data."):
         return Value(OBJECT | UNKNOWN, HOST)
     return unknown_call(frame, made, last)
@@ -354,6 +367,8 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
             if placed is not None and placed.returns is not None:
                 return _computed(placed.returns, places, why, may)
     last = callee.name.rpartition(".")[2]
+    if effect_of(f"{callee.name}.forward") in (Effect.CHECK, Effect.COPIES_OPERAND):
+        checks.check(frame, reg, made, values, f"{callee.name}.forward")
     if callee.name.startswith("torch.nn.") and last not in _TUPLES and last != "Sequential":
         return Value(TENSOR, places, may, why, reads=reads, uploads=uploads)
     if last in _TUPLES:

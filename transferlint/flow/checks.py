@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transferlint.flow import effects
 from transferlint.flow.frame import Frame
-from transferlint.flow.transfers import NUMBER, TRUTH
+from transferlint.flow.transfers import DOWNLOAD, NUMBER, TRUTH
 from transferlint.flow.values import (
     CONTAINER,
     FROM_PARAMETER,
@@ -26,10 +26,12 @@ ROOT = "torch.distributions."
 
 
 def check(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> Value:
-    """Computes where the operands are, and asks for the truth of the result, or of the one operand that is checked."""
+    """Computes where the operands are, and asks for the truth of the result, or of the one operand that is checked, or
+    copies that to the host."""
     kept = effects.keep(frame, reg, made, values)
     row = lookup.row_of(name)
     looked_at: Value | None = kept
+    given: Reg | None = None
     if row is not None and row.checks is not None:
         keyword, position = row.checks
         given = made.args[position] if len(made.args) > position else effects.keyword(made, keyword)
@@ -37,8 +39,17 @@ def check(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) ->
         if looked_at is not None and looked_at.kinds & UNKNOWN and looked_at.on_device:
             looked_at = looked_at.but(kinds=TENSOR)  # a number would be nowhere
     if looked_at is not None and looked_at.is_a(TENSOR) and looked_at.on_device:
-        frame.record(reg, TRUTH, None, looked_at, HOST, f"{name.rpartition('.')[2]}(t)", explicit=False)
+        copies = row is not None and row.effect is Effect.COPIES_OPERAND
+        api = f"{called(name)}(t)"
+        frame.record(
+            reg, DOWNLOAD if copies else TRUTH, given if copies else None, looked_at, HOST, api, explicit=False
+        )
     return kept
+
+
+def called(name: str) -> str:
+    """How the source calls what a row names: a module by its class."""
+    return name.removesuffix(".forward").rpartition(".")[2]
 
 
 def method(frame: Frame, reg: Reg, made: Call, subject: Value, name: str) -> Value | None:
@@ -68,6 +79,15 @@ def validates(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str
     if any(value.kinds & (TENSOR | UNKNOWN | CONTAINER) and value.on_device for value in values):
         frame.record(reg, TRUTH, None, kept.but(kinds=TENSOR), HOST, "validate_args", explicit=False)
     return kept.but(name=ROOT + name.rpartition(".")[2])
+
+
+def composed(frame: Frame, reg: Reg, made: Call, values: list[Value], last: str) -> Value:
+    """`MixtureSameFamily(mixture, parts)`: looks at nothing yet. `Independent` leaves that to the one it is made of."""
+    kept = effects.keep(frame, reg, made, values).but(kinds=UNKNOWN)
+    if not frame.file.flag("validates") or effects.keyword(made, "validate_args") is not None:
+        return kept
+    quiet = last == "Independent" and not (values and values[0].name.startswith(ROOT))
+    return kept if quiet else kept.but(name=ROOT + last)
 
 
 def asks(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value]) -> Value:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from transferlint import late
 from transferlint.flow import guards, operators, ranks
+from transferlint.flow.annotated import generic
 from transferlint.flow.frame import Frame
 from transferlint.flow.transfers import COPY_INTO, HOST_INDEX, NUMBER, SELECTED, SHAPE
 from transferlint.flow.values import (
@@ -25,6 +26,7 @@ from transferlint.flow.values import (
     LITERAL,
     MAPPING,
     MODULE,
+    NAME,
     NOTHING,
     OBJECT,
     OPTIMIZER,
@@ -73,6 +75,10 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
     if by_class is not None:
         return by_class
     base, index = frame.values[made.object], frame.values[made.index]
+    if base.kinds == NAME:
+        listed = frame.code[made.index]
+        parts = listed.items if isinstance(listed, Sequence) and listed.kind == "tuple" else (made.index,)
+        return generic(base, tuple(frame.values[one] for one in parts)) or NOTHING
     base = _shown_by(frame, made.index, base)
     if base.is_a(TENSOR):
         _masked(frame, reg, made.index, base, index)
@@ -327,7 +333,7 @@ def _number_is_copied(frame: Frame, made: SetItem) -> str:
     positions = _positions(frame, made.index)
     if any(_is_positions(frame.values[one]) for one in positions):
         return "x[positions] = number"
-    numbers = all(ranks.number(frame, one) for one in positions)
+    numbers = all(ranks.is_number(frame, one) for one in positions)
     base = frame.values[made.object]
     return "x[0, 0] = number" if numbers and len(positions) == dimensions(base.flags) else ""
 

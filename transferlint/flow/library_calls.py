@@ -109,7 +109,7 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
         if not effects.among_hosts(frame, made):
             frame.record(reg, SYNCHRONIZE, None, NOTHING, 0, name, direction=Direction.NONE)
         return Value(UNKNOWN, ANYWHERE) if effect is Effect.EXCHANGES_OBJECTS else PYTHON
-    if effect is Effect.CHECK:
+    if effect in (Effect.CHECK, Effect.COPIES_OPERAND):
         return checks.check(frame, reg, made, values, name)
     if effect is Effect.VALIDATES:
         return checks.validates(frame, reg, made, values, name)

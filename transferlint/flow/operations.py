@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from transferlint.flow import attributes, calls, indexing, known_calls, operators, ranks
-from transferlint.flow.annotated import annotated
+from transferlint.flow.annotated import annotated, either
 from transferlint.flow.devices import named_place
 from transferlint.flow.frame import Frame
 from transferlint.flow.names import ClassInfo, ident
@@ -184,6 +184,8 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
     by_class = operators.binary(frame, reg, made)
     if by_class is not None:
         return by_class
+    if made.operator == "|" and (types := either(frame.values[made.left], frame.values[made.right])) is not None:
+        return types
     left, right = computed(frame.values[made.left]), computed(frame.values[made.right])
     values = [left, right]
     places, why, reads, uploads, flags = combine(values)
@@ -451,7 +453,7 @@ def slice_(frame: Frame, reg: Reg, made: p.Slice) -> Value:
     for bound in (made.lower, made.upper, made.step):
         if bound is not None:
             value = frame.values[bound]
-            if value.is_a(TENSOR) and value.on_device:
+            if on_device_or_plain(value):
                 frame.record(bound, NUMBER, bound, value, HOST, "x[:t]", explicit=False)
     return Value(HOST_VALUE, HOST, LITERAL)
 

@@ -151,7 +151,7 @@ def _reduced(frame: Frame, made: Call, first: int | None, others: list[Reg]) -> 
             return first
         if flag != Const(False):
             return None
-    if first is None or first == SEVERAL or not _number(frame, dim):
+    if first is None or first == SEVERAL or not is_number(frame, dim):
         return None
     return max(first - 1, 0)
 
@@ -165,7 +165,7 @@ def _sizes(frame: Frame, made: Call, given: list[Reg]) -> int | None:
     display = frame.code[given[0]]
     if isinstance(display, Sequence):
         return None if any(display.stars) else len(display.items)
-    return 1 if _number(frame, given[0]) else None
+    return 1 if is_number(frame, given[0]) else None
 
 
 def _of_data(frame: Frame, reg: Reg) -> int | None:
@@ -180,7 +180,7 @@ def _of_data(frame: Frame, reg: Reg) -> int | None:
         return SEVERAL if inner is None or inner == SEVERAL else inner + 1
     if value.is_a(CONTAINER):
         return SEVERAL
-    return 0 if _number(frame, reg) else None
+    return 0 if is_number(frame, reg) else None
 
 
 def computed(frame: Frame, made: Binary | Compare) -> int:
@@ -200,7 +200,7 @@ def indexed(frame: Frame, made: Subscript, base: Value) -> int:
         return 0
     regs = parts.items if isinstance(parts, Sequence) and several else (made.index,)
     if _positions(frame, made.object):
-        return of_dimensions(1) if _number(frame, made.index) else 0
+        return of_dimensions(1) if is_number(frame, made.index) else 0
     return of_dimensions(_taken(frame, dimensions(base.flags), regs))
 
 
@@ -224,7 +224,7 @@ def _taken(frame: Frame, whole: int | None, parts: Iterable[Reg]) -> int | None:
             removed += 1
         elif isinstance(code, Const) and (code.value is None or code.value is ...):
             left += code.value is None
-        elif _number(frame, part):
+        elif is_number(frame, part):
             removed += 1
         elif value.is_a(TENSOR) and (count := dimensions(value.flags)) is not None:
             if value.flags & BOOLEAN and count == SEVERAL:
@@ -289,25 +289,38 @@ def number(frame: Frame, position: Reg) -> bool:
     return frame.values[position].kinds == HOST_VALUE and counted(frame, position)
 
 
-def _number(frame: Frame, reg: Reg) -> bool:
+def is_number(frame: Frame, reg: Reg) -> bool:
     """True for a number for certain: one that is written out, counted, computed, a length, or annotated as one."""
+    return _number(frame, reg, frozenset())
+
+
+def _number(frame: Frame, reg: Reg, seen: frozenset[int]) -> bool:
     if number(frame, reg):
         return True
     made = frame.code[reg]
     if frame.values[reg].kinds != HOST_VALUE:
         return False
     if isinstance(made, Binary):
-        return made.operator in ("-", "*", "//", "%", "+") and _number(frame, made.left) and _number(frame, made.right)
+        return (
+            made.operator in ("-", "*", "//", "%", "+")
+            and _number(frame, made.left, seen)
+            and _number(frame, made.right, seen)
+        )
     if isinstance(made, Call):
         callee = frame.code[made.function]
-        return callee in (Outer("len"), Outer("int")) or (
-            isinstance(callee, Attr) and callee.name in ("item", "numel", "dim")
-        )
+        return callee in _NUMBERS or (isinstance(callee, Attr) and callee.name in ("item", "numel", "dim"))
     if isinstance(made, Subscript):
         shape = frame.code[made.object]
         return isinstance(shape, Attr) and shape.name == "shape" and number(frame, made.index)
     if not isinstance(made, Load):
         return False
-    stores = frame.function.lookup.about(Store, made.slot)
-    given = [one for one in frame.function.parameters if one.slot == made.slot]
-    return bool(given) and given[0].annotation == "int" and not stores
+    return _only_numbers(frame, made.slot, seen)
+
+
+def _only_numbers(frame: Frame, slot: int, seen: frozenset[int]) -> bool:
+    """True for a variable that nothing but numbers is bound to, and that is annotated as one where it is given."""
+    bound = [one.value for at in frame.function.lookup.about(Store, slot) if isinstance(one := frame.code[at], Store)]
+    given = [one for one in frame.function.parameters if one.slot == slot]
+    if any(one.annotation != "int" for one in given) or not (given or bound):
+        return False
+    return slot in seen or all(_number(frame, one, seen | {slot}) for one in bound)

@@ -45,6 +45,7 @@ from transferlint.syntax.program import Function, Load, Parameter, Return, Store
 
 _MOVING = "transfer_batch_to_device"
 _PLACES = late.pattern(r"\bstr\b|device", re.IGNORECASE)
+_NUMBER = late.pattern(r"-?\d[\w.\-]*|True|False")
 _BATCH = late.pattern(r"(^|_)(batch|(data)?_?(loader)?_?iter(ator)?)$")
 
 
@@ -148,14 +149,16 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
 
 
 def counted(given: Parameter, told: Value) -> Value | None:
-    """A parameter that is annotated as a number and that all known callers give a tensor on the device, or one of them
-    does: of no dimensions, as it serves as a number. None where they give numbers."""
+    """A parameter that is annotated as a number, or is one by default, and that all known callers give a tensor on the
+    device, or one of them does: where it is annotated, of no dimensions. None where they give numbers."""
     if not told.may_be(TENSOR) or not told.is_a(TENSOR | HOST_VALUE) or not told.on_device:
         return None
-    if not numeric(given.annotation):
+    annotated_so = numeric(given.annotation)
+    if not annotated_so and (given.annotation or not _NUMBER.fullmatch(given.default)):
         return None
     places = GIVEN if told.places & HOST else told.places & ON_DEVICE
-    return Value(told.kinds, places, from_parameter(given.slot) | RESIDENT | SCALAR, (-1 - given.slot,))
+    shape = SCALAR if annotated_so else told.flags & SHAPES if told.is_a(TENSOR) else 0
+    return Value(told.kinds, places, from_parameter(given.slot) | RESIDENT | shape, (-1 - given.slot,))
 
 
 def brought(known: Value, told: Value) -> Value | None:
@@ -227,7 +230,7 @@ def _of_tensors(told: Value) -> bool:
 def _by_name(name: str, default: str, why: tuple[int, ...], tensor: Value, frame: Frame, slot: int) -> Value:
     if name.endswith("dtype"):
         return DTYPE_VALUE
-    number = bool(re.fullmatch(r"-?\d[\w.\-]*|True|False", default)) and slot not in frame.usage.opened
+    number = bool(_NUMBER.fullmatch(default)) and slot not in frame.usage.opened
     if number or re.fullmatch(r"['\"].*['\"]", default):
         return PYTHON
     if roles.CONFIG_WORDS.match(name) or name in ("self", "cls"):

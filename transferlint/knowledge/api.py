@@ -50,6 +50,7 @@ class Effect(enum.Enum):
     ASKS = "computes where its object and operands are and looks at their data first: a sync on a device operand"
     DRAWS = "gives a tensor where its object's operands are"
     CHECK = "computes where its operands are and asks for the truth of the result: a sync on a device operand"
+    COPIES_OPERAND = "computes where its operands are after it has copied one to the host: a download and a sync"
     READS_ARGUMENTS = "reads its operands as host values at once: a download and a sync for each device operand"
     FORMATS_ARGUMENTS = "puts its operands into words at once: a download and a sync for each device operand"
     READS_STATE = "reads a number of its object's own from the device: a download and a sync, whatever its operands"
@@ -72,8 +73,8 @@ class Api:
     or None), and not where all of `unless` are given; else the effect is `otherwise`. `avoidable` is False for a wait
     that whoever calls it can do little or nothing about: known, and no finding, or only a possible one. `source` is the
     documentation the claim rests on, by page; "source:" cites the library's own code where its pages are silent.
-    `checks` is the argument (keyword, position) that CHECK is about, where it is not all; `instead` says what does not
-    wait. `example` is a call of one of the names, of a framework beside torch, which a test runs.
+    `checks` is the argument (keyword, position) that CHECK or COPIES_OPERAND is about, if not all; `instead` says what
+    does not wait. `example` is a call of one of the names, of a framework beside torch, which a test runs.
     """
 
     names: tuple[str, ...]

@@ -40,10 +40,17 @@ TABLE: tuple[Api, ...] = (
         instead="compute it: `d = x - x.mean(-1, keepdim=True)`, then `d @ d.T / (n - 1)`",
     ),
     Api(
-        ("torch.nn.functional.gaussian_nll_loss",),
+        ("torch.nn.functional.gaussian_nll_loss", "torch.nn.GaussianNLLLoss.forward"),
         Effect.CHECK,
         "source: torch/nn/functional.py gaussian_nll_loss: `if torch.any(var < 0): raise`",
         instead="compute it: `0.5 * (var.log() + (input - target) ** 2 / var)`",
+    ),
+    Api(
+        ("torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss.forward"),
+        Effect.COPIES_OPERAND,
+        "source: aten/src/ATen/native/LossCTC.cpp ctc_loss: `input_lengths.to(Device(at::kCPU))`, unless by cuDNN",
+        checks=("input_lengths", 2),
+        instead="leave the lengths on the host: it needs them there",
     ),
     Api(
         ("torch.combinations",),

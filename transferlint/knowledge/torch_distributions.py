@@ -23,6 +23,8 @@ _SCALED = named(_ROOT, "Normal HalfNormal LogNormal LogisticNormal")
 _REJECTING = named(_ROOT, "VonMises")
 _COUNTING = named(_ROOT, "Binomial Multinomial")
 _NAMES = tuple(f"{_ROOT}{name}" for name in _CHECKED.values())
+# What has no parameters of its own, or stands for any of the others in an annotation.
+_COMPOSED = named(_ROOT, "Distribution MixtureSameFamily Independent TransformedDistribution")
 _INSTEAD = (
     "`validate_args=False`, or once at the start `torch.distributions.Distribution.set_default_validate_args(False)`"
 )
@@ -42,7 +44,7 @@ TABLE: tuple[Api, ...] = (
         instead=_INSTEAD,
     ),
     Api(
-        methods(_NAMES, "log_prob cdf"),
+        methods((*_NAMES, *_COMPOSED), "log_prob cdf"),
         Effect.ASKS,
         "source: torch/distributions/distribution.py _validate_sample: reads whether the value is in the support",
         instead=_INSTEAD,
@@ -61,7 +63,10 @@ TABLE: tuple[Api, ...] = (
         avoidable=False,
     ),
     Api(
-        _of("sample", _DRAWN + _SCALED + _REJECTING) + _of("entropy", _COUNTING) + methods(_NAMES, "rsample icdf"),
+        _of("sample", _DRAWN + _SCALED + _REJECTING)
+        + _of("entropy", _COUNTING)
+        + methods(_NAMES, "rsample icdf")
+        + methods(_COMPOSED, "entropy rsample icdf"),
         Effect.DRAWS,
         _PAGE + " Distribution.sample, rsample, entropy, icdf: tensors on the device of the parameters",
     ),
