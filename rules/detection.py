@@ -40,7 +40,7 @@ Kin = Callable[[FunctionFacts, Transfer], str]
 def each(facts: FileFacts, *kinds: str, discarded: bool = False) -> Iterator[Found]:
     """The transfers of the given kinds over all functions that the host runs and that have text of their own.
     `discarded`: also moves of tensors whose result nobody takes, which move nothing."""
-    for function in facts.functions:
+    for function in facts.transferring:
         yield from ((function, transfer) for transfer in each_of(function, *kinds, discarded=discarded))
 
 

@@ -78,7 +78,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 def _methods(function: FunctionFacts) -> Iterator[tuple[Reg, Reg]]:
     """`t.numpy()` without `force`: (register of the call, of `t`)."""
-    for reg, made in enumerate(function.code):
+    for reg in function.of(p.Call):
+        made = function.code[reg]
         if isinstance(made, p.Call) and not made.args and not made.keywords:
             callee = function.code[made.function]
             if isinstance(callee, p.Attr) and callee.name in ("numpy", "__array__"):

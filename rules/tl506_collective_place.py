@@ -78,8 +78,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     for function in facts.functions:
         if function.role.skip or function.role.testing:
             continue
-        for reg, made in enumerate(function.code):
-            if isinstance(made, p.Call) and effect_of(called(function, reg)) is Effect.COLLECTIVE:
+        for reg in function.of(p.Call):
+            made, name = function.code[reg], called(function, reg)
+            if isinstance(made, p.Call) and name and effect_of(name) is Effect.COLLECTIVE:
                 yield from _on_host(function, reg, made, nccl)
                 yield from _added_up(function, reg, made)
         yield from _replicas(function)
@@ -134,7 +135,8 @@ def _read_apart(function: FunctionFacts) -> Iterator[Transfer]:
 
 
 def _starts_nccl(function: FunctionFacts) -> bool:
-    for reg, made in enumerate(function.code):
+    for reg in function.of(p.Call):
+        made = function.code[reg]
         if isinstance(made, p.Call) and called(function, reg) == "torch.distributed.init_process_group":
             given = dict(made.keywords).get("backend", made.args[0] if made.args else None)
             backend = function.code[given] if given is not None else None

@@ -11,7 +11,8 @@ def counted(program: Program) -> frozenset[str]:
     """The attributes of `self` that a file counts up (`self.x += 1`) or a loop binds (`for self.x in range(n)`)."""
     found = set()
     for function in program.functions:
-        for made in function.code:
+        for reg in function.lookup.of(p.SetAttr):
+            made = function.code[reg]
             if not isinstance(made, p.SetAttr) or not is_self(function, made.object):
                 continue
             value = function.code[made.value]

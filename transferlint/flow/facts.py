@@ -275,7 +275,8 @@ def _kept(one: Passed, places: int = ON_DEVICE) -> bool:
 
 
 class FileFacts:
-    """The facts of one file: `functions[i]` are those of `program.functions[i]`."""
+    """The facts of one file: `functions[i]` are those of `program.functions[i]`, `transferring` those in which there is
+    a transfer."""
 
     def __init__(
         self,
@@ -305,6 +306,7 @@ class FileFacts:
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
+        self.transferring = tuple(one for one in self.functions if one.transfers)
         self.writes = FileWrites(self)
         self.cut: set[str] = set()  # the functions in which something was not followed to its end
         self._words: frozenset[str] | None = None

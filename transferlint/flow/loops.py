@@ -224,7 +224,8 @@ def updates(function: Function) -> frozenset[Reg]:
     clears the gradients of as well (docs.pytorch.org, torch.optim 'Taking an optimization step')."""
     cleared: set[str] = set()
     stepped: list[tuple[Reg, set[str]]] = []
-    for reg, made in enumerate(function.code):
+    for reg in function.lookup.of(p.Call):
+        made = function.code[reg]
         callee = function.code[made.function] if isinstance(made, p.Call) else None
         if not isinstance(made, p.Call) or not isinstance(callee, p.Attr):
             continue

@@ -24,6 +24,8 @@ def ident(key: str, index: int) -> str:
 
 def split(name: str) -> tuple[str, int] | None:
     """Path and index of an `ident`, None for any other name."""
+    if "#" not in name:
+        return None
     key, mark, index = name.rpartition("#")
     return (key, int(index)) if mark and index.isdigit() else None
 
@@ -203,7 +205,8 @@ def classes(names: Names) -> dict[int, ClassInfo]:
     found: dict[int, ClassInfo] = {}
     makes: dict[int, tuple[Function, Make]] = {}
     for function in program.functions:
-        for instruction in function.code:
+        for reg in function.lookup.of(Make):
+            instruction = function.code[reg]
             if isinstance(instruction, Make):
                 makes[instruction.function] = (function, instruction)
     members: dict[int, list[Function]] = {}

@@ -26,7 +26,7 @@ def once(work: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[F, P], T]
 
     @functools.wraps(work)
     def known(function: F, *args: P.args, **kwargs: P.kwargs) -> T:
-        key = (work, args, *kwargs.items())
+        key = (work, args, *kwargs.items()) if args or kwargs else work
         kept = function.kept
         if key not in kept:
             kept[key] = work(function, *args, **kwargs)

@@ -381,7 +381,8 @@ class FilePlacement:
     def construct(self, info: ClassInfo) -> None:
         """Place what sets a class's attributes up, so that others may ask for them."""
         for name in ("__init__", "setup", "build"):
-            found = self.located(info.methods.get(name, ""))
+            own = info.methods.get(name)
+            found = self.located(own) if own is not None else None
             if found is not None and found[1] not in found[0]._running:
                 found[0].place(found[1])
 
@@ -502,6 +503,6 @@ def made_functions(program: Program) -> dict[int, tuple[Function, Reg]]:
     return {
         made.function: (owner, reg)
         for owner in program.functions
-        for reg, made in enumerate(owner.code)
-        if isinstance(made, Make)
+        for reg in owner.lookup.of(Make)
+        if isinstance(made := owner.code[reg], Make)
     }

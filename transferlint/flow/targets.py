@@ -38,7 +38,8 @@ class Targets:
         self._program = program
         self._held: dict[_Holder, list[tuple[Function, Reg]]] = {}
         for function in program.functions:
-            for made in function.code:
+            for reg in function.lookup.of(Store, SetAttr):
+                made = function.code[reg]
                 if isinstance(made, (Store, SetAttr)) and _is_table(function, made.value):
                     holder = _holder(program, function, made)
                     if holder is not None:

@@ -125,10 +125,11 @@ def usage(names: Names, function: Function) -> Usage:
     code = function.code
     table = effects()
     foreign = bool(names.frameworks) and not names.torch  # what torch's tensors alone have says nothing of others
-    dropped = {
-        call.function for made in code if isinstance(made, Discard) and isinstance(call := code[made.value], Call)
-    }
-    for reg, instruction in enumerate(code):
+    lookup = function.lookup
+    left = [made.value for at in lookup.of(Discard) if isinstance(made := code[at], Discard)]
+    dropped = {call.function for at in left if isinstance(call := code[at], Call)}
+    for reg in lookup.of(Attr, Subscript, Compare, Call):
+        instruction = code[reg]
         if isinstance(instruction, Attr | Subscript):
             _add(code, instruction.object, opened)
         if isinstance(instruction, Attr):
@@ -213,7 +214,8 @@ def usage(names: Names, function: Function) -> Usage:
         for slot in tensors
         if roles.MODEL_WORDS.search(function.slot_names[slot]) or function.slot_names[slot] in _SELVES
     }
-    for instruction in code:
+    for at in lookup.of(Store) if computed else ():
+        instruction = code[at]
         if isinstance(instruction, Store) and instruction.slot in computed:
             _add(code, _gone_over(code, instruction.value), computed)
     found = tensors.keys() - both - called
@@ -229,17 +231,16 @@ def _made_of_data(names: Names, function: Function) -> dict[Slot, Reg]:
     code = function.code
     parameters = {given.slot for given in function.parameters}
     found: dict[Slot, Reg] = {}
-    for block in function.blocks:
-        for reg in range(block.start, block.end) if block.region == 0 else ():
-            made = code[reg]
-            if not isinstance(made, Store) or made.slot not in parameters:
-                continue
-            for part in tree(code, made.value):
-                call = code[part]
-                if isinstance(call, Call) and names.dotted(function, call.function) in _OF_DATA:
-                    data = code[call.args[0]] if call.args else None
-                    if isinstance(data, Load) and data.slot == made.slot:
-                        found.setdefault(made.slot, reg)
+    for reg in function.lookup.of(Store):
+        made = code[reg]
+        if not isinstance(made, Store) or made.slot not in parameters or function.lookup.regions[reg]:
+            continue
+        for part in tree(code, made.value):
+            call = code[part]
+            if isinstance(call, Call) and names.dotted(function, call.function) in _OF_DATA:
+                data = code[call.args[0]] if call.args else None
+                if isinstance(data, Load) and data.slot == made.slot:
+                    found.setdefault(made.slot, reg)
     return found
 
 

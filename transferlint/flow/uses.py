@@ -185,9 +185,17 @@ def _mentioned(file: FilePlacement, function: Function) -> Iterator[tuple[Reg, s
         made = code[reg]
         if isinstance(made, p.Call) and names.dotted(function, made.function) in _NO_USES:
             left_out.update(made.args)
+    spelled_as: dict[Reg, str] = {}
     for reg in function.lookup.of(p.Outer, p.Load, p.Attr):
-        name = names.dotted(function, reg) if reg not in left_out else ""
-        target = names.resolved(name) if name else ""
+        made = code[reg]
+        if isinstance(made, p.Attr):
+            owner = spelled_as.get(made.object)
+            name = f"{owner}.{made.name}" if owner else ""
+        else:
+            name = names.dotted(function, reg)
+        if name:
+            spelled_as[reg] = name
+        target = names.resolved(name) if name and reg not in left_out else ""
         if split(target) is not None:
             yield reg, target
 
@@ -306,7 +314,8 @@ def _stops(file: FilePlacement, placed: Sequence[Placed]) -> Iterator[tuple[int,
     if file.key.endswith(".ipynb"):
         return
     program = file.program
-    bound = {made.name for one in program.functions for made in one.code if isinstance(made, p.StoreOuter)} | _GIVEN
+    stores = ((one, reg) for one in program.functions for reg in one.lookup.of(p.StoreOuter))
+    bound = {made.name for one, reg in stores if isinstance(made := one.code[reg], p.StoreOuter)} | _GIVEN
     for one in placed:
         function = one.function
         reads = function.lookup.of(p.Outer) if not file.names.stars else ()

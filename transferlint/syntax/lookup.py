@@ -60,9 +60,14 @@ class Lookup:
 
     def _of(self, kind: type) -> list[Reg]:
         if self._kinds is None:
-            self._kinds = {}
+            kinds: dict[type, list[Reg]] = {}
+            self._kinds = kinds
             for reg, made in enumerate(self._code):
-                self._kinds.setdefault(type(made), []).append(reg)
+                of = type(made)
+                if of in kinds:
+                    kinds[of].append(reg)
+                else:
+                    kinds[of] = [reg]
         return self._kinds.get(kind, _NONE)
 
     def of(self, *kinds: type) -> list[Reg]:
