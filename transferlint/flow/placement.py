@@ -93,6 +93,7 @@ class FilePlacement:
         self._news = project.news if project is not None else News()
         self._readers = Readers(self._news)
         self._given: dict[tuple[int, Slot], Value | None] = {}  # by class and attribute: what its constructor was given
+        self._families: dict[tuple[str, int], tuple[ClassInfo, ...]] = {}
         self._holding: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self.stores = AttributeStores(self.key, self._news)
         self._flags = dict(FLAGS)
@@ -195,8 +196,14 @@ class FilePlacement:
             known = self._holding[place] = tuple(family)
         return known
 
-    def _family(self, info: ClassInfo) -> Iterator[ClassInfo]:
+    def _family(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """A class and its bases of the checked source, the nearest first."""
+        known = self._families.get((info.key, info.index))
+        if known is None:
+            known = self._families[info.key, info.index] = tuple(self._and_bases(info))
+        return known
+
+    def _and_bases(self, info: ClassInfo) -> Iterator[ClassInfo]:
         level, seen = [info], {(info.key, info.index)}
         for _ in range(_BASES + 1):
             yield from level

@@ -285,7 +285,7 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
     """The least value that is at least as high as both; None is bottom."""
     if left is None or left is right:
         return right
-    if right is None:
+    if right is None or left == right:
         return left
     if left.is_none and right.kinds and not right.kinds & _OR_NONE:
         return right.or_none()
