@@ -14,6 +14,7 @@ from .chains import called, method, receiver
 from .detection import sure
 
 _EFFECTS = frozenset({Effect.CHECK, Effect.VALIDATES, Effect.ASKS})
+_COPIES = frozenset({Effect.COPIES_OPERAND, Effect.KEEP, Effect.READS_STATE})
 
 
 def looks(function: FunctionFacts, transfer: Transfer) -> Api | None:
@@ -24,9 +25,9 @@ def looks(function: FunctionFacts, transfer: Transfer) -> Api | None:
 
 
 def copies(function: FunctionFacts, transfer: Transfer) -> str:
-    """What helps where a call of torch copies an operand to the host itself; "" where the source says that it does."""
+    """What helps where a call of torch reads something itself; "" where the source says that it does."""
     row = _row(function, transfer.register) if not transfer.explicit else None
-    return row.instead if row is not None and row.effect is Effect.COPIES_OPERAND else ""
+    return row.instead if row is not None and row.effect in _COPIES else ""
 
 
 def _row(function: FunctionFacts, reg: Reg) -> Api | None:

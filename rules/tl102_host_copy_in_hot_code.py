@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports `.cpu()`, `.to("cpu")` and a following `.numpy()` on device tensors, in code that runs on every step or for
-every element.
+every element. Also what torch copies to the host itself: the lengths given to `ctc_loss`, and in
+`pad_packed_sequence` the order of what was packed with `enforce_sorted=False`.
 
 Why
 ---

@@ -7,6 +7,8 @@ Reports, in code that runs on every step or for every element:
 - `torch.tensor(values, device=d)`, `torch.as_tensor`, `x.new_tensor(values)` and `from_numpy(row).to(d)` on the device
 - `torch.tensor(v)` as an operand of `torch.where` together with device tensors
 - numbers that are assigned to elements of a device tensor (`x[rows] = 0` with an index tensor, `x[0, 0] = 0`)
+- numbers given to a distribution beside device tensors (`Normal(mean, 0.1)`), and the counter that
+  `AveragedModel.update_parameters` uploads
 
 Why
 ---
@@ -67,13 +69,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import BUILD, COPY_INTO, MOVE, Transfer
+from transferlint.flow.transfers import BUILD, COPY_INTO, MOVE, TRUTH, Transfer
 from transferlint.flow.values import CONTAINER, HOST_VALUE, TENSOR
 from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from . import batch_lists, beside_torch, number_stores, remaining, uploading
+from . import batch_lists, beside_torch, number_stores, own_checks, remaining, uploading
 from .chains import called, origin
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
 from .round_trips import bounces, returns
@@ -88,7 +90,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     found = [
         (f, t)
         for f, t in each(facts, BUILD, MOVE)
-        if t.register not in trips[f.index] and (_hot(f, t) if t.kind == BUILD else _row(f, t))
+        if t.register not in trips[f.index] and (_hot(f, t) if t.kind == BUILD else _row(f, t)) and not _told(f, t)
     ]
     crossing = [batch_lists.crosses_once(f, t.register, t.register) for f, t in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
@@ -106,6 +108,11 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         yield from number_stores.found(facts)
 
 
+def _told(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for the number that a distribution uploads which is told of as it checks its arguments."""
+    return any(one.kind == TRUTH and not one.explicit for one in function.transfers_at(transfer.register))
+
+
 def _values(function: FunctionFacts, transfer: Transfer) -> str:
     """What is uploaded, and how often."""
     warmth = function.warmth(transfer.register)
@@ -115,6 +122,10 @@ def _values(function: FunctionFacts, transfer: Transfer) -> str:
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    if transfer.api == "broadcast_all":
+        return "pass a tensor that is on the device in place of the number, made once"
+    if own := own_checks.copies(function, transfer):
+        return own
     if _constant(function, transfer) and _listed(function, transfer):
         return "upload it once, as a buffer of the module or as one tensor per device"
     if uploading.made_before(function, transfer) is not None or _constant(function, transfer):
@@ -160,6 +171,11 @@ def _avoidable(function: FunctionFacts, transfer: Transfer) -> bool:
     made = function.code[transfer.register]
     if transfer.kind != BUILD or transfer.inside is not None or not isinstance(made, p.Call) or not made.args:
         return True
+    if own_checks.copies(function, transfer):
+        return True
+    if transfer.api == "broadcast_all":
+        given = [r for r in (*made.args, *(r for _, r in made.keywords)) if function.values[r].is_a(HOST_VALUE)]
+        return all(_steady(function, r) for r in given)
     if uploading.filled(function, transfer) is not None or uploading.made_before(function, transfer) is not None:
         return True
     return _steady(function, made.args[0]) or any(

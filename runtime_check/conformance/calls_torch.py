@@ -135,7 +135,13 @@ _TRAINING: dict[str, Any] = {
     "utils.clip_grad_value_": {"setup": _PARAMETERS, "call": "F([p], 1.0)", "claim": "nothing"},
     "utils.parameters_to_vector": {"setup": _PARAMETERS, "call": "F([p])"},
     "utils.vector_to_parameters": {"setup": _PARAMETERS, "call": "F(v, [p])", "claim": "nothing"},
+    "swa_utils.AveragedModel": "F(torch.nn.Linear(4, 4))",
+    "AveragedModel.update_parameters": {
+        "setup": "t = torch.nn.Linear(4, 4).to('cuda'); a = Owner(t, device='cuda')",
+        "call": "a.update_parameters(t)",
+    },
     "rnn.pad_sequence": "F([v, v[:2]])",
+    "rnn.pack_sequence": "F([v, v[:2]])",
     "rnn.unpad_sequence": "F(x, torch.tensor([3, 2, 1, 1], device='cuda'))",
     "rnn.pack_padded_sequence": "F(x[:, :, None], torch.tensor([3, 2, 1, 1]))",
     "rnn.pad_packed_sequence": {

@@ -14,7 +14,7 @@ from transferlint.flow import (
     numbers,
 )
 from transferlint.flow.frame import Frame
-from transferlint.flow.transfers import BUILD
+from transferlint.flow.transfers import BUILD, DOWNLOAD
 from transferlint.flow.unknown_calls import arguments, own_class, unknown_call
 from transferlint.flow.values import (
     ANYWHERE,
@@ -56,11 +56,14 @@ from transferlint.knowledge.lookup import callbacks, effect_of, spellings
 from transferlint.knowledge.numpy import FILLS, REDUCTIONS
 from transferlint.knowledge.torch import ALONG, APPLIES, SEVERAL
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Instruction, Reg, Subscript
+from transferlint.syntax.program import Attr, Call, Const, Instruction, Reg, Subscript
 
 # Classes of these libraries that are no modules, by how their names end.
 _NO_MODULES = ("Dataset", "Tokenizer", "TokenizerFast", "Config", "Processor", "Extractor", "Args", "Arguments")
 _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
+_PACKING = "torch.nn.utils.rnn."
+# What is packed in another order than it came in: to unpack it, its order is read (torch/nn/utils/rnn.py).
+_UNSORTED = _PACKING + "PackedSequence"
 _OBJECT_METHODS = frozenset({"to", "cuda", "cpu"})
 
 
@@ -76,7 +79,7 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
             names = spellings(found[0].program.path, found[0].program.functions[found[1]].qualname)
         told = library_calls.by_name(frame, reg, made, names, frame.file.options.knowledge)
         if told is not None:
-            return _several(frame, made, callee.name, told)
+            return _several(frame, reg, made, callee.name, told)
         if found is not None:
             return known_calls.call(frame, reg, made, *found)
         return _named(frame, reg, made, callee.name)
@@ -176,10 +179,10 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         numbers.taken(frame, reg, made, name.rpartition(".")[2], 1)
     effect = effect_table().get(name)
     if effect is not None:
-        return _several(frame, made, name, effects.apply(frame, reg, made, effect, name))
+        return _several(frame, reg, made, name, effects.apply(frame, reg, made, effect, name))
     root = name.partition(".")[0]
     if root == "torch":
-        return _several(frame, made, name, _torch(frame, reg, made, name))
+        return _several(frame, reg, made, name, _torch(frame, reg, made, name))
     if root == "numpy":
         return _numpy(frame, reg, made, name)
     if root == "math":
@@ -195,10 +198,17 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return unknown_call(frame, made, name.rpartition(".")[2])
 
 
-def _several(frame: Frame, made: Call, name: str, found: Value) -> Value:
+def _several(frame: Frame, reg: Reg, made: Call, name: str, found: Value) -> Value:
     """What an operator gives that has several results: a container of them."""
     head, _, last = name.rpartition(".")
-    if name == "torch.nn.utils.rnn.pad_packed_sequence":  # the lengths are on the host (docs.pytorch.org)
+    if name in (f"{_PACKING}pack_padded_sequence", f"{_PACKING}pack_sequence"):
+        sorted_so = effects.keyword(made, "enforce_sorted") or (made.args[3] if len(made.args) == 4 else None)
+        found = found.tensor()
+        return found.but(name=_UNSORTED) if sorted_so is not None and frame.code[sorted_so] == Const(False) else found
+    if name == f"{_PACKING}pad_packed_sequence":  # the lengths are on the host (docs.pytorch.org)
+        packed = frame.values[made.args[0]] if made.args else NOTHING
+        if packed.name == _UNSORTED and packed.on_device:
+            frame.record(reg, DOWNLOAD, made.args[0], packed, HOST, f"{last}(t)", explicit=False)
         return Value(CONTAINER, found.places, found.flags & MAY, found.why, found, (found, HOST_TENSOR))
     if head not in ("torch", "torch.linalg") or not found.is_a(TENSOR):
         return found
@@ -373,6 +383,8 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
         return Value(TENSOR, places, may, why, reads=reads, uploads=uploads)
     if last in _TUPLES:
         tensor = Value(TENSOR, places, may, why)
+        if made.args and frame.values[made.args[0]].name == _UNSORTED:
+            return Value(CONTAINER, places, may, why, tensor, (tensor.but(name=_UNSORTED), tensor))
         return Value(CONTAINER, places, may, why, tensor)
     kinds = TENSOR if last == "Sequential" else UNKNOWN
     return Value(kinds, places, may, why, reads=reads, uploads=uploads)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from transferlint.flow import effects
 from transferlint.flow.frame import Frame
-from transferlint.flow.transfers import DOWNLOAD, NUMBER, TRUTH
+from transferlint.flow.transfers import BUILD, DOWNLOAD, NUMBER, TRUTH
 from transferlint.flow.values import (
     CONTAINER,
+    DEVICE,
     FROM_PARAMETER,
     HOST,
+    HOST_VALUE,
     MAY,
     NOTHING,
     ON_DEVICE,
@@ -20,6 +22,8 @@ from transferlint.flow.values import (
 )
 from transferlint.knowledge import lookup
 from transferlint.knowledge.api import Effect
+from transferlint.knowledge.torch_distributions import BROADCAST
+from transferlint.model import Direction
 from transferlint.syntax.program import Call, Const, Reg
 
 ROOT = "torch.distributions."
@@ -74,11 +78,18 @@ def validates(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str
     """`Normal(mean, std)`: a distribution, whose parameters are looked at unless `validate_args=False`. Only one that
     will look at later values too has its class's name."""
     kept = effects.keep(frame, reg, made, values).but(kinds=UNKNOWN)
+    whole = ROOT + name.rpartition(".")[2]
+    given = [r for r in (*made.args, *(r for key, r in made.keywords if key != "validate_args"))]
+    numbers = [r for r in given if frame.values[r].is_a(HOST_VALUE) and not frame.values[r].is_none]
+    there = any(frame.values[r].is_a(TENSOR | UNKNOWN) and frame.values[r].on_device for r in given)
+    if there and numbers and whole in BROADCAST:
+        number = frame.values[numbers[0]]
+        frame.record(reg, BUILD, None, number, DEVICE, "broadcast_all", explicit=False, direction=Direction.H2D)
     if not frame.file.flag("validates") or effects.keyword(made, "validate_args") is not None or any(made.stars):
         return kept
     if any(value.kinds & (TENSOR | UNKNOWN | CONTAINER) and value.on_device for value in values):
         frame.record(reg, TRUTH, None, kept.but(kinds=TENSOR), HOST, "validate_args", explicit=False)
-    return kept.but(name=ROOT + name.rpartition(".")[2])
+    return kept.but(name=whole)
 
 
 def composed(frame: Frame, reg: Reg, made: Call, values: list[Value], last: str) -> Value:

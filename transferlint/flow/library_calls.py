@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow import checks, devices, effects
+from transferlint.flow import attributes, checks, devices, effects
 from transferlint.flow.frame import Frame
-from transferlint.flow.transfers import FORMAT, SCALAR_READ, SYNCHRONIZE
+from transferlint.flow.transfers import BUILD, FORMAT, SCALAR_READ, SYNCHRONIZE
 from transferlint.flow.values import (
     ANYWHERE,
     CONTAINER,
     DATA,
+    DEVICE,
     DEVICE_NAME,
     FRAMEWORKS,
     GIVEN,
@@ -90,7 +91,7 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
     subject = receiver if receiver is not None and frame.values[receiver].kinds & TENSOR else first
     api = f"{name.rpartition('.')[2]}(t)"
     if effect in _MADE:
-        return _made(effect, reg, name, values)
+        return _made(effect, reg, name, values, effects.created_on(frame, made))
     if effect is Effect.SEND:
         return _send(frame, reg, made, name)
     if effect in (Effect.READS_ARGUMENTS, Effect.READS_STATE):
@@ -101,6 +102,11 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
         return _read(frame, reg, made, SCALAR_READ, api)
     if effect is Effect.FORMATS_ARGUMENTS:
         return _read(frame, reg, made, FORMAT, api)
+    if effect is Effect.READS_STATE and receiver is not None and _stays(frame, receiver):
+        frame.record(
+            reg, BUILD, None, PYTHON, DEVICE, api.replace("(t)", "()"), explicit=False, direction=Direction.H2D
+        )
+        return PYTHON
     if effect is Effect.READS_STATE:
         state = Value(TENSOR, GIVEN, RESIDENT)
         frame.record(reg, SCALAR_READ, None, state, HOST, api.replace("(t)", "()"), explicit=False)
@@ -128,6 +134,12 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
     return effects.apply(frame, reg, made, effect, name)
 
 
+def _stays(frame: Frame, receiver: Reg) -> bool:
+    """True for a module that is on the host: its own number goes the other way, to where its operands are."""
+    value = frame.values[receiver]
+    return value.is_a(MODULE) and value.on_host and not attributes.moves_along(frame, receiver, value)
+
+
 _MADE = frozenset(
     {
         Effect.OBJECT,
@@ -141,8 +153,8 @@ _MADE = frozenset(
 )
 
 
-def _made(effect: Effect, reg: Reg, name: str, values: list[Value]) -> Value:
-    """What is made or handed back without a transfer."""
+def _made(effect: Effect, reg: Reg, name: str, values: list[Value], places: int) -> Value:
+    """What is made, at `places` where that is said, or handed back without a transfer."""
     if effect is Effect.OBJECT:
         return Value(OBJECT, ANYWHERE, why=(reg,), name=name)
     if effect is Effect.WRAP:
@@ -156,7 +168,7 @@ def _made(effect: Effect, reg: Reg, name: str, values: list[Value]) -> Value:
         return Value(UNKNOWN, HOST, DATA, (reg,))
     if effect is Effect.OPTIMIZER:
         return Value(OPTIMIZER, ANYWHERE, name=name)
-    return Value(MODULE, HOST, why=(reg,), name=name)
+    return Value(MODULE, places or HOST, why=(reg,), name=name)
 
 
 def _prepared(value: Value) -> Value:

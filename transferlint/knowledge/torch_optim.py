@@ -36,6 +36,15 @@ TABLE: tuple[Api, ...] = (
         " iteration",
         avoidable=False,
     ),
+    Api(named("torch.optim.swa_utils.", "AveragedModel"), Effect.MODULE, _OPTIM + " 'Weight Averaging'"),
+    Api(
+        named("torch.optim.swa_utils.", "AveragedModel.update_parameters"),
+        Effect.READS_STATE,
+        "source: torch/optim/swa_utils.py: asks whether `n_averaged` is 0, on the device if the model was made there,"
+        " and uploads it if not",
+        instead="`torch._foreach_lerp_(list(averaged.parameters()), list(model.parameters()), 1 - decay)` under"
+        " `torch.no_grad()`, which waits for nothing, or update less often",
+    ),
     Api(named("torch.optim.lr_scheduler.", "ReduceLROnPlateau"), Effect.OBJECT, _OPTIM + " 'How to adjust'"),
     Api(
         named("torch.optim.lr_scheduler.", "ReduceLROnPlateau.step"),
@@ -72,9 +81,17 @@ TABLE: tuple[Api, ...] = (
         _UTILS + ": computed where the gradients and parameters are",
     ),
     Api(
-        named("torch.nn.utils.rnn.", "pad_sequence pad_packed_sequence"),
+        named("torch.nn.utils.rnn.", "pad_sequence"),
         Effect.KEEP,
         "docs.pytorch.org torch.nn.utils.rnn: where the sequences are",
+    ),
+    Api(
+        named("torch.nn.utils.rnn.", "pad_packed_sequence"),
+        Effect.KEEP,
+        "docs.pytorch.org torch.nn.utils.rnn: where the sequences are; source: torch/nn/utils/rnn.py: of what was"
+        " packed with `enforce_sorted=False` the order is copied to the host",
+        instead="sort the batch by length where it is put together (`collate_fn`), and pack it with"
+        " `enforce_sorted=True`: to undo the sorting here takes a copy to the host",
     ),
     Api(
         named("torch.nn.utils.rnn.", "unpad_sequence"),
@@ -82,7 +99,7 @@ TABLE: tuple[Api, ...] = (
         "source: torch/nn/utils/rnn.py: each sequence is what a mask selects",
     ),
     Api(
-        named("torch.nn.utils.rnn.", "pack_padded_sequence"),
+        named("torch.nn.utils.rnn.", "pack_padded_sequence pack_sequence"),
         Effect.KEEP,
         "docs.pytorch.org torch.nn.utils.rnn.pack_padded_sequence: lengths 'must be on the CPU if provided as a"
         " tensor'",
