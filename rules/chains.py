@@ -5,9 +5,15 @@ from __future__ import annotations
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.names import find
 from transferlint.flow.once import once
+from transferlint.flow.transfers import Transfer
+from transferlint.flow.values import MODULE
+from transferlint.knowledge.api import Api, Effect
+from transferlint.knowledge.lookup import row_of
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+# What calls do that transfer something of which the source says nothing; their rows may say what helps.
+_OWN = frozenset({Effect.COPIES_OPERAND, Effect.KEEP, Effect.READS_STATE})
 _ENDS = (p.Store, p.SetAttr, p.SetItem, p.StoreOuter, p.Discard, p.Return)
 _APART = (p.Collect, p.Choice, p.Boolean, p.Make, p.Next, p.Yield, p.Await)  # run later, again, or not at all
 
@@ -34,6 +40,24 @@ def receiver(function: FunctionFacts, reg: Reg) -> Reg | None:
     made = function.code[reg]
     callee = function.code[made.function] if isinstance(made, p.Call) else None
     return callee.object if isinstance(callee, p.Attr) else None
+
+
+def called_row(function: FunctionFacts, reg: Reg) -> Api | None:
+    """The row of what a call calls: a function, a method of an object or of a tensor, a module."""
+    if name := called(function, reg):
+        return row_of(name)
+    owner, made = receiver(function, reg), function.code[reg]
+    module = function.values[made.function] if isinstance(made, p.Call) else None
+    if module is not None and module.is_a(MODULE):
+        return row_of(f"{module.name}.forward")
+    last = method(function, reg) if owner is not None else ""
+    return row_of(f"{function.values[owner].name}.{last}") or row_of(f"Tensor.{last}") if owner is not None else None
+
+
+def remedy(function: FunctionFacts, transfer: Transfer) -> str:
+    """What helps where a call of torch reads or uploads something itself; "" where the source says that it does."""
+    row = called_row(function, transfer.register) if not transfer.explicit else None
+    return row.instead if row is not None and row.effect in _OWN else ""
 
 
 def user(function: FunctionFacts, reg: Reg) -> Reg | None:

@@ -67,7 +67,8 @@ from transferlint.flow.transfers import SCALAR_READ, Transfer
 from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
-from . import beside_torch, leaving, measuring, own_checks, read_purposes
+from . import beside_torch, leaving, measuring, read_purposes
+from .chains import remedy
 from .detection import brief, clusters, hot, likely, others, sure
 from .round_trips import decided_together, explained
 
@@ -90,7 +91,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on whether the host goes on by what it reads."""
-    if own := own_checks.copies(function, transfer):
+    if own := remedy(function, transfer):
         return own
     if transfer.inside is None and read_purposes.decides(function, transfer.register):
         return "evaluate it on the device and read the result only every N steps, or drop it if nothing depends on it"

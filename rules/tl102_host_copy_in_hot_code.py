@@ -71,8 +71,8 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, collecting, derived, host_results, host_uses, leaving, own_checks, read_purposes
-from .chains import origin, statement
+from . import beside_torch, collecting, derived, host_results, host_uses, leaving, read_purposes
+from .chains import origin, remedy, statement
 from .detection import brief, clusters, hot, others, sure, together
 from .round_trips import explained
 
@@ -103,7 +103,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     """What helps: that depends on what the host does with the copy."""
     reg = transfer.register
-    if own := own_checks.copies(function, transfer):
+    if own := remedy(function, transfer):
         return own
     if read_purposes.reduced(function, reg):
         return "compute the result on the device too, and copy only the final number"

@@ -75,8 +75,8 @@ from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from . import batch_lists, beside_torch, number_stores, own_checks, remaining, uploading
-from .chains import called, origin
+from . import batch_lists, beside_torch, number_stores, remaining, uploading
+from .chains import called, origin, remedy
 from .detection import brief, clusters, each, only_shown, others, side_by_side, together
 from .round_trips import bounces, returns
 
@@ -124,7 +124,7 @@ def _values(function: FunctionFacts, transfer: Transfer) -> str:
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if transfer.api == "broadcast_all":
         return "pass a tensor that is on the device in place of the number, made once"
-    if own := own_checks.copies(function, transfer):
+    if own := remedy(function, transfer):
         return own
     if _constant(function, transfer) and _listed(function, transfer):
         return "upload it once, as a buffer of the module or as one tensor per device"
@@ -171,7 +171,7 @@ def _avoidable(function: FunctionFacts, transfer: Transfer) -> bool:
     made = function.code[transfer.register]
     if transfer.kind != BUILD or transfer.inside is not None or not isinstance(made, p.Call) or not made.args:
         return True
-    if own_checks.copies(function, transfer):
+    if remedy(function, transfer):
         return True
     if transfer.api == "broadcast_all":
         given = [r for r in (*made.args, *(r for _, r in made.keywords)) if function.values[r].is_a(HOST_VALUE)]

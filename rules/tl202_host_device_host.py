@@ -47,7 +47,8 @@ from transferlint.model import Evidence, Finding, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from . import host_twin, own_checks
+from . import host_twin
+from .chains import remedy
 from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
 from .round_trips import READS, agreed, bounces, returns, trips
 
@@ -63,7 +64,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             first.register,
             f"`{brief(function.text(first.register))}` copies back to the host what was uploaded at line"
             f" {function.site(uploads[0]).line}",
-            own_checks.copies(function, first) or "compute it on the host, or keep the data on the device across steps",
+            remedy(function, first) or "compute it on the host, or keep the data on the device across steps",
             (
                 *(Evidence(function.site(reg), "uploaded here", part=Part.RETURN) for reg in uploads[:2]),
                 *others(function, group),

@@ -22,7 +22,7 @@ from transferlint.flow.values import (
 )
 from transferlint.knowledge import lookup
 from transferlint.knowledge.api import Effect
-from transferlint.knowledge.torch_distributions import BROADCAST
+from transferlint.knowledge.torch import BROADCAST
 from transferlint.model import Direction
 from transferlint.syntax.program import Call, Const, Reg
 

@@ -350,6 +350,15 @@ RESULTS = frozenset(
     "L LD LU P Q R S U V Vh bin_edges eigenvalues eigenvectors exponent hist indices info inverse logabsdet mantissa"
     " max min pivots primal rank residuals result sign singular_values solution tangent tau values".split()
 )
+# Distributions that make a number among their parameters a tensor where the others are (torch/distributions/utils.py,
+# broadcast_all).
+BROADCAST = frozenset(
+    f"torch.distributions.{name}"
+    for name in (
+        "Normal LogNormal Cauchy Gumbel Laplace Uniform Gamma Beta Binomial NegativeBinomial FisherSnedecor Kumaraswamy"
+        " Pareto StudentT VonMises Weibull"
+    ).split()
+)
 # Functions that call the first one that they are given with the arguments behind it, and give what that gives, with the
 # keywords that are their own (docs.pytorch.org torch.utils.checkpoint, torch.jit.fork).
 APPLIES: dict[str, frozenset[str]] = {

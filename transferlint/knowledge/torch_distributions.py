@@ -18,14 +18,6 @@ _CHECKED = {
     "relaxed_bernoulli": "RelaxedBernoulli", "relaxed_categorical": "RelaxedOneHotCategorical", "uniform": "Uniform",
     "von_mises": "VonMises", "weibull": "Weibull",
 }  # fmt: skip
-# A number among the parameters is made a tensor where the others are (torch/distributions/utils.py, broadcast_all).
-BROADCAST = frozenset(
-    named(
-        _ROOT,
-        "Normal LogNormal Cauchy Gumbel Laplace Uniform Gamma Beta Binomial NegativeBinomial FisherSnedecor Kumaraswamy"
-        " Pareto StudentT VonMises Weibull",
-    )
-)
 _DRAWN = named(_ROOT, "Categorical OneHotCategorical")
 _SCALED = named(_ROOT, "Normal HalfNormal LogNormal LogisticNormal")
 _REJECTING = named(_ROOT, "VonMises")
