@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.transfers import NUMBER, TRUTH
+from transferlint.flow.transfers import BUILD, NUMBER, TRUTH
 from transferlint.flow.values import HOST, TENSOR
 
 LookUp = Callable[..., Any]
@@ -39,7 +39,6 @@ def _on_device(look: LookUp, text: str) -> Any:
         "torch.normal(x, scale)",
         "torch.normal(0.0, std=scale)",
         "Normal(x, scale)",
-        "Normal(0.0, scale)",
         "torch.distributions.categorical.Categorical(logits=x)",
         "Normal(x, 1.0).log_prob(x)",
         "Normal(x, scale).sample()",
@@ -47,6 +46,20 @@ def _on_device(look: LookUp, text: str) -> Any:
 )
 def test_a_check_of_device_data_is_a_truth_test(look: LookUp, text: str) -> None:
     assert _kinds(_on_device(look, text), text) == [TRUTH]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Normal(0.0, scale)", [BUILD, TRUTH]),
+        ("Normal(0.0, scale, validate_args=False)", [BUILD]),
+        ("Normal(scale, 1.0, validate_args=False)", [BUILD]),
+        ("Normal(0.0, 1.0, validate_args=False)", []),
+        ("torch.distributions.Bernoulli(scale, validate_args=False)", []),
+    ],
+)
+def test_a_number_beside_tensors_is_uploaded(look: LookUp, text: str, kinds: list[str]) -> None:
+    assert sorted(_kinds(_on_device(look, text), text)) == sorted(kinds)
 
 
 @pytest.mark.parametrize(
