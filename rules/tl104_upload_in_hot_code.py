@@ -77,7 +77,7 @@ from transferlint.syntax import program as p
 
 from . import batch_lists, beside_torch, number_stores, remaining, uploading
 from .chains import called, origin, remedy
-from .detection import brief, clusters, each, only_shown, others, side_by_side, together
+from .detection import Found, brief, clusters, each, only_shown, others, side_by_side, together
 from .round_trips import bounces, returns
 
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("float", "int", "round", "abs", "min", "max"))
@@ -92,9 +92,11 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         for f, t in each(facts, BUILD, MOVE)
         if t.register not in trips[f.index] and (_hot(f, t) if t.kind == BUILD else _row(f, t)) and not _told(f, t)
     ]
-    crossing = [batch_lists.crosses_once(f, t.register, t.register) for f, t in found]
-    apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
-    for function, group in (*clusters(apart[0]), *clusters(apart[1])):
+    apart: dict[tuple[bool, str], list[Found]] = {}
+    for function, transfer in found:
+        once = batch_lists.crosses_once(function, transfer.register, transfer.register)
+        apart.setdefault((once, _advised(function, transfer)), []).append((function, transfer))
+    for function, group in (one for key in sorted(apart) for one in clusters(apart[key])):
         first = group[0]
         yield function.finding(
             first.register,
@@ -121,10 +123,15 @@ def _values(function: FunctionFacts, transfer: Transfer) -> str:
     return "the same list on every call" if _listed(function, transfer) else "values that the device could create"
 
 
-def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+def _advised(function: FunctionFacts, transfer: Transfer) -> str:
+    """What helps where torch uploads something itself; "" where the source builds what is uploaded."""
     if transfer.api == "broadcast_all":
         return "pass a tensor that is on the device in place of the number, made once"
-    if own := remedy(function, transfer):
+    return remedy(function, transfer)
+
+
+def _instead(function: FunctionFacts, transfer: Transfer) -> str:
+    if own := _advised(function, transfer):
         return own
     if _constant(function, transfer) and _listed(function, transfer):
         return "upload it once, as a buffer of the module or as one tensor per device"
