@@ -128,6 +128,18 @@ def test_a_library_that_a_module_passes_on_is_that_library(importing: str, call:
     assert found.places == v.DEVICE
 
 
+@pytest.mark.parametrize("annotation", ["Array", "Maybe", "shapes.Array", "'Pair'", "Psd"])
+def test_an_alias_of_another_module_is_what_it_stands_for(annotation: str) -> None:
+    shapes = "import torch\nfrom typing import Optional\nArray = torch.Tensor\nMaybe = Optional[Array]\n"
+    shapes += "Pair = tuple[Array, Array]\nclass Psd(torch.Tensor): ...\n"
+    use = f"from pkg import shapes\nfrom pkg.shapes import *\ndef main(x: {annotation}):\n    return x\n"
+    found = value(linked({"pkg/__init__.py": "", "pkg/shapes.py": shapes, "use.py": use})["use.py"], "x")
+    held = found.item if found.is_a(v.CONTAINER) else found
+    assert held is not None
+    assert held.is_a(v.TENSOR)
+    assert held.on_device
+
+
 def test_modules_that_pass_a_name_to_each_other_end() -> None:
     files = {
         "pkg/__init__.py": "",
