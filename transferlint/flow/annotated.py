@@ -208,7 +208,7 @@ class _Reading:
     def _alias(self, name: str, qualified: str) -> ast.expr | None:
         """What a variable of a module stands for (docs.python.org typing, "Type aliases"), in qualified names."""
         file = self._file
-        if self._qualified or qualified.startswith(("torch.", "numpy.", "builtins.", "typing.")):
+        if self._qualified:
             return None
         bound = file.names.binding(self._function, name)
         if bound is not None and bound[0] == 0 and not qualified:
