@@ -55,6 +55,7 @@ def test_a_check_of_device_data_is_a_truth_test(look: LookUp, text: str) -> None
         ("Normal(0.0, scale, validate_args=False)", [BUILD]),
         ("Normal(scale, 1.0, validate_args=False)", [BUILD]),
         ("Normal(0.0, 1.0, validate_args=False)", []),
+        ("Normal(x, scale, None)", [TRUTH]),
         ("torch.distributions.Bernoulli(scale, validate_args=False)", []),
     ],
 )

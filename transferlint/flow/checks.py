@@ -24,7 +24,7 @@ from transferlint.knowledge import lookup
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import BROADCAST
 from transferlint.model import Direction
-from transferlint.syntax.program import Call, Const, Reg
+from transferlint.syntax.program import Call, Const, Instruction, Reg
 
 ROOT = "torch.distributions."
 
@@ -80,7 +80,7 @@ def validates(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str
     kept = effects.keep(frame, reg, made, values).but(kinds=UNKNOWN)
     whole = ROOT + name.rpartition(".")[2]
     given = [r for r in (*made.args, *(r for key, r in made.keywords if key != "validate_args"))]
-    numbers = [r for r in given if frame.values[r].is_a(HOST_VALUE) and not frame.values[r].is_none]
+    numbers = [r for r in given if frame.values[r].is_a(HOST_VALUE) and not _switches(frame.code[r])]
     there = any(frame.values[r].is_a(TENSOR | UNKNOWN) and frame.values[r].on_device for r in given)
     if there and numbers and whole in BROADCAST:
         number = frame.values[numbers[0]]
@@ -90,6 +90,11 @@ def validates(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str
     if any(value.kinds & (TENSOR | UNKNOWN | CONTAINER) and value.on_device for value in values):
         frame.record(reg, TRUTH, None, kept.but(kinds=TENSOR), HOST, "validate_args", explicit=False)
     return kept.but(name=whole)
+
+
+def _switches(made: Instruction) -> bool:
+    """True for `None` and for `validate_args` by position."""
+    return isinstance(made, Const) and (made.value is None or isinstance(made.value, bool))
 
 
 def composed(frame: Frame, reg: Reg, made: Call, values: list[Value], last: str) -> Value:
