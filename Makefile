@@ -107,7 +107,7 @@ wheel: $(VENV)/.base
 	@$(PIP) wheel --quiet --no-deps --wheel-dir build/wheels build/compiled
 	@$(PYTHON) -m venv build/empty-compiled
 	@build/empty-compiled/bin/python -m pip --disable-pip-version-check install --quiet build/wheels/*.whl $(TESTING)
-	@cd build && empty-compiled/bin/python -c 'import sys, transferlint.flow.values as one; sys.exit(one.__file__.endswith(".py"))'
+	@cd build && empty-compiled/bin/python -c 'import sys, transferlint.flow.lattice.values as one; sys.exit(one.__file__.endswith(".py"))'
 	@echo "==> pytest tests/engine tests/flow"
 	@cd build && empty-compiled/bin/pytest -n auto -q -p no:cacheprovider ../tests/engine ../tests/flow
 	@echo "==> the same findings as Python's"

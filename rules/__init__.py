@@ -1,7 +1,8 @@
 """The built-in rules, one file each. Reading `RULES` imports every rule file; importing the package imports none.
 
-`from . import other` gives a module that is imported when one of its names is first used: most files of a rule's fixes
-and proofs are asked nothing about most of the files that are checked.
+What they share lies in folders: `code` (what code says, and edits of its text), `questions`, `proofs`, `fixes` and
+`examples`. `from .fixes import other` gives a module that is imported when one of its names is first used: most are
+asked nothing about most of the files that are checked.
 """
 
 from __future__ import annotations
@@ -21,15 +22,11 @@ _RULE = late.pattern(r"tl\d{3}_")
 
 
 @functools.cache
-def _modules() -> tuple[str, ...]:
-    return tuple(found.name for found in pkgutil.iter_modules(__path__))
-
-
-@functools.cache
 def _collect() -> tuple[Rule, ...]:
     """The `RULE` of every module that is named after a rule, in order of code; the others are read by those alone that
     need them."""
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in _modules() if _RULE.match(name)]
+    names = [found.name for found in pkgutil.iter_modules(__path__) if _RULE.match(found.name)]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     rules = [module.RULE for module in modules if isinstance(getattr(module, "RULE", None), Rule)]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
@@ -37,6 +34,4 @@ def _collect() -> tuple[Rule, ...]:
 def __getattr__(name: str) -> Any:
     if name == "RULES":
         return _collect()
-    if name in _modules():
-        return late.module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

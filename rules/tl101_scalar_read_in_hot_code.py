@@ -63,14 +63,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import SCALAR_READ, Transfer
+from transferlint.flow.lattice.transfers import SCALAR_READ, Transfer
 from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 
-from . import beside_torch, leaving, measuring, read_purposes
-from .chains import remedy
-from .detection import brief, clusters, hot, likely, others, sure
-from .round_trips import decided_together, explained
+from .code.chains import remedy
+from .examples import beside_torch
+from .fixes import leaving
+from .questions import measuring, read_purposes
+from .questions.detection import brief, clusters, hot, likely, others, sure
+from .questions.round_trips import decided_together, explained
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

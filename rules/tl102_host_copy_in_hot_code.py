@@ -63,18 +63,22 @@ from collections.abc import Iterator
 from transferlint import late
 from transferlint.flow.evident import hooked
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, Transfer
-from transferlint.flow.values import ARRAY, MODULE, TENSOR
+from transferlint.flow.lattice.transfers import DOWNLOAD, Transfer
+from transferlint.flow.lattice.values import ARRAY, MODULE, TENSOR
 from transferlint.knowledge import roles
 from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
+from transferlint.syntax.regions import Region
 
-from . import beside_torch, collecting, derived, host_results, host_uses, leaving, read_purposes
-from .chains import origin, remedy, statement
-from .detection import brief, clusters, hot, others, sure, together
-from .round_trips import explained
+from .code import derived
+from .code.chains import origin, remedy, statement
+from .examples import beside_torch
+from .fixes import collecting, leaving
+from .questions import host_results, host_uses, read_purposes
+from .questions.detection import brief, clusters, hot, others, sure, together
+from .questions.round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
 _RANKS = late.pattern(r"(^|_)top_?ks?$")
@@ -226,7 +230,7 @@ def _always_used(function: FunctionFacts, transfer: Transfer) -> bool:
     return not uses or any(len(list(_tests(function, use))) <= len(tests) for use in uses)
 
 
-def _tests(function: FunctionFacts, reg: Reg) -> Iterator[p.Region]:
+def _tests(function: FunctionFacts, reg: Reg) -> Iterator[Region]:
     """The arms around a register."""
     return (r for r in function.function.ancestors(function.region(reg)) if r.kind in ("then", "else", "case"))
 

@@ -60,11 +60,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.frequency.loops import classify
 from transferlint.flow.invariance import invariance
-from transferlint.flow.loops import classify
-from transferlint.flow.sharing import path
-from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import (
+from transferlint.flow.lattice.transfers import MOVE, Transfer
+from transferlint.flow.lattice.values import (
     CONTAINER,
     DEVICE,
     FRESH,
@@ -79,16 +78,18 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
 )
+from transferlint.flow.sharing import path
 from transferlint.flow.writes import Writes
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, buffering, hoisting
-from .chains import called, origin
-from .detection import Found, brief, clusters, each, others
-from .table_rows import table_of
+from .code.chains import called, origin
+from .examples import beside_torch
+from .fixes import buffering, hoisting
+from .fixes.table_rows import table_of
+from .questions.detection import Found, brief, clusters, each, others
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -69,16 +69,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import BUILD, COPY_INTO, MOVE, TRUTH, Transfer
-from transferlint.flow.values import CONTAINER, HOST_VALUE, TENSOR
+from transferlint.flow.lattice.transfers import BUILD, COPY_INTO, MOVE, TRUTH, Transfer
+from transferlint.flow.lattice.values import CONTAINER, HOST_VALUE, TENSOR
 from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from . import batch_lists, beside_torch, number_stores, remaining, uploading
-from .chains import called, origin, remedy
-from .detection import Found, brief, clusters, each, only_shown, others, side_by_side, together
-from .round_trips import bounces, returns
+from .code.chains import called, origin, remedy
+from .examples import beside_torch
+from .fixes import batch_lists, number_stores, remaining, uploading
+from .questions.detection import Found, brief, clusters, each, only_shown, others, side_by_side, together
+from .questions.round_trips import bounces, returns
 
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("float", "int", "round", "abs", "min", "max"))
 _COUNTS = frozenset({"builtins.range", "builtins.enumerate"})

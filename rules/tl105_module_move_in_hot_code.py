@@ -42,15 +42,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import MODULE, ON_DEVICE, TENSOR
+from transferlint.flow.lattice.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.lattice.values import MODULE, ON_DEVICE, TENSOR
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .chains import called
-from .detection import brief, hot
+from .code.chains import called
+from .questions.detection import brief, hot
 
 _PASSING = frozenset({"builtins.enumerate", "builtins.reversed"})
 _DEPTH = 8

@@ -47,18 +47,19 @@ import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import CONTAINER, ON_DEVICE, SCALAR, TENSOR
+from transferlint.flow.lattice.transfers import NUMBER, SCALAR_READ, Transfer
+from transferlint.flow.lattice.values import CONTAINER, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, same_tensor, stacking
-from .alike import tensor_of
-from .chains import called, method, receiver
-from .detection import apart, brief, clusters, each_of, likely, others, sure
-from .round_trips import told
+from .code.chains import called, method, receiver
+from .examples import beside_torch
+from .fixes import same_tensor, stacking
+from .questions.alike import tensor_of
+from .questions.detection import apart, brief, clusters, each_of, likely, others, sure
+from .questions.round_trips import told
 
 _SEVERAL = 3
 

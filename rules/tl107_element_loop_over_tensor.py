@@ -50,19 +50,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.lattice.transfers import MOVE, NUMBER, SCALAR_READ, TRUTH, Transfer
+from transferlint.flow.lattice.values import HOST_VALUE, MOVED, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.flow.sharing import path
-from transferlint.flow.transfers import MOVE, NUMBER, SCALAR_READ, TRUTH, Transfer
-from transferlint.flow.values import HOST_VALUE, MOVED, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.flow.writes import Writes
 from transferlint.model import Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, reading_ahead, reading_elements
-from .chains import called
-from .detection import apart, brief, hot, likely, others, sure, together
-from .round_trips import told
+from .code.chains import called
+from .examples import beside_torch
+from .fixes import reading_ahead, reading_elements
+from .questions.detection import apart, brief, hot, likely, others, sure, together
+from .questions.round_trips import told
 
 _GOES_OVER = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "reversed"))
 _KINDS = (SCALAR_READ, NUMBER, TRUTH)

@@ -57,16 +57,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import framework_of
+from transferlint.flow.lattice.transfers import NUMBER, SCALAR_READ, Transfer
+from transferlint.flow.lattice.values import framework_of
 from transferlint.knowledge.framework import Framework
 from transferlint.model import Evidence, Finding, Fix, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, detours, dlpack, leaving
-from .detection import brief, clusters, others, sure, together
-from .round_trips import READS, bounces, came_back, returns, trips
+from .examples import beside_torch
+from .fixes import detours, dlpack, leaving
+from .questions.detection import brief, clusters, others, sure, together
+from .questions.round_trips import READS, bounces, came_back, returns, trips
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -42,15 +42,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import Transfer
+from transferlint.flow.lattice.transfers import Transfer
 from transferlint.model import Evidence, Finding, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from . import host_twin
-from .chains import remedy
-from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
-from .round_trips import READS, agreed, bounces, returns, trips
+from .code.chains import remedy
+from .fixes import host_twin
+from .questions.detection import brief, clusters, hot, likely, only_shown, others, sure, together
+from .questions.round_trips import READS, agreed, bounces, returns, trips
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

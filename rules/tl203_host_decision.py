@@ -42,15 +42,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import Transfer
+from transferlint.flow.lattice.transfers import Transfer
 from transferlint.model import Confidence, Evidence, Finding, Fix, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, padding, reading_ahead, statement_text
-from .detection import brief, sure
-from .round_trips import agreed, decisions
+from .code import statement_text
+from .examples import beside_torch
+from .fixes import padding, reading_ahead
+from .questions.detection import brief, sure
+from .questions.round_trips import agreed, decisions
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

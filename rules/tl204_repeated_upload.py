@@ -44,21 +44,22 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
-from transferlint.flow.once import once
+from transferlint.flow.lattice.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.lattice.values import ARRAY, FRAMEWORKS, FRESH, HOST, ON_DEVICE, PLAIN, TENSOR, UNKNOWN
 from transferlint.flow.sharing import path
-from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import ARRAY, FRAMEWORKS, FRESH, HOST, ON_DEVICE, PLAIN, TENSOR, UNKNOWN
 from transferlint.flow.writes import Writes
 from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, reusing
-from .chains import captured, method, receiver
-from .detection import brief, each, only_shown
+from .code.chains import captured, method, receiver
+from .examples import beside_torch
+from .fixes import reusing
+from .questions.detection import brief, each, only_shown
 
 _FAR = 2000  # instructions back; what was moved longer ago is not looked for
 

@@ -67,15 +67,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import EQUAL, TRUTH, Transfer
-from transferlint.flow.values import CONTAINER
+from transferlint.flow.lattice.transfers import EQUAL, TRUTH, Transfer
+from transferlint.flow.lattice.values import CONTAINER
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg, Test
 
-from . import beside_torch, branchless, derived, host_numbers, own_checks, presence, reading_ahead, unchecked
-from .chains import method, receiver
-from .detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
+from .code import derived
+from .code.chains import method, receiver
+from .examples import beside_torch
+from .fixes import branchless, host_numbers, reading_ahead, unchecked
+from .questions import own_checks, presence
+from .questions.detection import Found, brief, clusters, hot, likely, only_shown, others, sure, together
 
 _BRANCHED = "compute without a branch (`torch.where`, `clamp`, a mask), or check less often"
 _ASSERTED = "check on the device with `torch._assert_async`, which does not block the host, or check less often"

@@ -53,14 +53,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import NUMBER, SELECTED, Transfer
+from transferlint.flow.lattice.transfers import NUMBER, SELECTED, Transfer
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
-from . import beside_torch, extremes, leaving, read_purposes
-from .detection import brief, clusters, hot, likely, only_shown, others, sure, together
-from .kept_sizes import kept_sizes
-from .round_trips import explained
+from .examples import beside_torch
+from .fixes import extremes, leaving
+from .questions import read_purposes
+from .questions.detection import brief, clusters, hot, likely, only_shown, others, sure, together
+from .questions.kept_sizes import kept_sizes
+from .questions.round_trips import explained
 
 _HELP = "keep the arithmetic on the device, or read all values in one copy first"
 _SELECT = "use `index_select(0, t.reshape(1))`: a 1-d index stays on the device"

@@ -49,11 +49,11 @@ import re
 from collections.abc import Iterator
 
 from transferlint import late
+from transferlint.flow.callgraph.names import find
+from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.names import find
-from transferlint.flow.once import once
-from transferlint.flow.transfers import FORMAT, Transfer
-from transferlint.flow.values import OBJECT, TENSOR, held_on_device
+from transferlint.flow.lattice.transfers import FORMAT, Transfer
+from transferlint.flow.lattice.values import OBJECT, TENSOR, held_on_device
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
@@ -61,9 +61,10 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
 
-from . import beside_torch, proven
-from .detection import brief, clusters, hot, likely, others, sure, together
-from .round_trips import explained
+from .examples import beside_torch
+from .proofs import proven
+from .questions.detection import brief, clusters, hot, likely, others, sure, together
+from .questions.round_trips import explained
 
 _LEVELS = frozenset({"debug", "info"})
 _RARE = late.pattern(r"^(warn|warning|error|exception|critical|fatal|fail)$|(Error|Exception|Warning)$")

@@ -53,16 +53,18 @@ import types
 from collections.abc import Iterator, Mapping
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import SHAPE, Transfer
-from transferlint.flow.values import TENSOR
+from transferlint.flow.lattice.transfers import SHAPE, Transfer
+from transferlint.flow.lattice.values import TENSOR
 from transferlint.knowledge.catalogue import rows
 from transferlint.model import Confidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from . import beside_torch, fixed_size, read_purposes, reading_ahead, selecting
-from .chains import called, method
-from .detection import brief, clusters, hot, likely, others, sure, together
+from .code.chains import called, method
+from .examples import beside_torch
+from .fixes import fixed_size, reading_ahead, selecting
+from .questions import read_purposes
+from .questions.detection import brief, clusters, hot, likely, others, sure, together
 
 # What tells the size of a result (docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html, one_hot).
 _SIZED: Mapping[str, tuple[str, ...]] = types.MappingProxyType(

@@ -57,8 +57,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import HOST_INDEX, MOVE, Transfer
-from transferlint.flow.values import (
+from transferlint.flow.lattice.transfers import HOST_INDEX, MOVE, Transfer
+from transferlint.flow.lattice.values import (
     ARRAY,
     BOOLEAN,
     CONTAINER,
@@ -75,9 +75,11 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, dimensions, host_indices, remaining
-from .chains import origin, user
-from .detection import brief, clusters, hot, only_shown, others, put_there, together
+from .code.chains import origin, user
+from .examples import beside_torch
+from .fixes import host_indices, remaining
+from .questions import dimensions
+from .questions.detection import brief, clusters, hot, only_shown, others, put_there, together
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

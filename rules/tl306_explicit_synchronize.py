@@ -54,16 +54,18 @@ from collections.abc import Iterator
 
 from transferlint.flow.evident import reads_clock
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import SYNCHRONIZE, Transfer
+from transferlint.flow.lattice.transfers import SYNCHRONIZE, Transfer
 from transferlint.knowledge.torch_names import QUEUES
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, importing, measuring, rewriting
-from .chains import called, method, origin, receiver
-from .detection import brief, clusters, hot, others, together
+from .code import importing, rewriting
+from .code.chains import called, method, origin, receiver
+from .examples import beside_torch
+from .questions import measuring
+from .questions.detection import brief, clusters, hot, others, together
 
 _NEAR = 40
 _WAITS = frozenset({"synchronize", "block_until_ready"})

@@ -57,12 +57,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import CALLBACK, Transfer
+from transferlint.flow.lattice.transfers import CALLBACK, Transfer
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 
-from . import host_functions
-from .detection import brief, clusters, hot, likely, others, sure
+from .questions import host_functions
+from .questions.detection import brief, clusters, hot, likely, others, sure
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -88,17 +88,18 @@ from collections.abc import Iterable, Iterator
 from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
-from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import ARRAY, CONTAINER, DEVICE, LITERAL, UNKNOWN
+from transferlint.flow.lattice.transfers import MOVE, Transfer
+from transferlint.flow.lattice.values import ARRAY, CONTAINER, DEVICE, LITERAL, UNKNOWN
 from transferlint.model import Confidence, Evidence, Finding, Fix, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import arguments, batch_lists, making, recreating, remaining, taking_data
-from .chains import origin
-from .detection import Found, brief, clusters, each, only_shown, others, together
-from .round_trips import brought_back
+from .code import arguments
+from .code.chains import origin
+from .fixes import batch_lists, making, recreating, remaining, taking_data
+from .questions.detection import Found, brief, clusters, each, only_shown, others, together
+from .questions.round_trips import brought_back
 
 _NAME = late.pattern(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follows a dot, and no keyword
 

@@ -51,11 +51,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
+from transferlint.flow.dataflow.guards import identifiers
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.guards import identifiers
-from transferlint.flow.placement import Placed
-from transferlint.flow.transfers import COPY_INTO, MOVE, Transfer
-from transferlint.flow.values import (
+from transferlint.flow.lattice.transfers import COPY_INTO, MOVE, Transfer
+from transferlint.flow.lattice.values import (
     CONTAINER,
     DATA,
     DTYPE,
@@ -68,13 +67,15 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
 )
+from transferlint.flow.placement.placed import Placed
 from transferlint.model import Confidence, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import arguments, batch_movers, untouched_batches
-from .detection import brief, clusters, hot, others
+from .code import arguments
+from .questions import batch_movers, untouched_batches
+from .questions.detection import brief, clusters, hot, others
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -50,15 +50,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.lattice.transfers import MOVE, Transfer
+from transferlint.flow.lattice.values import ON_DEVICE, PINNED, TENSOR
 from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import loaders as loaders_of
-from .detection import Found, brief, clusters, hot, only_shown, others, together
+from .questions import loaders as loaders_of
+from .questions.detection import Found, brief, clusters, hot, only_shown, others, together
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

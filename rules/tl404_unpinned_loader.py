@@ -49,18 +49,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transferlint.flow.callgraph.tracing import NOTHING_TRACED
 from transferlint.flow.facts import FileFacts
-from transferlint.flow.tracing import NOTHING_TRACED
-from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import CONTAINER, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.lattice.transfers import MOVE
+from transferlint.flow.lattice.values import CONTAINER, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.knowledge.torch_names import COLLATING
 from transferlint.model import Confidence, Evidence, Finding, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, prefetching
-from . import loaders as loaders_of
-from .detection import Found, brief, hot
+from .examples import beside_torch
+from .questions import loaders as loaders_of
+from .questions import prefetching
+from .questions.detection import Found, brief, hot
 
 _SHOWN = 3
 

@@ -43,17 +43,19 @@ from collections.abc import Iterator
 
 from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import DOWNLOAD, SCALAR_READ, Transfer
-from transferlint.flow.values import ARRAY, BOOLEAN, INTEGER, SCALAR, TENSOR, UNKNOWN
+from transferlint.flow.lattice.transfers import DOWNLOAD, SCALAR_READ, Transfer
+from transferlint.flow.lattice.values import ARRAY, BOOLEAN, INTEGER, SCALAR, TENSOR, UNKNOWN
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, parts, proven
-from .chains import called, method, receiver, user
-from .detection import brief, each, for_the_host, only_shown, sure
-from .round_trips import bounces, came_back, decisions
+from .code.chains import called, method, receiver, user
+from .examples import beside_torch
+from .proofs import proven
+from .questions import parts
+from .questions.detection import brief, each, for_the_host, only_shown, sure
+from .questions.round_trips import bounces, came_back, decisions
 
 _NAMED = 4  # parts to name in a message
 

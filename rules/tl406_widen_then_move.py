@@ -48,16 +48,16 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
-from transferlint.flow.transfers import MOVE, Transfer
-from transferlint.flow.values import FRESH, HOST, ON_DEVICE, SCALAR, TENSOR
+from transferlint.flow.lattice.transfers import MOVE, Transfer
+from transferlint.flow.lattice.values import FRESH, HOST, ON_DEVICE, SCALAR, TENSOR
 from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven, widths
-from .chains import called, method, origin
-from .detection import brief, each
+from .code.chains import called, method, origin
+from .proofs import proven, widths
+from .questions.detection import brief, each
 
 _COPIES = frozenset({"repeat", "tile"})
 _ASKS = frozenset({"size", "dim", "numel"})

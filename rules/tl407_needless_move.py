@@ -42,15 +42,15 @@ import re
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.values import CONTAINER, HOST_VALUE, MODULE, ON_DEVICE, TENSOR
+from transferlint.flow.lattice.values import CONTAINER, HOST_VALUE, MODULE, ON_DEVICE, TENSOR
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import proven
-from .chains import called, captured, closes, method, receiver, statement
-from .detection import brief
+from .code.chains import called, captured, closes, method, receiver, statement
+from .proofs import proven
+from .questions.detection import brief
 
 _THROUGH = frozenset("detach contiguous unsqueeze squeeze view reshape flatten long float half double int bool".split())
 _MOVERS = frozenset({"to", "cuda", "cpu"})

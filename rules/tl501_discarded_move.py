@@ -44,20 +44,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.once import once
-from transferlint.flow.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.values import DATA, HOST_VALUE, MODULE, TENSOR, UNKNOWN, Value
+from transferlint.flow.lattice.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.lattice.values import DATA, HOST_VALUE, MODULE, TENSOR, UNKNOWN, Value
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import notebooks
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import rewriting
-from . import shown as shown_of
-from .chains import method, receiver
-from .detection import brief, each
+from .code import rewriting
+from .code.chains import method, receiver
+from .questions import shown as shown_of
+from .questions.detection import brief, each
 
 _ASSIGNABLE = (p.Load, p.Attr, p.Subscript)
 _ITEMS = frozenset({"items", "values"})

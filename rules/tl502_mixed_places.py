@@ -42,15 +42,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import DEVICE, FRESH, TENSOR
+from transferlint.flow.lattice.transfers import MOVE
+from transferlint.flow.lattice.values import DEVICE, FRESH, TENSOR
 from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import dimensions
-from .detection import brief, dropped, put_there
+from .questions import dimensions
+from .questions.detection import brief, dropped, put_there
 
 _COMBINE = frozenset(
     "cat concat concatenate stack hstack vstack dstack matmul mm bmm mv dot outer where maximum minimum add sub mul div"

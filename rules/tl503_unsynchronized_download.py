@@ -51,21 +51,22 @@ import re
 from collections.abc import Iterator
 
 from transferlint import late
+from transferlint.flow.callgraph.names import split
+from transferlint.flow.dataflow.once import once
+from transferlint.flow.dataflow.operands import operands
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.names import split
-from transferlint.flow.once import once
-from transferlint.flow.operands import operands
-from transferlint.flow.sharing import TENSOR_ATTRIBUTES, VIEWS, Path, path
-from transferlint.flow.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
-from transferlint.flow.values import ANYWHERE, CONTAINER, DEVICE, HOST, MODULE, ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.lattice.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
+from transferlint.flow.lattice.values import ANYWHERE, CONTAINER, DEVICE, HOST, MODULE, ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.sharing import TENSOR_ATTRIBUTES, Path, path
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
+from transferlint.knowledge.torch_names import VIEWS
 from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import brief
+from .questions.detection import brief
 
 _WAITS = late.pattern(r"sync|wait|query|join|flush|barrier", re.IGNORECASE)
 _METADATA = frozenset({Effect.HOST, Effect.NOTHING, Effect.LIKE, Effect.MOVE, Effect.CUDA})

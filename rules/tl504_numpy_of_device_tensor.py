@@ -44,14 +44,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.transfers import ARRAY
-from transferlint.flow.values import DEVICE
+from transferlint.flow.lattice.transfers import ARRAY
+from transferlint.flow.lattice.values import DEVICE
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .detection import brief, put_there
+from .questions.detection import brief, put_there
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -55,12 +55,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint import late
+from transferlint.flow.callgraph.names import split
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.names import split
-from transferlint.flow.placement import Placed
-from transferlint.flow.start import names_place
-from transferlint.flow.transfers import BUILD, MOVE, Transfer
-from transferlint.flow.values import DEVICE, ON_DEVICE
+from transferlint.flow.lattice.transfers import BUILD, MOVE, Transfer
+from transferlint.flow.lattice.values import DEVICE, ON_DEVICE
+from transferlint.flow.placement.placed import Placed
+from transferlint.flow.placement.start import names_place
 from transferlint.knowledge.roles import DEVICE_WORDS
 from transferlint.knowledge.torch_names import DATA_SETS, LOADERS
 from transferlint.model import Confidence, Evidence, Finding
@@ -68,8 +68,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch, formatted_data, loaders
-from .detection import brief, clusters, each, others
+from .examples import beside_torch
+from .questions import formatted_data, loaders
+from .questions.detection import brief, clusters, each, others
 
 _METHODS = frozenset({"__getitem__", "__getitems__", "__iter__"})
 

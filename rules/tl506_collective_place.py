@@ -53,9 +53,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.foreign_members import REPLICA
-from transferlint.flow.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
-from transferlint.flow.values import CONTAINER, DEVICE, DEVICE_NAME, HOST, ON_DEVICE, TENSOR, Value
+from transferlint.flow.lattice.transfers import DOWNLOAD, NUMBER, SCALAR_READ, Transfer
+from transferlint.flow.lattice.values import CONTAINER, DEVICE, DEVICE_NAME, HOST, ON_DEVICE, TENSOR, Value
+from transferlint.flow.placement.foreign_members import REPLICA
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.lookup import effect_of
 from transferlint.knowledge.torch_names import STACKS
@@ -64,9 +64,9 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from . import beside_torch
-from .chains import called, method, receiver, user
-from .detection import brief, clusters, each_of, likely, others
+from .code.chains import called, method, receiver, user
+from .examples import beside_torch
+from .questions.detection import brief, clusters, each_of, likely, others
 
 _ADDS = frozenset({"+", "-"})
 _SUMS = frozenset({"sum", "mean"})

@@ -12,7 +12,7 @@ from typing import Any
 
 from transferlint import pipeline, registry, selection
 from transferlint.fixes import FixOutcome, fix_text
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Rule
 from transferlint.rule_tests import Reported, marks, reported, without_marks

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from proving import all_rules, check_bytes, default_rules, marks, reported
 from transferlint.cli.cards import beside_torch
 from transferlint.cli.rule_command import COMMAND
-from transferlint.flow import foreign, foreign_members, tracing
+from transferlint.flow.callgraph import tracing
+from transferlint.flow.placement import foreign, foreign_members
 from transferlint.knowledge.frameworks import FRAMEWORKS
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Rule
@@ -114,7 +115,7 @@ def test_a_rule_that_knows_nothing_of_frameworks_speaks_of_all() -> None:
 def _torch_in(folder: Path) -> int:
     """How often code says torch: comments, docstrings and the examples and documents of rules do not count."""
     count = 0
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         text = text.partition("\nRULE = Rule(")[0]
         text = re.sub(r'"""(.|\n)*?"""', "", text)

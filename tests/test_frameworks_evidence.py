@@ -7,7 +7,7 @@ import pytest
 
 from proving import default_rules
 from transferlint import pipeline
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 
 JAX = """\
 import jax

@@ -7,50 +7,26 @@ Small ones go together, so that workers are not started for each.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transferlint import jobs, late, steps, workers
-from transferlint.context import Context
 from transferlint.plan import Outcome, Plan, internal
+from transferlint.run import Run
 from transferlint.steps import Beyond, Prepared
 from transferlint.workers import Job
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
 
     from transferlint.discovery import Trouble
-    from transferlint.flow.modules import ModuleIndex
     from transferlint.flow.project import Project
-    from transferlint.kept_results import Keeper
     from transferlint.writing import Stamp
 
 _TOGETHER = 400  # files: as many as keep workers busy
 
 Group = Sequence[Job]
 Stamps = list[tuple[str, "Stamp"]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """What is the same for all groups of a run: what is around the files, the plans by scope, the number of workers (0:
-    as many as suit), who hears of progress, the indices of the jobs that are told of, what keeps results (None: nothing
-    does), and what reads files (None: workers)."""
-
-    around: Context
-    plans: Sequence[Plan]
-    count: int
-    done: workers.Done
-    told: frozenset[int]
-    keeper: Keeper | None = None
-    executor: Executor | None = None
-
-    @functools.cached_property
-    def index(self) -> ModuleIndex:
-        """The modules of the project."""
-        return self.around.index()
 
 
 def check(run: Run, reading: Group) -> tuple[list[Outcome], Stamps, str]:

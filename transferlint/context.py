@@ -13,7 +13,7 @@ from transferlint.cache import graphs
 from transferlint.cache.contents import Contents
 from transferlint.cache.signatures import GONE, Signature, signature
 from transferlint.discovery import Real, Target, walk
-from transferlint.flow.modules import ModuleIndex, absolutes
+from transferlint.flow.callgraph.modules import ModuleIndex, absolutes
 from transferlint.nearest import Nearest, common_folder
 from transferlint.reach import Reach, Reached
 from transferlint.screen import is_package, worth_analysing

@@ -10,13 +10,14 @@ from transferlint import batches, context, jobs, late, selection, steps, workers
 from transferlint.cache.signatures import Signature, signature
 from transferlint.cells import by_cells
 from transferlint.discovery import Exclusion, Found, Target, Trouble, discover
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Finding, QuietSite
 from transferlint.nearest import Nearest
 from transferlint.pipeline import check_bytes
 from transferlint.plan import UNPARSABLE, Outcome, Plan
 from transferlint.reach import Reach
 from transferlint.registry import Registry
+from transferlint.run import Run
 from transferlint.scopes import Scopes
 from transferlint.settings import Settings
 from transferlint.shards import Shard, weight
@@ -171,7 +172,7 @@ def _pass(
     with collector.paused():
         keeper = kept_results.keeper(around, plans, every) if shard is None else None
         numbers = frozenset(job.index for job in told)
-        run = batches.Run(around, plans, settings.jobs, progress.advance, numbers, keeper, executor)
+        run = Run(around, plans, settings.jobs, progress.advance, numbers, keeper, executor)
         outcomes, stamps, remark = batches.check(run, reading)
         if around.contents is not None:
             around.contents.keep()
@@ -211,7 +212,7 @@ def check_stdin(
         plans = (plan, *scopes.plans[1:])
         with collector.paused():
             own = workers.deep(lambda: steps.prepare_bytes(path, data, plan, job.ignored))
-            run = batches.Run(around, plans, settings.jobs, _nobody, frozenset({job.index}))
+            run = Run(around, plans, settings.jobs, _nobody, frozenset({job.index}))
             outcome = batches.check_beside(own, job, others, run)
         note = around.note
     return _gathered([outcome], scopes, [plan], (), (note,)), outcome

@@ -11,11 +11,12 @@ import contextlib
 import dataclasses
 import functools
 import importlib
+import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
 
-__all__ = ["dataclass", "empty", "fields", "module", "pattern", "replace"]
+__all__ = ["dataclass", "empty", "fields", "module", "modules", "pattern", "replace"]
 _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
 _DESCRIBING = ("__match_args__", "__dataclass_fields__")
 _COMPARING = ("__repr__", "__eq__", "__hash__", "__dataclass_params__")
@@ -26,6 +27,21 @@ _OF_WITHOUT_SLOTS = ("__dict__", "__weakref__")
 def module(name: str) -> Any:
     """A module by its full name, imported when one of its names is first asked for."""
     return _Module(name)
+
+
+def modules(package: str, folders: Iterable[str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package, by which `from package import name` gives `module(name)`."""
+
+    @functools.cache
+    def names() -> frozenset[str]:
+        return frozenset(found.name for found in pkgutil.iter_modules(folders))
+
+    def found(name: str) -> Any:
+        if name in names():
+            return module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return found
 
 
 class _Module:

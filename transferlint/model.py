@@ -128,8 +128,8 @@ class Heat:
     False where it is assumed (a `forward` nobody calls here). `why` says it in words ("per step, in the loop over
     `loader` at line 31"). `amortised` names the guard that makes the site rare ("every 100 steps"), "" without one;
     `cold` says why the code runs rarely whatever its loops ("setup: `load_weights`"), "" where it does not. `shown`:
-    a chain of calls from code that is seen to run shows that the site runs repeatedly (see `flow/runs.py`; who makes a
-    `Heat` without asking vouches for it).
+    a chain of calls from code that is seen to run shows that the site runs repeatedly (see `flow/frequency/runs.py`;
+    who makes a `Heat` without asking vouches for it).
     """
 
     level: Level

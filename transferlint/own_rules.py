@@ -13,22 +13,24 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from transferlint.registry import RuleFileError, checked
-from transferlint.rule import Rule
+from transferlint.rule import Rule, RuleFileError
 
 Source = tuple[str, Callable[[], tuple[Rule, ...]]]
+Checked = Callable[[Any], tuple[Rule, ...]]
 
 
-def sources(paths: Iterable[str]) -> list[Source]:
+def sources(paths: Iterable[str], checked: Checked) -> list[Source]:
     """What stands at the paths, in order: for each rule file what it is called in messages, and a function that imports
-    it and returns its rules. That one raises what the file raises, or RuleFileError."""
-    return [source for path in paths for source in _at(path)]
+    it and returns its rules, after `checked` saw what it calls so. That one raises what the file raises, what `checked`
+    does, or RuleFileError."""
+    return [source for path in paths for source in _at(path, checked)]
 
 
-def _at(path: str) -> Iterator[Source]:
+def _at(path: str, checked: Checked) -> Iterator[Source]:
     if not os.path.isdir(path):
-        yield f"rule file {path}", functools.partial(_rules, path, True)
+        yield f"rule file {path}", functools.partial(_rules, path, True, checked)
         return
     try:
         names = sorted(name for name in os.listdir(path) if name.endswith(".py") and not name.startswith("_"))
@@ -39,14 +41,14 @@ def _at(path: str) -> Iterator[Source]:
     if not files:
         yield f"rule folder {path}", functools.partial(_nothing, "no rule file is in it")
     for file in files:
-        yield f"rule file {file}", functools.partial(_rules, file, False)
+        yield f"rule file {file}", functools.partial(_rules, file, False, checked)
 
 
 def _nothing(why: str) -> tuple[Rule, ...]:
     raise RuleFileError(why)
 
 
-def _rules(path: str, named: bool) -> tuple[Rule, ...]:
+def _rules(path: str, named: bool, checked: Checked) -> tuple[Rule, ...]:
     """The rules of a file. One that was not named itself may have none: others share its code."""
     if not os.path.isfile(path):
         raise RuleFileError("no such file or folder")

@@ -83,7 +83,7 @@ def read_worth(target: Target, always: bool = False) -> bytes | Outcome:
 
 def facts_of(path: str, text: str, program: Program, spans: Any, plan: Plan, project: Project | None) -> FileFacts:
     """The facts of one file, within its project where that is known; `spans` belong to the program."""
-    from transferlint.flow.facts import analyse
+    from transferlint.flow.analysis import analyse
 
     if project is None:
         return analyse(path, text, program, spans, plan.options)

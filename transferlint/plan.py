@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from transferlint import late
 from transferlint.discovery import Trouble
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, QuietSite
 from transferlint.rule import Rule
 

@@ -16,15 +16,11 @@ from typing import Any, Protocol
 
 from transferlint import late
 from transferlint.model import Safety
-from transferlint.rule import CATEGORIES, HEADINGS, Example, Rule
+from transferlint.rule import CATEGORIES, HEADINGS, Example, Rule, RuleFileError
 
 GROUP = "transferlint.rules"
 _CODE = late.pattern(r"[A-Z]+[0-9]{3}\Z")
 _NAME = late.pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-
-
-class RuleFileError(Exception):
-    """A path at which there are no rules; the message is one line."""
 
 
 class EntryPoint(Protocol):
@@ -64,7 +60,7 @@ def load(points: Iterable[EntryPoint] | None = None, paths: Sequence[str] = ()) 
     if paths:
         from transferlint import own_rules
 
-        sources += own_rules.sources(paths)
+        sources += own_rules.sources(paths, checked)
     rules: dict[str, Rule] = {}
     names: set[str] = set()
     refused: list[str] = []

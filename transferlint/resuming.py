@@ -15,15 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from transferlint import discovery, late, updates
-from transferlint.batches import Run
 from transferlint.cache import bases, results
 from transferlint.cache.runs import News
 from transferlint.context import MAX_BYTES, Context, Sources
 from transferlint.discovery import Target
-from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.kept_results import Keeper, with_text
 from transferlint.plan import Outcome, Plan
 from transferlint.reach import Reach, View, is_seen
+from transferlint.run import Run
 from transferlint.screen import is_package, worth_analysing
 from transferlint.workers import Job
 

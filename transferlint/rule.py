@@ -125,3 +125,7 @@ class Rule:
         doubted = found.framework in dict(self.doubted)
         confidence = Confidence.POSSIBLE if doubted else found.confidence
         return late.replace(found, help=help, fix=None, confidence=confidence)
+
+
+class RuleFileError(Exception):
+    """A path at which there are no rules; the message is one line."""

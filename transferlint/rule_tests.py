@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from transferlint import late, pipeline
 from transferlint.fixes import FixOutcome, fix_text
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.plan import Plan
 from transferlint.rule import Example, Rule

@@ -24,10 +24,10 @@ from transferlint.syntax import collector, notebooks
 from transferlint.writing import NO_STAMP, Stamp, stamp_of
 
 if TYPE_CHECKING:
-    from transferlint.flow.modules import ModuleIndex
-    from transferlint.flow.options import AnalysisOptions
+    from transferlint.flow.callgraph.modules import ModuleIndex
+    from transferlint.flow.lattice.options import AnalysisOptions
     from transferlint.flow.project import Project
-    from transferlint.syntax.front_end import Parts
+    from transferlint.syntax.parts import Parts
     from transferlint.syntax.program import Program
     from transferlint.syntax.source import Source
     from transferlint.syntax.suppressions import Suppression
@@ -257,8 +257,8 @@ def linked(
     its modules, also those that were not prepared. `entered` are the files whose calls count, `own` has the options of
     files for which those of the plan do not hold, `beyond` are files of which nothing here knows. `recorded`: it is
     to be written down."""
+    from transferlint.flow.incremental.recorded import RecordedProject
     from transferlint.flow.project import Project
-    from transferlint.flow.recorded import RecordedProject
 
     found = Programs(prepared, plan, beyond)
     inside = [path for path in found if path in entered]

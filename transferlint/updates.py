@@ -1,5 +1,5 @@
 """A group of which few files changed, checked by what was written down when all of it was: only what the changes matter
-for is analysed again, and all else stands (`flow/update.py`)."""
+for is analysed again, and all else stands (`flow/incremental/update.py`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from transferlint.steps import Prepared, Programs
 from transferlint.workers import Job
 
 if TYPE_CHECKING:
-    from transferlint.batches import Run
+    from transferlint.flow.incremental.recorded import FileRecord
+    from transferlint.flow.incremental.update import Others
     from transferlint.flow.project import Project
-    from transferlint.flow.recorded import FileRecord
-    from transferlint.flow.update import Others
     from transferlint.kept_results import Keeper
+    from transferlint.run import Run
     from transferlint.syntax.program import Program
 
 FEWEST = 8  # files; smaller groups are checked anew as fast
@@ -48,7 +48,7 @@ class _Found(NamedTuple):
 
 def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outcome]) -> None:
     """Keep what was written down of a project, which was put together from all files of the group."""
-    from transferlint.flow.recorded import RecordedProject
+    from transferlint.flow.incremental.recorded import RecordedProject
 
     keeper = run.keeper
     if keeper is None or not isinstance(project, RecordedProject):
@@ -104,7 +104,7 @@ def _since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes], most:
         return _Found({})
     if len(changed) > most:
         return None
-    from transferlint.flow.traces import Unforeseen
+    from transferlint.flow.incremental.traces import Unforeseen
 
     try:
         return workers.deep(lambda: _updated(run, group, base, changed, len(changed) > few))
@@ -115,9 +115,9 @@ def _since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes], most:
 def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], writes: bool) -> _Found:
     """What comes of the files whose findings may be others; `writes`: also what writes it down anew. Raises Unforeseen
     and Beyond."""
-    from transferlint.flow.restored import RestoredProject
-    from transferlint.flow.traces import Unforeseen
-    from transferlint.flow.update import Update
+    from transferlint.flow.incremental.restored import RestoredProject
+    from transferlint.flow.incremental.traces import Unforeseen
+    from transferlint.flow.incremental.update import Update
 
     before, tables = base.head
     jobs = {job.target.path: job for job in group}
@@ -152,7 +152,7 @@ def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], w
         raise Unforeseen
 
     def renew(where: str, now: Sequence[bytes]) -> None:
-        from transferlint.flow import renewal
+        from transferlint.flow.incremental import renewal
 
         looked = [(path, other) for path, others in project.looked.items() for other in others]
         looked += [(one.path, other) for one in found.values() for other in one.looked]
@@ -171,7 +171,7 @@ def _prepared(run: Run, job: Job) -> Prepared:
 
 
 def _before(run: Run, job: Job, content: bytes) -> Program:
-    from transferlint.flow.traces import Unforeseen
+    from transferlint.flow.incremental.traces import Unforeseen
 
     found = programs.read_content(run.plans[0].cache, job.target.path, content) if content else None
     if found is None:
@@ -180,6 +180,6 @@ def _before(run: Run, job: Job, content: bytes) -> Program:
 
 
 def _others(tables: Any) -> Others:
-    from transferlint.flow.update import Others
+    from transferlint.flow.incremental.update import Others
 
     return Others(*({path: frozenset(found) for path, found in table.items()} for table in tables))

@@ -9,7 +9,7 @@ The heuristics rest on 540 unsafe fixes of nine random draws, judged one by one 
 - A keyword argument alone that is put in is small however long its name: 23 of 26 (`non_blocking=True`).
 - Nothing of the same form stays in the file, nothing of the same rule in the same function, no call of the same method
   with the same arguments in the same block, nor a `.to(...)` behind what is made: nobody takes half of a change.
-- It is seen to run repeatedly (`flow/runs.py`), by loops and calls in code that is seen to run, and not in a
+- It is seen to run repeatedly (`flow/frequency/runs.py`), by loops and calls in code that is seen to run, and not in a
   constructor. Of 188 edits of the projects of draws 14 and 15, these two leave 85 of 150 that were taken (or not
   drawn), and 7 of 38 that were not, of which 4 are written otherwise since.
 

@@ -16,7 +16,7 @@ from written_out import attributes, written_out
 
 ROOT = Path(__file__).resolve().parent.parent
 # Folders of which all modules are compiled.
-COMPILED = ("transferlint/flow", "transferlint/knowledge", "transferlint/syntax", "transferlint/syntax/from_ast")
+COMPILED = ("transferlint/flow", "transferlint/knowledge", "transferlint/syntax")
 # These stay Python: the first has a base with slots, a class of LibCST; in functions of the others one name stands for
 # exceptions of several types.
 _AS_IT_IS = ("transferlint/syntax/recorder.py", "transferlint/syntax/source.py", "transferlint/syntax/notebooks.py")
@@ -39,7 +39,7 @@ setup(ext_modules=mypycify({modules!r}, opt_level="2", debug_level="0", multi_fi
 def modules(root: Path) -> Iterator[str]:
     """The paths of the modules that are compiled, from `root`."""
     for folder in COMPILED:
-        for path in sorted((root / folder).glob("*.py")):
+        for path in sorted((root / folder).rglob("*.py")):
             name = path.relative_to(root).as_posix()
             if path.name != "__init__.py" and name not in _AS_IT_IS:
                 yield name

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-# Classes of which objects are taken apart with `late.empty`: their attributes can be deleted.
-EMPTIED = frozenset({"FileFacts", "FilePlacement", "FunctionFacts", "Project"})
+# Classes of which objects are taken apart with `late.empty`, and their bases: their attributes can be deleted.
+EMPTIED = frozenset(
+    "FileFacts FilePlacement FunctionFacts OtherFiles PlacedFile PlacedProject Project ProjectNames SourceFile".split()
+)
 _FUTURE = "from __future__ import annotations\n"
 _IMPORTS = "\nimport builtins\nfrom typing import Any, ClassVar, Final\n"
 _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
@@ -31,6 +33,13 @@ class _Field(NamedTuple):
     made: bool
     given: bool
     compared: bool
+
+
+class Emptied(NamedTuple):
+    """The attributes and kept properties that a class of which objects are emptied has of its own, and its bases."""
+
+    own: frozenset[str]
+    bases: tuple[str, ...]
 
 
 class _Lines:
@@ -60,14 +69,24 @@ class _Lines:
         return "\n".join(found)
 
 
-def attributes(text: str) -> dict[str, frozenset[str]]:
-    """The attributes and kept properties of the classes of a module of which objects are emptied. Raises SyntaxError
-    where it is no Python."""
+def attributes(text: str) -> dict[str, Emptied]:
+    """The classes of a module of which objects are emptied. Raises SyntaxError where it is no Python."""
     classes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
-    return {node.name: frozenset(_attributes(node) | _kept(node)) for node in classes if node.name in EMPTIED}
+    return {
+        node.name: Emptied(frozenset(_attributes(node) | _kept(node)), tuple(map(ast.unparse, node.bases)))
+        for node in classes
+        if node.name in EMPTIED
+    }
 
 
-def written_out(text: str, emptied: Mapping[str, frozenset[str]]) -> str:
+def _inherited(names: Iterable[str], emptied: Mapping[str, Emptied]) -> Iterator[frozenset[str]]:
+    """What bases of these names have, and theirs."""
+    for known in (emptied[name] for name in names if name in emptied):
+        yield known.own
+        yield from _inherited(known.bases, emptied)
+
+
+def written_out(text: str, emptied: Mapping[str, Emptied]) -> str:
     """A module's source with the methods of its data classes, and its properties that keep, written out; `emptied` is
     what `attributes` gave for all modules. Raises SyntaxError where it is no Python, ValueError for a data class that
     cannot be written out."""
@@ -81,7 +100,7 @@ def written_out(text: str, emptied: Mapping[str, frozenset[str]]) -> str:
         kept = [one for one in node.body if isinstance(one, ast.FunctionDef) and _keeps(one)]
         for method in kept:
             _write_property(method, lines)
-        bases = [emptied[name] for name in map(ast.unparse, node.bases) if name in emptied]
+        bases = list(_inherited(map(ast.unparse, node.bases), emptied))
         if node.name in emptied or bases:
             _write_attributes(node, sorted(_attributes(node).difference(_kept(node), *bases)), lines)
     _write_constants(tree, lines)

@@ -1,4 +1,4 @@
-"""Measures the predictors of transferlint/flow/predictors.py on the committed tables: `make predictors`.
+"""Measures the predictors of transferlint/flow/frequency/predictors.py on the committed tables: `make predictors`.
 
     python benchmarks/truth/predictors.py [PACKAGE ...]
 

@@ -105,7 +105,7 @@ def test_a_kept_file_that_is_gone_by_then_is_an_empty_one(where, monkeypatch):
     plan = plan_for(settings, registry.load(), cache=where)
     prepared = [steps.prepare(Target("train.py"), plan), steps.prepare(Target("lib.py"), plan, wanted=False)]
     os.unlink("lib.py")
-    from transferlint.flow.modules import ModuleIndex
+    from transferlint.flow.callgraph.modules import ModuleIndex
 
     project = steps.linked(prepared, ModuleIndex(["train.py", "lib.py"], "."), plan, {"train.py"})
     assert project.linked("train.py") is not None

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from transferlint.connected import groups
-from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.reach import Reach
 
 

@@ -8,7 +8,7 @@ import pytest
 from counting import operations
 
 from transferlint import engine, registry, steps, workers
-from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.model import Confidence
 from transferlint.plan import Outcome, Plan
 from transferlint.reach import imports, reach

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.reach import Bounds, Import, Reached, imports, reach
 
 

@@ -12,7 +12,7 @@ import pytest
 from counting import operations
 
 from transferlint import engine, registry, steps, workers
-from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.plan import Plan
 from transferlint.settings import Settings
 

@@ -14,9 +14,9 @@ from keystrokes import EDITED, FILES, typed
 from transferlint import registry, steps, updates
 from transferlint.cache import bases, places
 from transferlint.engine import Result, check_paths, plan_for
-from transferlint.flow import placement
-from transferlint.flow.placement import FilePlacement
-from transferlint.flow.traces import Unforeseen
+from transferlint.flow.incremental.traces import Unforeseen
+from transferlint.flow.placement import placement
+from transferlint.flow.placement.placement import FilePlacement
 from transferlint.model import Safety
 from transferlint.settings import Settings
 

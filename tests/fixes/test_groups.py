@@ -13,7 +13,7 @@ from proving import all_rules, check_bytes, default_rules
 from transferlint import baseline, engine, pipeline, registry
 from transferlint.cli.explaining import Terms, explain
 from transferlint.fixes import fix_text
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.plan import Checked, Plan
 from transferlint.settings import Settings

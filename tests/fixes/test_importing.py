@@ -6,10 +6,10 @@ import libcst
 import pytest
 
 from transferlint.fixes import apply_edits
-from transferlint.flow.facts import analyse
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.analysis import analyse
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.syntax import lower, spans
-from transferlint_rules.importing import torch_name
+from transferlint_rules.code.importing import torch_name
 
 FUNCTION = "\n\ndef f(x):\n    return x.item()\n"
 

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint_rules.statement_text import in_place
+from transferlint_rules.code.statement_text import in_place
 
 BARE = (
     "y = X\n",

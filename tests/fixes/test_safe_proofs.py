@@ -235,6 +235,6 @@ def test_a_proof_that_is_left_out_is_seen(
     modules = [one for name, one in sys.modules.items() if name.startswith("transferlint_rules.")]
     # Rules hold the module of the proofs, or what stands for it and keeps what it was asked for.
     for held in [one for module in modules for one in vars(module).values()]:
-        if getattr(held, "__name__", "") == "transferlint_rules.proven":
+        if getattr(held, "__name__", "") == "transferlint_rules.proofs.proven":
             monkeypatch.setattr(held, obligation, lambda *given, **named: True)
     assert faults(*program([(source, f"y = {source}\n", "y", USES[code])]), tmp_path)[0]

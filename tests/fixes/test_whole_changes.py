@@ -10,14 +10,14 @@ import pytest
 from showing import module, offered, ran
 
 from proving import all_rules, check_bytes, same
-from transferlint.flow.facts import analyse
-from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.transfers import MOVE
-from transferlint.flow.values import RESIDENT
+from transferlint.flow.analysis import analyse
+from transferlint.flow.lattice.options import AnalysisOptions
+from transferlint.flow.lattice.transfers import MOVE
+from transferlint.flow.lattice.values import RESIDENT
 from transferlint.model import Safety
 from transferlint.syntax.lower import lower
 from transferlint.syntax.spans import Spans
-from transferlint_rules.recreating import make_on_device
+from transferlint_rules.fixes.recreating import make_on_device
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 X = "x: torch.Tensor"

@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from transferlint.flow.facts import FileFacts, FunctionFacts, analyse
-from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import Value
-from transferlint.flow.warmth import Warmth
+from transferlint.flow.analysis import analyse
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.frequency.warmth import Warmth
+from transferlint.flow.lattice.options import AnalysisOptions
+from transferlint.flow.lattice.transfers import Transfer
+from transferlint.flow.lattice.values import Value
 from transferlint.syntax import program as p
 from transferlint.syntax.lower import lower
 from transferlint.syntax.source import decode, parse

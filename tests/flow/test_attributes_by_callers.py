@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import DEVICE, HOST, TENSOR, UNKNOWN
+from transferlint.flow.lattice.values import DEVICE, HOST, TENSOR, UNKNOWN
 
 LookUp = Callable[..., Any]
 

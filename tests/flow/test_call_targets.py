@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow import values as v
+from transferlint.flow.lattice import values as v
 from transferlint.model import Level
 
 LookUp = Callable[..., Any]

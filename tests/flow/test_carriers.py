@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import HOST
+from transferlint.flow.lattice.values import HOST
 
 LookUp = Callable[..., Any]
 

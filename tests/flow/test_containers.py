@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import (
+from transferlint.flow.lattice.values import (
     CONTAINER,
     DEVICE,
     GIVEN,

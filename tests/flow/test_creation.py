@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.transfers import BUILD
-from transferlint.flow.values import (
+from transferlint.flow.lattice.transfers import BUILD
+from transferlint.flow.lattice.values import (
     DEVICE,
     FRESH,
     GIVEN,

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow import devices
-from transferlint.flow.transfers import DOWNLOAD, MOVE
-from transferlint.flow.values import (
+from transferlint.flow.lattice.transfers import DOWNLOAD, MOVE
+from transferlint.flow.lattice.values import (
     ANYWHERE,
     DEVICE,
     DEVICE_NAME,
@@ -22,6 +21,7 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
 )
+from transferlint.flow.placement import devices
 from transferlint.model import Direction
 
 LookUp = Callable[..., Any]

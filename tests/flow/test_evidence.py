@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ANYWHERE, CONTAINER, GIVEN, HOST, OBJECT, TENSOR
+from transferlint.flow.lattice.values import ANYWHERE, CONTAINER, GIVEN, HOST, OBJECT, TENSOR
 
 LookUp = Callable[..., Any]
 

@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ANYWHERE, DEVICE, HOST, HOST_VALUE, NONE, PYTHON, TENSOR, Value, join, with_field
+from transferlint.flow.lattice.values import (
+    ANYWHERE,
+    DEVICE,
+    HOST,
+    HOST_VALUE,
+    NONE,
+    PYTHON,
+    TENSOR,
+    Value,
+    join,
+    with_field,
+)
 
 LookUp = Callable[..., Any]
 START = """

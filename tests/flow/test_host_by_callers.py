@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ARRAY, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIONAL, PINNED
+from transferlint.flow.lattice.values import ARRAY, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIONAL, PINNED
 from transferlint.model import Level
 
 LookUp = Callable[..., Any]

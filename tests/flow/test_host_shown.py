@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ANYWHERE, GIVEN, HOST, HOST_VALUE
+from transferlint.flow.lattice.values import ANYWHERE, GIVEN, HOST, HOST_VALUE
 
 LookUp = Callable[..., Any]
 

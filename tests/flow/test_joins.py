@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ANYWHERE, CONTAINER, DEVICE, GIVEN, HOST, TENSOR, UNKNOWN
+from transferlint.flow.lattice.values import ANYWHERE, CONTAINER, DEVICE, GIVEN, HOST, TENSOR, UNKNOWN
 
 LookUp = Callable[..., Any]
 START = """

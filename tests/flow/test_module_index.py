@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from transferlint.flow.modules import ModuleIndex
+from transferlint.flow.callgraph.modules import ModuleIndex
 
 ROOT = "/project"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import BOOLEAN, CONTAINER, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIMIZER, TENSOR
+from transferlint.flow.lattice.values import BOOLEAN, CONTAINER, DEVICE, GIVEN, HOST, MODULE, OBJECT, OPTIMIZER, TENSOR
 
 LookUp = Callable[..., Any]
 START = """

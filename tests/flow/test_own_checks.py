@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.transfers import BUILD, NUMBER, TRUTH
-from transferlint.flow.values import HOST, TENSOR
+from transferlint.flow.lattice.transfers import BUILD, NUMBER, TRUTH
+from transferlint.flow.lattice.values import HOST, TENSOR
 
 LookUp = Callable[..., Any]
 

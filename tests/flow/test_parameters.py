@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from transferlint.flow.values import (
+from transferlint.flow.lattice.values import (
     CONTAINER,
     DEVICE_NAME,
     GIVEN,

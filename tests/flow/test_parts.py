@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import ANYWHERE, CONTAINER, DEVICE, GIVEN, HOST, HOST_VALUE, MODULE, TENSOR
+from transferlint.flow.lattice.values import ANYWHERE, CONTAINER, DEVICE, GIVEN, HOST, HOST_VALUE, MODULE, TENSOR
 
 LookUp = Callable[..., Any]
 MATCHER = """

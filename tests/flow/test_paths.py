@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transferlint.flow.roles import lies_in
+from transferlint.flow.callgraph.roles import lies_in
 from transferlint.knowledge import roles
 
 TABLES = (roles.TEST_PATHS, roles.OFFLINE_PATHS, roles.SERVING_PATHS, roles.HOST_PATHS)

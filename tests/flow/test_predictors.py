@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.predictors import PREDICTORS
+from transferlint.flow.frequency.predictors import PREDICTORS
 from transferlint.model import Level
 
 MEASURED = json.loads(

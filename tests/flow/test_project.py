@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from transferlint.flow import values as v
-from transferlint.flow.facts import FileFacts, analyse
-from transferlint.flow.modules import ModuleIndex
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.analysis import analyse
+from transferlint.flow.callgraph.modules import ModuleIndex
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.lattice import values as v
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.flow.project import Project
 from transferlint.reasons import Cause, is_a
 from transferlint.syntax.lower import lower

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import HOST, SEVERAL, dimensions
+from transferlint.flow.lattice.values import HOST, SEVERAL, dimensions
 
 LookUp = Callable[..., Any]
 START = """

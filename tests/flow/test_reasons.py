@@ -10,7 +10,7 @@ from transferlint.reasons import Cause, Reason, is_a
 from transferlint.wording import words
 
 FLOW = Path(__file__).parents[2] / "transferlint" / "flow"
-CODE = "".join(path.read_text(encoding="utf-8") for path in FLOW.glob("*.py"))
+CODE = "".join(path.read_text(encoding="utf-8") for path in FLOW.rglob("*.py"))
 
 
 @pytest.mark.parametrize("cause", Cause, ids=lambda one: one.name)

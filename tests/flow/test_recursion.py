@@ -7,9 +7,9 @@ import itertools
 import libcst as cst
 import pytest
 
-from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.placement import FilePlacement
-from transferlint.flow.values import DEVICE, TENSOR
+from transferlint.flow.lattice.options import AnalysisOptions
+from transferlint.flow.lattice.values import DEVICE, TENSOR
+from transferlint.flow.placement.placement import FilePlacement
 from transferlint.syntax.lower import lower
 from transferlint.syntax.program import Program
 

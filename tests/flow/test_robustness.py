@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from transferlint.flow.facts import dump
-from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.values import DEVICE, TENSOR
+from transferlint.flow.lattice.options import AnalysisOptions
+from transferlint.flow.lattice.values import DEVICE, TENSOR
 from transferlint.syntax.source import SourceError
 
 LookUp = Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Level
 from transferlint.wording import words
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from transferlint.flow.facts import analyse
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.analysis import analyse
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.syntax import collector
 from transferlint.syntax.lower import lower
 from transferlint.syntax.source import decode, parse

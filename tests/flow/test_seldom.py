@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from transferlint.flow.facts import FileFacts, analyse
-from transferlint.flow.modules import ModuleIndex
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.analysis import analyse
+from transferlint.flow.callgraph.modules import ModuleIndex
+from transferlint.flow.facts import FileFacts
+from transferlint.flow.frequency.warmth import Warmth
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.flow.project import Project
-from transferlint.flow.warmth import Warmth
 from transferlint.syntax.lower import lower
 from transferlint.syntax.source import decode, parse
 from transferlint.syntax.spans import Spans

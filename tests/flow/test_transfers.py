@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow import transfers as t
-from transferlint.flow.names import split
-from transferlint.flow.values import DEVICE, HOST
+from transferlint.flow.callgraph.names import split
+from transferlint.flow.lattice import transfers as t
+from transferlint.flow.lattice.values import DEVICE, HOST
 from transferlint.model import Confidence, Direction
 
 LookUp = Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow import transfers as t
+from transferlint.flow.lattice import transfers as t
 from transferlint.model import Direction, Level
 
 LookUp = Callable[..., Any]

@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
-from transferlint.flow.values import BOOLEAN, DEVICE, HOST, HOST_VALUE, NAME, TENSOR
+from transferlint.flow.lattice.values import BOOLEAN, DEVICE, HOST, HOST_VALUE, NAME, TENSOR
 
 LookUp = Callable[..., Any]
 

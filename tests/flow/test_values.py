@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transferlint.flow import values as v
-from transferlint.flow.frame import State
-from transferlint.flow.values import Value, combine, describe, element, join
+from transferlint.flow.lattice import values as v
+from transferlint.flow.lattice.values import Value, combine, describe, element, join
+from transferlint.flow.placement.frame import State
 
 KINDS = (
     v.TENSOR, v.MODULE, v.ARRAY, v.HOST_VALUE, v.CONTAINER, v.DEVICE_NAME, v.DTYPE, v.LOADER, v.OBJECT, v.NAME,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import DEVICE, HOST
+from transferlint.flow.lattice.values import DEVICE, HOST
 
 LookUp = Callable[..., Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import framework_flag, framework_of
+from transferlint.flow.lattice.values import framework_flag, framework_of
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.api import Api, Effect
 from transferlint.knowledge.cupy import CUPY

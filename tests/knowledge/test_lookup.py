@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from transferlint.flow.options import AnalysisOptions
+from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.knowledge import lookup, receivers
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.lookup import cold, effect_of, event, hot, told

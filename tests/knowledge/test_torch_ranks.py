@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.values import SEVERAL
+from transferlint.flow.lattice.values import SEVERAL
 from transferlint.knowledge import torch_ranks
 from transferlint.knowledge.torch_ranks import BROADCAST, LESS, MORE, PRODUCT, REDUCED, SAME, SECOND, rows
 

@@ -202,7 +202,7 @@ def test_cells_of_other_languages_are_passed_over():
 
 
 def test_other_files_come_before_notebooks_of_their_name(tmp_path: Path):
-    from transferlint.flow.modules import ModuleIndex
+    from transferlint.flow.callgraph.modules import ModuleIndex
 
     names = [str(tmp_path / name) for name in ("train.ipynb", "train.py")]
     assert ModuleIndex(names, str(tmp_path)).name(names[1]) == "train"

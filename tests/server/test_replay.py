@@ -181,7 +181,7 @@ def test_what_is_found_is_what_a_check_finds_that_keeps_nothing(
 def test_most_is_not_done_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change within one function has that function placed, and what is run while its module is; no other."""
     monkeypatch.chdir(tree)
-    from transferlint.flow.replay import TracedPlacement
+    from transferlint.flow.incremental.replay import TracedPlacement
 
     placed: list[tuple[str, str]] = []
     real = TracedPlacement.__mro__[1]._placed  # type: ignore[attr-defined]

@@ -138,7 +138,7 @@ def test_a_foreign_node_is_refused(foreign):
         FrozenSpans("x").of(foreign)
 
 
-@pytest.mark.parametrize("text", [EVERYTHING, "", *(path.read_text() for path in sorted(ROOT.glob("flow/*.py")))])
+@pytest.mark.parametrize("text", [EVERYTHING, "", *(path.read_text() for path in sorted(ROOT.glob("flow/**/*.py")))])
 def test_a_packed_program_comes_back_equal(text):
     program = frozen(text)
     again = unpack(pack(program))
@@ -167,7 +167,7 @@ def test_only_frozen_programs_are_packed():
 
 
 def test_packing_is_compact():
-    text = "".join(path.read_text() for path in sorted(ROOT.glob("flow/*.py")) if "__future__" in path.read_text())
+    text = "".join(path.read_text() for path in sorted(ROOT.glob("flow/**/*.py")) if "__future__" in path.read_text())
     text = text.replace("from __future__ import annotations", "")
     program = frozen(text)
     assert len(pack(program)) < 0.8 * len(pickle.dumps(program, 5))

@@ -14,7 +14,7 @@ from typing import Any
 
 from transferlint.cache import entries
 from transferlint.syntax import portable
-from transferlint.syntax.front_end import Parts
+from transferlint.syntax.parts import Parts
 from transferlint.syntax.suppressions import Suppression
 
 

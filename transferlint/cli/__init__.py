@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 
+from transferlint.cli.codes import FAILED, INTERRUPTED
+from transferlint.version import version
+
 TYPE_CHECKING = False  # as typing has it, which takes longer to import than the version takes to show
 if TYPE_CHECKING:
     from transferlint.cache.runs import News
 
-FOUND, FAILED, INTERRUPTED = 1, 2, 130
 _MANY = 50_000  # objects, after which the collector looks for cycles among them: what is imported are 100,000
 
 
@@ -89,24 +91,3 @@ def _show_version() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return 0
-
-
-def version() -> str:
-    """The installed version, "0" where the package is used without being installed.
-
-    It is in the name of the folder that an installer leaves beside the package (packaging.python.org, "Recording
-    installed projects"); `importlib.metadata`, which takes longer than all else, knows what is installed otherwise."""
-    for folder in sys.path:
-        try:
-            names = os.listdir(folder or os.curdir)
-        except OSError:
-            continue
-        for name in names:
-            if name.startswith("transferlint-") and name.endswith(".dist-info"):
-                return name[len("transferlint-") : -len(".dist-info")]
-    from importlib import metadata
-
-    try:
-        return metadata.version("transferlint")
-    except metadata.PackageNotFoundError:
-        return "0"

@@ -103,7 +103,8 @@ def COMMAND(**given: Any) -> int:
 
     Exit code: 0 nothing found, 1 findings, 2 something could not be done (the rest is reported all the same).
     """
-    from transferlint.cli.reporting import CheckOptions, run_check
+    from transferlint.cli.check_options import CheckOptions
+    from transferlint.cli.reporting import run_check
     from transferlint.cli.root import Given
 
     names = {field.name for field in dataclasses.fields(CheckOptions)}

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from transferlint.cli import FAILED, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED
 
 
 @click.command("config", short_help="Show settings, where they come from, and what they are for.")

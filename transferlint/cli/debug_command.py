@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from transferlint.cli import FAILED, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED
 
 
 @click.command("debug", short_help="Show what a stage of the analysis made of a file.")
@@ -35,11 +36,11 @@ def _program(path: str) -> str:
 
 
 def _facts(path: str) -> str:
-    from transferlint.flow import facts
-    from transferlint.flow.options import AnalysisOptions
+    from transferlint.flow import analysis, facts
+    from transferlint.flow.lattice.options import AnalysisOptions
     from transferlint.syntax import front_end, source
     from transferlint.syntax.portable import FrozenSpans
 
     read = source.read(path)
     program, _, *offsets = front_end.read(read)
-    return facts.dump(facts.analyse(path, read.text, program, FrozenSpans(read.text, *offsets), AnalysisOptions()))
+    return facts.dump(analysis.analyse(path, read.text, program, FrozenSpans(read.text, *offsets), AnalysisOptions()))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferlint.cli import FAILED, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED
 
 if TYPE_CHECKING:
     from transferlint.cli.explaining import Explained

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from transferlint import links
-from transferlint.cli import FAILED, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED
 
 _FOREIGN = ("third_party", "third-party", "3rdparty", "vendor", "external", "submodules")
 _BASELINE = "transferlint-baseline.json"

@@ -12,7 +12,7 @@ from transferlint.reporters.report import Report
 from transferlint.settings import Settings
 
 if TYPE_CHECKING:
-    from transferlint.cli.reporting import CheckOptions
+    from transferlint.cli.check_options import CheckOptions
 
 
 def look(options: CheckOptions, settings: Settings, coloured: bool) -> Look | None:

@@ -11,7 +11,8 @@ from transferlint import resuming
 from transferlint.cache import runs, sessions
 from transferlint.cache.runs import News
 from transferlint.cells import by_cells
-from transferlint.cli import FOUND, output, rendering
+from transferlint.cli import output, rendering
+from transferlint.cli.codes import FOUND
 from transferlint.cli.keeping import Run
 from transferlint.engine import Result
 from transferlint.plan import Outcome, Plan
@@ -21,7 +22,7 @@ from transferlint.reporters.report import Report
 from transferlint.settings import Settings
 
 if TYPE_CHECKING:
-    from transferlint.cli.reporting import CheckOptions
+    from transferlint.cli.check_options import CheckOptions
 
 
 def leave(run: Run, kept: News, folders: Mapping[str, bytes], result: Result, said: Mapping[str, Part]) -> None:

@@ -15,7 +15,9 @@ from click.core import ParameterSource
 
 from transferlint import escaping, late
 from transferlint.cache.runs import News
-from transferlint.cli import FAILED, FOUND, INTERRUPTED, installed, output, version
+from transferlint.cli import installed, output
+from transferlint.cli.codes import FAILED, FOUND, INTERRUPTED
+from transferlint.version import version
 
 _COMMANDS = ("check", "explain", "rule", "rules", "test-rules", "config", "init", "schema", "server", "debug")
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from transferlint.cli import FAILED, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED
 
 
 @click.command("rule", short_help="Explain a rule.")

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from transferlint.cli import FAILED, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED
 
 
 @click.command("rules", short_help="List all rules.")

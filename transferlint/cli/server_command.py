@@ -7,7 +7,8 @@ import sys
 
 import click
 
-from transferlint.cli import FAILED, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED
 
 
 @click.command(

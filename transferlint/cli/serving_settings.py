@@ -8,14 +8,16 @@ from typing import Any
 
 from transferlint import baseline, engine, late, registry
 from transferlint.cache import places
-from transferlint.cli import FAILED, output, version
+from transferlint.cli import output
 from transferlint.cli.cards import card
+from transferlint.cli.codes import FAILED
 from transferlint.cli.merging import names_file, nearest
 from transferlint.plan import Plan
 from transferlint.registry import Registry
 from transferlint.scopes import Scopes
 from transferlint.server import serving
 from transferlint.settings import Settings, SettingsError
+from transferlint.version import version
 
 _ABSENT = (
     "output_format", "sort", "fix", "unsafe_fixes", "jobs", "context", "force_exclude", "respect_gitignore",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferlint.cli import FAILED, FOUND, output
+from transferlint.cli import output
+from transferlint.cli.codes import FAILED, FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

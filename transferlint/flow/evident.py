@@ -13,15 +13,16 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow import guards, loops
+from transferlint.flow.callgraph.names import split
+from transferlint.flow.dataflow import guards
+from transferlint.flow.dataflow.once import once
+from transferlint.flow.dataflow.operands import tree
 from transferlint.flow.feeding import LOOPS, always, asks_device, callee_name, feeds, is_model, works
-from transferlint.flow.names import split
-from transferlint.flow.once import once
-from transferlint.flow.operands import tree
+from transferlint.flow.frequency import loops
+from transferlint.flow.lattice.transfers import CALLBACK, TRUTH
+from transferlint.flow.lattice.values import FROM_PARAMETER, Value, framework_of
 from transferlint.flow.training_steps import takes_a_step
-from transferlint.flow.transfers import CALLBACK, TRUTH
 from transferlint.flow.turns import only_sometimes, waited, waits_after
-from transferlint.flow.values import FROM_PARAMETER, Value, framework_of
 from transferlint.knowledge import frameworks, roles
 from transferlint.model import Direction, Evidence
 from transferlint.syntax import program as p

@@ -7,12 +7,11 @@ the analysis by itself would be quiet, for what reason. What the rules made of i
 from __future__ import annotations
 
 from transferlint import late
-from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.lookalikes import lookalikes, nothing_recorded
-from transferlint.flow.quiet import WAITS, why_quiet
-from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import (
+from transferlint.flow.frequency.warmth import Warmth
+from transferlint.flow.lattice import transfers as t
+from transferlint.flow.lattice.transfers import Transfer
+from transferlint.flow.lattice.values import (
     ANYWHERE,
     ARRAY,
     CONTAINER,
@@ -29,7 +28,8 @@ from transferlint.flow.values import (
     UNKNOWN,
     Value,
 )
-from transferlint.flow.warmth import Warmth
+from transferlint.flow.lookalikes import lookalikes, nothing_recorded
+from transferlint.flow.quiet import WAITS, why_quiet
 from transferlint.model import Confidence, Direction, Evidence, Heat, Place, Site
 from transferlint.syntax.program import Reg
 from transferlint.wording import words

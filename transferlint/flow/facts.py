@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from transferlint import late
-from transferlint.flow import given_by
-from transferlint.flow.callees import methods_by_name
-from transferlint.flow.evident import evident, other_waits
-from transferlint.flow.heat import HeatMap
-from transferlint.flow.names import ident, overrides
-from transferlint.flow.operands import tree, users
-from transferlint.flow.options import AnalysisOptions
-from transferlint.flow.passing import Passed
-from transferlint.flow.placement import FilePlacement, Placed
-from transferlint.flow.runs import runs_alone
-from transferlint.flow.tracing import NOTHING_TRACED
-from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
-from transferlint.flow.warmth import Warmth
-from transferlint.flow.words import device_evidence, heat_words
-from transferlint.flow.writes import FileWrites
+from transferlint.flow.callgraph.names import ident
+from transferlint.flow.callgraph.overriding import overrides
+from transferlint.flow.callgraph.tracing import NOTHING_TRACED
+from transferlint.flow.dataflow.operands import tree, users
+from transferlint.flow.frequency.callees import methods_by_name
+from transferlint.flow.frequency.heat import HeatMap
+from transferlint.flow.frequency.runs import runs_alone
+from transferlint.flow.frequency.warmth import Warmth
+from transferlint.flow.lattice.options import AnalysisOptions
+from transferlint.flow.lattice.transfers import Transfer
+from transferlint.flow.lattice.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
+from transferlint.flow.placement import given_by
+from transferlint.flow.placement.placed import Passed, Placed
+from transferlint.flow.placement.placement import FilePlacement
 from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Part, Site
 from transferlint.syntax import program as p
 from transferlint.syntax.positions import Positions
@@ -32,6 +31,26 @@ from transferlint.wording import words
 
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
+
+
+class Telling(abc.ABC):
+    """What a finding tells beside what its rule says, read off the facts: see `FunctionFacts.finding`."""
+
+    @abc.abstractmethod
+    def device(self, function: FunctionFacts, value: Value) -> tuple[Evidence, ...]:
+        """Where a value came to be on the device."""
+
+    @abc.abstractmethod
+    def heat(self, function: FunctionFacts, warmth: Warmth) -> str:
+        """How often, and what shows it."""
+
+    @abc.abstractmethod
+    def evident(self, function: FunctionFacts, reg: Reg) -> bool:
+        """Whether a finding about a framework beside torch rests on what is seen."""
+
+    @abc.abstractmethod
+    def other_waits(self, function: FunctionFacts, reg: Reg, told: Iterable[Evidence]) -> Iterator[Evidence]:
+        """Where else the turn waits for the device, but for the lines of the finding and of what it told."""
 
 
 class FunctionFacts:
@@ -225,7 +244,7 @@ class FunctionFacts:
         """A finding at a register; `heated` adds how often it runs, on which it rests then. Code and name are the
         rule's to add."""
         warmth = self.warmth(reg)
-        words = heat_words(self.file, self.index, warmth) if heated else ""
+        words = self.file.telling.heat(self, warmth) if heated else ""
         source, framework = self.text(reg), self.framework(reg)
         # Frameworks beside torch put arrays on an accelerator without being told to.
         runs = self.file.heat
@@ -233,10 +252,10 @@ class FunctionFacts:
         heat = Heat(warmth.level, warmth.seen, words, shown=shown) if heated else None
         if heated and warmth.doubt:
             confidence = Confidence.POSSIBLE
-        if framework and heat is not None and not (heat.shown and evident(self, reg)):
+        if framework and heat is not None and not (heat.shown and self.file.telling.evident(self, reg)):
             confidence = Confidence.POSSIBLE
         elif framework and heat is not None:
-            evidence = (*evidence, *other_waits(self, reg, evidence))
+            evidence = (*evidence, *self.file.telling.other_waits(self, reg, evidence))
         return Finding(
             "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source,
             framework,
@@ -254,7 +273,7 @@ class FunctionFacts:
 
     def why(self, value: Value) -> tuple[Evidence, ...]:
         """The evidence that a value is on the device."""
-        return device_evidence(self, value)
+        return self.file.telling.device(self, value)
 
     def claimed(self, reg: Reg, above: str = "") -> bool:
         """True where a rule that runs on this file claims a register. `above`: only rules with a higher code than this;
@@ -285,6 +304,7 @@ class FileFacts:
         program: Program,
         spans: Positions,
         options: AnalysisOptions,
+        telling: Telling,
         project: Project | None = None,
     ) -> None:
         self.path = path
@@ -292,6 +312,7 @@ class FileFacts:
         self.program = program
         self.spans = spans
         self.project = project
+        self.telling = telling
         self.claimants: tuple[tuple[str, Callable[[FunctionFacts], Iterable[Reg]]], ...] = ()  # codes and `Rule.claims`
         self.silent: frozenset[Site] = frozenset()  # suppressed or known, while a rule runs: groups keep them apart
         if project is not None:
@@ -307,7 +328,7 @@ class FileFacts:
                 self.heat.borrow(project.linked(path)[2])
         self.functions = tuple(FunctionFacts(self, one) for one in placed)
         self.transferring = tuple(one for one in self.functions if one.transfers)
-        self.writes = FileWrites(self)
+        self.kept: dict[Any, Any] = {}  # see `once.py`
         self.cut: set[str] = set()  # the functions in which something was not followed to its end
         self._words: frozenset[str] | None = None
 
@@ -374,19 +395,6 @@ class FileFacts:
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""
         return self.spans.site(self.path, offset, offset).line
-
-
-def analyse(
-    path: str,
-    text: str,
-    program: Program,
-    spans: Positions,
-    options: AnalysisOptions,
-    project: Project | None = None,
-) -> FileFacts:
-    """The facts of one file from its program. `text` is the decoded source, `spans` of the same tree; `project` is what
-    is known beyond the file."""
-    return FileFacts(path, text, program, spans, options, project)
 
 
 def dump(facts: FileFacts) -> str:

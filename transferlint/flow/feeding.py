@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow import loops
-from transferlint.flow.once import once
-from transferlint.flow.operands import tree
+from transferlint.flow.dataflow.once import once
+from transferlint.flow.dataflow.operands import tree
+from transferlint.flow.frequency import loops
+from transferlint.flow.lattice.values import FRAMEWORKS, MODULE, framework_of
 from transferlint.flow.training_steps import trains
-from transferlint.flow.values import FRAMEWORKS, MODULE, framework_of
 from transferlint.knowledge import frameworks
 from transferlint.knowledge.tensorflow import TENSORFLOW
 from transferlint.syntax import program as p

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow.once import once
-from transferlint.flow.values import HOST_VALUE
+from transferlint.flow.dataflow.once import once
+from transferlint.flow.lattice.values import HOST_VALUE
 from transferlint.knowledge import roles
 from transferlint.knowledge.libraries import ENVIRONMENTS, SAVERS
 from transferlint.reasons import Cause, Reason

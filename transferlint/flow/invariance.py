@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow.once import once
+from transferlint.flow.dataflow.once import once
 from transferlint.flow.sharing import path
 from transferlint.flow.writes import Writes
 from transferlint.knowledge.api import Effect

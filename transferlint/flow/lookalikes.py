@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.values import ARRAY, DTYPE, HOST_VALUE, NAME, OBJECT, TENSOR, UNKNOWN, Value
+from transferlint.flow.lattice.values import ARRAY, DTYPE, HOST_VALUE, NAME, OBJECT, TENSOR, UNKNOWN, Value
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from transferlint.flow import transfers as t
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.frequency.warmth import Warmth
 from transferlint.flow.host_only import host_only_use
-from transferlint.flow.transfers import Transfer
-from transferlint.flow.values import DATA, FROM_PARAMETER, HOST, MODULE, ON_DEVICE, TENSOR
-from transferlint.flow.warmth import Warmth
+from transferlint.flow.lattice import transfers as t
+from transferlint.flow.lattice.transfers import Transfer
+from transferlint.flow.lattice.values import DATA, FROM_PARAMETER, HOST, MODULE, ON_DEVICE, TENSOR
 from transferlint.model import Direction, Level, QuietSite, Site
 from transferlint.reasons import Cause, is_a
 from transferlint.syntax.program import Reg

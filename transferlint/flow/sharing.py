@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow.names import find
-from transferlint.flow.once import once
+from transferlint.flow.callgraph.names import find
+from transferlint.flow.dataflow.once import once
+from transferlint.knowledge.torch_names import VIEWS
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -17,15 +18,6 @@ if TYPE_CHECKING:
 # A variable, as (index of the function that binds it, slot), and the attributes after it.
 Path = tuple[object, ...]
 
-# docs.pytorch.org "Tensor Views", and methods that give their receiver back where there is nothing to do.
-VIEWS = frozenset(
-    "view view_as reshape reshape_as permute transpose swapaxes swapdims t squeeze unsqueeze flatten unflatten ravel"
-    " expand expand_as detach contiguous narrow select diagonal chunk split tensor_split hsplit vsplit dsplit unbind"
-    " unfold movedim moveaxis broadcast_to real imag view_as_real view_as_complex float double half bfloat16 long int"
-    " short char byte bool type type_as numpy cpu conj indices values pin_memory adjoint unsafe_chunk"
-    " broadcast_tensors atleast_1d atleast_2d atleast_3d meshgrid split_with_sizes rename align_to refine_names"
-    " resolve_conj resolve_neg requires_grad_ astype asarray __array__".split()
-)
 TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag", "grad"})
 _WRAPPERS = frozenset(
     "torch.from_numpy torch.as_tensor torch.asarray torch.frombuffer torch.Tensor torch.FloatTensor"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow import loops
-from transferlint.flow.names import split
-from transferlint.flow.once import once
+from transferlint.flow.callgraph.names import split
+from transferlint.flow.dataflow.once import once
+from transferlint.flow.frequency import loops
 from transferlint.knowledge import frameworks
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transferlint.flow.callgraph.names import split
+from transferlint.flow.dataflow.once import once
+from transferlint.flow.dataflow.operands import tree
 from transferlint.flow.feeding import LOOPS, works
 from transferlint.flow.host_only import steps_environment
-from transferlint.flow.names import split
-from transferlint.flow.once import once
-from transferlint.flow.operands import tree
-from transferlint.flow.transfers import CALLBACK, SYNCHRONIZE, Transfer
+from transferlint.flow.lattice.transfers import CALLBACK, SYNCHRONIZE, Transfer
 from transferlint.model import Direction
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transferlint.flow.values import CONTAINER, TENSOR, Value
-from transferlint.flow.warmth import Warmth
+from transferlint.flow.frequency.warmth import Warmth
+from transferlint.flow.lattice.values import CONTAINER, TENSOR, Value
 from transferlint.model import Evidence, Level, Part
 from transferlint.syntax import program as p
 from transferlint.wording import words
 
 if TYPE_CHECKING:
-    from transferlint.flow.facts import FileFacts, FunctionFacts
+    from transferlint.flow.facts import FunctionFacts
 
 
-def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
+def heat_words(function: FunctionFacts, warmth: Warmth) -> str:
     """How often, and what shows it: "per step, in the loop over `loader` at line 31"."""
     level = warmth.level.words if warmth.seen else f"{warmth.level.words} (assumed)"
-    owner = file.functions[function]
+    file = function.file
     if warmth.caller is not None:
         key, caller, reg = warmth.caller
         if key == file.path:
@@ -25,12 +25,12 @@ def heat_words(file: FileFacts, function: int, warmth: Warmth) -> str:
             return f"{level}: called from `{file.program.functions[caller].qualname}` at line {site.line}"
         if file.project is not None:
             return f"{level}: called from {file.project.describe(key, caller, reg)}"
-    if warmth.loop >= 0 and warmth.loop < len(owner.function.regions):
-        region = owner.function.regions[warmth.loop]
+    if warmth.loop >= 0 and warmth.loop < len(function.function.regions):
+        region = function.function.regions[warmth.loop]
         if region.node is not None:
             line = file.line(file.spans.of(region.node)[0])
-            if region.test is not None and region.kind != "while" and owner.has_text(region.test):
-                return f"{level}, in the loop over `{_brief(owner.text(region.test))}` at line {line}"
+            if region.test is not None and region.kind != "while" and function.has_text(region.test):
+                return f"{level}, in the loop over `{_brief(function.text(region.test))}` at line {line}"
             return f"{level}, in the loop at line {line}"
     if warmth.reason is not None:
         return f"{level}: {words(warmth.reason)}"

@@ -11,9 +11,9 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from transferlint.flow.names import find, split
-from transferlint.flow.sharing import LONGEST, SAME, Path, Paths, Sharing, shares
-from transferlint.flow.values import (
+from transferlint.flow.callgraph.names import find, split
+from transferlint.flow.dataflow.once import once
+from transferlint.flow.lattice.values import (
     CONTAINER,
     DEVICE_NAME,
     DTYPE,
@@ -26,6 +26,7 @@ from transferlint.flow.values import (
     TENSOR,
     UNKNOWN,
 )
+from transferlint.flow.sharing import LONGEST, SAME, Path, Paths, Sharing, shares
 from transferlint.knowledge.catalogue import effects
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -52,7 +53,7 @@ class Writes:
 
     def __init__(self, function: FunctionFacts, regs: Iterable[Reg], known: Mapping[int, Writes] | None = None) -> None:
         self._function = function
-        self._known = function.file.writes if known is None else known
+        self._known = of_file(function.file) if known is None else known
         self._memory: dict[Path, bool] = {}
         self._items: set[Path] = set()  # containers whose elements come and go
         self._bound: set[Path] = set()
@@ -206,6 +207,12 @@ class Writes:
         """Whether two say the same."""
         mine, others = ((one.paths, one._reached, one._bound, one._objects, one._memory) for one in (self, other))
         return mine == others
+
+
+@once
+def of_file(file: FileFacts) -> FileWrites:
+    """What the functions of a file write."""
+    return FileWrites(file)
 
 
 class FileWrites(Mapping[int, Writes]):

@@ -38,3 +38,14 @@ LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader
 HALF = frozenset("torch.float16 torch.half torch.bfloat16 float16 bfloat16".split())
 # The keyword of `from_pretrained` for it (huggingface.co/docs/transformers, main_classes/model).
 LOADED_AS = "torch_dtype"
+# docs.pytorch.org "Tensor Views", and methods that give their receiver back where there is nothing to do.
+VIEWS = frozenset(
+    "view view_as reshape reshape_as permute transpose swapaxes swapdims t squeeze unsqueeze flatten unflatten ravel"
+    " expand expand_as detach contiguous narrow select diagonal chunk split tensor_split hsplit vsplit dsplit unbind"
+    " unfold movedim moveaxis broadcast_to real imag view_as_real view_as_complex float double half bfloat16 long int"
+    " short char byte bool type type_as numpy cpu conj indices values pin_memory adjoint unsafe_chunk"
+    " broadcast_tensors atleast_1d atleast_2d atleast_3d meshgrid split_with_sizes rename align_to refine_names"
+    " resolve_conj resolve_neg requires_grad_ astype asarray __array__".split()
+)
+# Modules of which no function calls what is not its own: Python's, and torch's.
+OWN_CALLS = ("builtins.", "abc.", "typing.", "torch.")

@@ -16,8 +16,8 @@ from transferlint import context, late, pipeline, steps
 from transferlint.cache import programs
 from transferlint.context import Context, Sources
 from transferlint.discovery import Target, Trouble
-from transferlint.flow.traced_project import TracedProject
-from transferlint.flow.traces import Unforeseen
+from transferlint.flow.incremental.traced_project import TracedProject
+from transferlint.flow.incremental.traces import Unforeseen
 from transferlint.model import Finding
 from transferlint.plan import Outcome, Plan, internal
 from transferlint.scopes import Scopes
@@ -27,7 +27,7 @@ from transferlint.syntax import collector
 from transferlint.syntax.source import Source
 
 if TYPE_CHECKING:
-    from transferlint.flow.modules import ModuleIndex
+    from transferlint.flow.callgraph.modules import ModuleIndex
     from transferlint.flow.project import Project
     from transferlint.reach import Reach
 

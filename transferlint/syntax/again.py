@@ -14,7 +14,7 @@ import bisect
 import functools
 import itertools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transferlint import late
 from transferlint.syntax import lower_ast, suppressions
@@ -22,15 +22,14 @@ from transferlint.syntax.from_ast import statement_lines
 from transferlint.syntax.from_ast.fields import Misplaced
 from transferlint.syntax.from_ast.places import Places
 from transferlint.syntax.heads import Head, head_of
+from transferlint.syntax.parts import Parts
 from transferlint.syntax.portable import FrozenSpans, Shift
 from transferlint.syntax.positions import NEWLINE
-from transferlint.syntax.program import Function, Program, Region
+from transferlint.syntax.program import Function, Program
+from transferlint.syntax.regions import Region
 from transferlint.syntax.scan import Scan
 from transferlint.syntax.source import Source, SourceError, parse_ast, refuse_too_long
 from transferlint.syntax.suppressions import Suppression
-
-if TYPE_CHECKING:
-    from transferlint.syntax.front_end import Parts
 
 _HEAD = "if 1:\n"  # what a definition that is indented stands in
 _DECLARES = late.pattern(r"(?:^|[\r\n;:])[ \t\f(]*self\s*\.\s*\w+[\s)]*:")  # `self.x: T`, and more

@@ -8,7 +8,8 @@ import libcst as cst
 
 from transferlint.syntax import patterns, targets
 from transferlint.syntax.builder import Builder
-from transferlint.syntax.program import Enter, Exception_, Reg, Region, Test
+from transferlint.syntax.program import Enter, Exception_, Reg, Test
+from transferlint.syntax.regions import Region
 
 
 def if_(b: Builder, node: cst.If) -> None:

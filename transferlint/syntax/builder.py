@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from transferlint.syntax.program import (
-    Block,
     Function,
     Instruction,
     Load,
     Outer,
     Program,
     Reg,
-    Region,
     Slot,
     Store,
     StoreOuter,
 )
+from transferlint.syntax.regions import Block, Region
 
 if TYPE_CHECKING:
     ExpressionLowering = Callable[["Builder", Any], Reg]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from transferlint import late
-from transferlint.syntax.program import Block, Delete, Function, Load, Program, Region, Store
+from transferlint.syntax.program import Delete, Function, Load, Program, Store
+from transferlint.syntax.regions import Block, Region
 
 
 def dump(program: Program) -> str:

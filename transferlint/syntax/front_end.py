@@ -13,19 +13,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from transferlint.syntax import portable, suppressions
+from transferlint.syntax.parts import Parts
 from transferlint.syntax.positions import Positions
-from transferlint.syntax.program import Program
 from transferlint.syntax.source import Source, SourceError, parse, parse_ast
-from transferlint.syntax.suppressions import Lines, Suppression
+from transferlint.syntax.suppressions import Lines
 
 if TYPE_CHECKING:
     import libcst as cst
 
 EITHER, AST, LIBCST = "", "ast", "libcst"
-
-# A frozen program, its suppressions, the offsets of its lines and comments (starts and ends in turn), and what
-# `portable.parenthesised` gives.
-Parts = tuple[Program, tuple[Suppression, ...], "array.array[int]", "array.array[int]", "array.array[int]"]
 
 
 def read(source: Source, front_end: str = EITHER, before: tuple[Source, Parts] | None = None) -> Parts:

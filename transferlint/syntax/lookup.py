@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from transferlint.syntax.program import Function, Reg, Slot
-
+from transferlint.syntax.regions import Block, Region
 
 _NONE: list[int] = []  # nobody may change it
 
@@ -22,19 +21,19 @@ class Lookup:
         "kept", "regions",
     )  # fmt: skip
 
-    def __init__(self, function: Function) -> None:
-        self._code = function.code
-        self._kinds: dict[type, list[Reg]] | None = None
-        self._several: dict[tuple[type, ...], list[Reg]] = {}
+    def __init__(self, code: Sequence[object], blocks: list[Block], regions: list[Region]) -> None:
+        self._code = code
+        self._kinds: dict[type, list[int]] | None = None
+        self._several: dict[tuple[type, ...], list[int]] = {}
         # Only of the kinds that were asked about: one list for each variable is a large part of what a project takes.
-        self._slots: dict[type, dict[Slot, list[Reg]]] = {}
-        self._names: dict[type, dict[str, list[Reg]]] = {}
+        self._slots: dict[type, dict[int, list[int]]] = {}
+        self._names: dict[type, dict[str, list[int]]] = {}
         self.kept: dict[Any, Any] = {}
-        self._blocks = function.blocks
-        self._tree = function.regions
-        self._registers: dict[int, tuple[Reg, ...]] = {}
-        self.regions = [0] * len(function.code)
-        for block in function.blocks:
+        self._blocks = blocks
+        self._tree = regions
+        self._registers: dict[int, tuple[int, ...]] = {}
+        self.regions = [0] * len(code)
+        for block in blocks:
             self.regions[block.start : block.end] = [block.region] * (block.end - block.start)
         self._within: list[list[int]] | None = None
         self._under: list[list[int]] | None = None
@@ -58,9 +57,9 @@ class Lookup:
                     self._under[region.parent].append(number)
         return self._under
 
-    def _of(self, kind: type) -> list[Reg]:
+    def _of(self, kind: type) -> list[int]:
         if self._kinds is None:
-            kinds: dict[type, list[Reg]] = {}
+            kinds: dict[type, list[int]] = {}
             self._kinds = kinds
             for reg, made in enumerate(self._code):
                 of = type(made)
@@ -70,7 +69,7 @@ class Lookup:
                     kinds[of] = [reg]
         return self._kinds.get(kind, _NONE)
 
-    def of(self, *kinds: type) -> list[Reg]:
+    def of(self, *kinds: type) -> list[int]:
         """The registers of these kinds of instructions."""
         if len(kinds) == 1:
             return self._of(kinds[0])
@@ -79,7 +78,7 @@ class Lookup:
             found = self._several[kinds] = sorted(reg for kind in kinds for reg in self._of(kind))
         return found
 
-    def about(self, kind: type, slot: Slot) -> list[Reg]:
+    def about(self, kind: type, slot: int) -> list[int]:
         """The loads, stores or deletions (`kind`) of a variable."""
         known = self._slots.get(kind)
         if known is None:
@@ -88,7 +87,7 @@ class Lookup:
                 known.setdefault(getattr(self._code[reg], "slot"), []).append(reg)  # noqa: B009
         return known.get(slot, _NONE)
 
-    def named(self, kind: type, name: str) -> list[Reg]:
+    def named(self, kind: type, name: str) -> list[int]:
         """The reads (`Attr`) or assignments (`SetAttr`) of attributes of a name, or those of outer names."""
         known = self._names.get(kind)
         if known is None:
@@ -108,7 +107,7 @@ class Lookup:
             pending += under[at]
         return sorted(found)
 
-    def registers(self, region: int) -> tuple[Reg, ...]:
+    def registers(self, region: int) -> tuple[int, ...]:
         """The registers within a region and those it encloses, in program order; worked out once."""
         found = self._registers.get(region)
         if found is None:

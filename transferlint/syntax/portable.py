@@ -22,7 +22,8 @@ from transferlint import late
 from transferlint.syntax import collector
 from transferlint.syntax import program as p
 from transferlint.syntax.positions import Positions
-from transferlint.syntax.program import Block, Function, Parameter, Program, Region
+from transferlint.syntax.program import Function, Parameter, Program
+from transferlint.syntax.regions import Block, Region
 
 if typing.TYPE_CHECKING:
     from transferlint.syntax.spans import Spans

@@ -23,6 +23,7 @@ from typing import Any, Union
 
 from transferlint import late
 from transferlint.syntax.lookup import Lookup
+from transferlint.syntax.regions import Block, Region
 
 Reg = int
 Slot = int
@@ -314,50 +315,6 @@ Instruction = Union[
 
 
 @late.dataclass(slots=True)
-class Block:
-    """A straight run of `code[start:end]`; `successors` are block indices (a `for` header: body first, then exit)."""
-
-    start: int
-    end: int
-    successors: list[int]
-    region: int
-
-
-@late.dataclass(slots=True)
-class Region:
-    """One node of the tree of enclosing constructs.
-
-    kind          what it is                                          `test`
-    "body"        the function itself (region 0)                      None
-    "for"         body of a for loop                                  the iterable's register
-    "while"       body and test of a while loop                       the test's register (None: `while True`)
-    "comprehension" one `for` clause of a comprehension               the iterable's register
-    "then"        runs only where `test` is true                      the test's register
-    "else"        runs only where `test` is false                     the test's register
-    "handler"     body of an except clause                            the type's register or None
-    "finally"     finally suite                                       None
-    "try"         try suite (its `else:` suite too)                   None
-    "with"        body of a with statement                            the context's register
-    "case"        one case of a match                                 the subject's register
-    "message"     the message of an assert (evaluated on failure)     the test's register
-
-    Where an `if` arm always leaves (return, raise, break, continue) and it has no other arm, the statements after it in
-    the same suite stand in an "else" region of that test, with `implied` True. `leaves` says how the end of this
-    region is always reached: "return", "raise", "break", "continue", or "" where it can fall through.
-    An elif is an "if" in the "else" region. `node` is the statement (or clause), for its span.
-    `target_slots` are the slots a for loop or comprehension clause binds.
-    """
-
-    kind: str
-    parent: int
-    test: Reg | None
-    node: Any
-    implied: bool = False
-    leaves: str = ""
-    target_slots: tuple[Slot, ...] = ()
-
-
-@late.dataclass(slots=True)
 class Parameter:
     """A parameter: its slot, kind ("positional", "keyword", "star", "double_star"), annotation and default as source
     text ("" where absent)."""
@@ -406,7 +363,7 @@ class Function:
     def lookup(self) -> Lookup:
         """Where the finished code does what; worked out once."""
         if self._lookup is None:
-            self._lookup = Lookup(self)
+            self._lookup = Lookup(self.code, self.blocks, self.regions)
         return self._lookup
 
     @property

@@ -33,8 +33,8 @@ import json
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts
+from transferlint.flow.lattice.values import ON_DEVICE
 from transferlint.flow.quiet import ON_PURPOSE, RARE, why_quiet
-from transferlint.flow.values import ON_DEVICE
 from transferlint.model import Finding
 from transferlint.rule import Example, Rule
 from transferlint.wording import words

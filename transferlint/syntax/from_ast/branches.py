@@ -8,7 +8,8 @@ from typing import Any
 from transferlint.syntax.from_ast import parts, targets
 from transferlint.syntax.from_ast.builder import Builder
 from transferlint.syntax.from_ast.places import Part
-from transferlint.syntax.program import Enter, Exception_, Reg, Region, Test
+from transferlint.syntax.program import Enter, Exception_, Reg, Test
+from transferlint.syntax.regions import Region
 
 
 def if_(b: Builder, node: ast.If) -> None:

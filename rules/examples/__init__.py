@@ -1,0 +1,7 @@
+"""The examples of rules for frameworks beside torch."""
+
+from __future__ import annotations
+
+from transferlint import late
+
+__getattr__ = late.modules(__name__, __path__)

@@ -1,0 +1,3 @@
+"""The exit codes: findings, something could not be done, interrupted."""
+
+FOUND, FAILED, INTERRUPTED = 1, 2, 130

@@ -1,0 +1,1 @@
+"""How often code runs: branches, loops, calls, and what is seen to run."""

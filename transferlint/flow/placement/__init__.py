@@ -1,0 +1,1 @@
+"""Where every value lives: the transfer functions of instructions and calls, and what functions know of each other."""

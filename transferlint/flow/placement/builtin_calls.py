@@ -1,0 +1,212 @@
+"""Builtins: those that ask a tensor for a number, a truth or a text, and those that hand elements on."""
+
+from __future__ import annotations
+
+from transferlint.flow.callgraph.names import ident
+from transferlint.flow.lattice.transfers import FORMAT, NUMBER, TRUTH
+from transferlint.flow.lattice.values import (
+    ANYWHERE,
+    BOOLEAN,
+    CONTAINER,
+    FRAMEWORKS,
+    FROM_ANOTHER,
+    FROM_PARAMETER,
+    HOST,
+    HOST_VALUE,
+    LOADER,
+    MAPPING,
+    MAY,
+    MODULE,
+    NAME,
+    NOTHING,
+    OBJECT,
+    PYTHON,
+    TENSOR,
+    UNKNOWN,
+    Fields,
+    Value,
+    combine,
+    element,
+    held_on_device,
+    join,
+    on_device_or_plain,
+    with_field,
+)
+from transferlint.flow.placement import effects, known_calls, reflection
+from transferlint.flow.placement.frame import Frame
+from transferlint.flow.placement.unknown_calls import unknown_call
+from transferlint.syntax.program import Call, Reg
+
+_NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "bin", "hex", "chr"})
+_ANYTHING = frozenset({"vars", "locals", "globals", "eval", "aiter", "anext"})
+_ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter"})
+
+
+def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
+    """The value of a builtin's call."""
+    if name == "dict.fromkeys":
+        return Value(CONTAINER, ANYWHERE, MAPPING)
+    if name == "dict":
+        return _dict(frame, made)
+    if name == "super":
+        return _parent(frame)
+    if name in _ANYTHING:
+        return NOTHING
+    if not made.args:
+        return Value(CONTAINER, HOST) if name in ("list", "set", "tuple") else PYTHON
+    first = frame.values[made.args[0]]
+    if name == "pow":
+        values = [frame.values[one] for one in made.args]
+        if any(one.kinds & TENSOR for one in values):
+            return effects.keep(frame, reg, made, values)  # as `**`
+        return NOTHING if any(one.kinds & UNKNOWN for one in values) else PYTHON
+    if name in _NUMBERS:
+        result = number(frame, reg, made, f"{name}(t)")
+        return result if name != "range" else Value(CONTAINER, HOST, item=PYTHON, reads=result.reads)
+    if name in ("bool",):
+        if held_on_device(first):
+            frame.record(reg, TRUTH, made.args[0], first, HOST, "bool(t)", explicit=False)
+            return PYTHON.but(reads=frozenset({reg}))
+        return PYTHON.but(reads=first.reads)
+    if name in ("print", "str", "repr", "format"):
+        for argument in made.args:
+            value = frame.values[argument]
+            if held_on_device(value):
+                frame.record(argument, FORMAT, argument, value, HOST, f"{name}(t)", explicit=False)
+        return PYTHON
+    if name in ("max", "min"):
+        return _extreme(frame, reg, made, name)
+    if name == "sum":
+        item = element(first)
+        if item.flags & FRAMEWORKS:
+            item = item.but(flags=item.flags & ~BOOLEAN)  # numbers: how many there are
+        return item if item.kinds & (TENSOR | UNKNOWN) else PYTHON.but(reads=first.reads)
+    if name in ("any", "all"):
+        item = element(first)
+        if item.is_a(TENSOR) and item.on_device:
+            frame.record(reg, TRUTH, made.args[0], item, HOST, f"{name}(tensors)", explicit=False)
+        return PYTHON.but(reads=item.reads)
+    if name == "abs":
+        return first
+    if name in _ELEMENTS or name == "enumerate":
+        first = known_calls.iterated(frame, reg, first) or first
+    if name in _ELEMENTS:
+        if name == "iter" and first.kinds == OBJECT:
+            return first  # the iterator is of a class that is not known
+        return first if first.kinds & LOADER else _contained(element(first), first)
+    return _higher(frame, reg, made, name, first)
+
+
+def collection(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
+    """A call of a class of `collections` (docs.python.org, library/collections)."""
+    if name == "OrderedDict":
+        return _dict(frame, made)
+    if name == "deque":
+        return call(frame, reg, made, "list")
+    if name == "defaultdict" and len(made.args) == 1:
+        factory = frame.values[made.args[0]]
+        listed = factory.kinds == NAME and factory.name in ("builtins.list", "builtins.set")
+        return Value(CONTAINER, HOST, MAPPING, item=Value(CONTAINER, HOST) if listed else None)
+    return unknown_call(frame, made, name)
+
+
+def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Value:
+    if name == "enumerate":
+        item = element(first)
+        pair = Value(CONTAINER, item.places, item=item, items=(PYTHON, item))
+        return Value(CONTAINER | (first.kinds & LOADER), first.places, first.flags, first.why, pair)
+    if name == "zip" and made.stars == (True,) and (pair := element(first)).items is not None:
+        parts = tuple(Value(CONTAINER, one.places, one.flags & MAY, one.why, one) for one in pair.items)
+        return Value(CONTAINER, pair.places, pair.flags & MAY, pair.why, items=parts)
+    if name == "zip":
+        items = tuple(element(frame.values[r]) for r in made.args)
+        places, why, reads, uploads, may = combine(list(items))
+        pair = Value(CONTAINER, places, may, why, items=items)
+        return Value(CONTAINER, places, may, why, pair, reads=reads, uploads=uploads)
+    if name == "next":
+        return known_calls.advanced(frame, reg, first) or element(first)
+    if name == "map":
+        return _mapped(frame, reg, made)
+    if name == "getattr" and len(made.args) > 1:
+        return reflection.read(frame, made)
+    if name == "setattr" and len(made.args) == 3 and not any(made.stars):
+        reflection.write(frame, made)
+    return PYTHON
+
+
+def _parent(frame: Frame) -> Value:
+    """`super()`: an instance of the only base class that is of the checked source."""
+    info = frame.file.class_of(frame.function)
+    known = [base for base in info.bases if frame.file.info_of(base) is not None] if info is not None else []
+    if info is None or len(known) != 1:
+        return NOTHING
+    return Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=known[0])
+
+
+def _dict(frame: Frame, made: Call) -> Value:
+    item: Value | None = None
+    fields: Fields | None = ()
+    for argument in made.args[:1]:
+        given = frame.values[argument]
+        item, fields = (given.item, given.fields) if given.flags & MAPPING else (None, None)
+    for name, argument in made.keywords:
+        item = join(item, frame.values[argument])
+        fields = with_field(fields, name, frame.values[argument]) if name else None
+    if item is None:
+        return Value(CONTAINER, ANYWHERE if made.args else HOST, MAPPING, fields=fields)
+    flags = (item.flags & MAY) | MAPPING
+    return Value(CONTAINER, item.places, flags, item.why, item, reads=item.reads, fields=fields)
+
+
+def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
+    """`map(f, xs)`: a container of what `f` gives for an element."""
+    callee = frame.values[made.args[0]]
+    item = element(frame.values[made.args[-1]])
+    if callee.kinds == NAME and callee.name in ("builtins.int", "builtins.float", "builtins.str", "builtins.len"):
+        if item.is_a(TENSOR) and item.on_device and callee.name != "builtins.len":
+            frame.record(
+                made.args[-1], NUMBER, made.args[-1], item, HOST, f"map({callee.name[9:]}, tensors)", explicit=False
+            )
+        return Value(CONTAINER, HOST, item=PYTHON)
+    found = frame.file.located(frame.file.names.resolved(callee.name)) if callee.kinds == NAME else None
+    if found is not None:
+        frame.calls[reg] = ident(found[0].key, found[1])
+        known_calls.tell(frame, reg, *found, [element(frame.values[one]) for one in made.args[1:]])
+        placed = found[0].place(found[1])
+        if placed is not None and placed.returns is not None:
+            returned = placed.returns.foreign()
+            if placed.returns.flags & FROM_PARAMETER & ~FROM_ANOTHER and returned.places == ANYWHERE and item.on_device:
+                returned = returned.but(places=item.places)  # where what it is given is
+            return Value(CONTAINER, returned.places, item=returned)
+    return Value(CONTAINER, ANYWHERE, item=NOTHING)
+
+
+def _contained(item: Value, whole: Value) -> Value:
+    why = whole.why or item.why
+    flags = whole.flags & ~MAPPING
+    return Value(CONTAINER, item.places, flags, why, item, reads=whole.reads, uploads=whole.uploads)
+
+
+def number(frame: Frame, reg: Reg, made: Call, api: str) -> Value:
+    """`float(t)`, `range(t)`, `math.f(t)`: a number out of each tensor argument."""
+    reads: frozenset[int] = frozenset()
+    for argument in made.args:
+        value = frame.values[argument]
+        reads |= value.reads
+        if held_on_device(value) or on_device_or_plain(value):
+            frame.record(reg, NUMBER, argument, value, HOST, api, explicit=False)
+            reads |= {reg}
+    return Value(HOST_VALUE, HOST, reads=frozenset(sorted(reads)[:4]))
+
+
+def _extreme(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
+    """`max(tensors)` compares device tensors one pair at a time."""
+    values = [frame.values[r] for r in made.args]
+    found = element(values[0]) if len(values) == 1 else None
+    if found is None:
+        for value in values:
+            found = join(found, value)
+    if found is not None and any(v.is_a(TENSOR) and v.on_device for v in (found, *values)):
+        frame.record(reg, NUMBER, made.args[0], found, HOST, f"{name}(tensors)", explicit=False)
+        return found
+    return found if found is not None and found.kinds & (TENSOR | UNKNOWN) else PYTHON.but(reads=values[0].reads)
