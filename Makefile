@@ -121,8 +121,9 @@ truth: $(VENV)/.base
 truth-report: $(VENV)/.base
 	@$(BIN)/python benchmarks/truth/report.py $(PACKAGES)
 
-predictors: $(VENV)/.base
+predictors: $(VENV)/.torch
 	@$(BIN)/python benchmarks/truth/predictors.py
+	@$(BIN)/python benchmarks/truth/shares.py
 
 clean:
 	rm -rf $(VENV) $(CACHES) build dist *.egg-info

@@ -41,12 +41,13 @@ class Entry:
 @late.dataclass(frozen=True, slots=True)
 class Baseline:
     """A baseline that was read from `path` (as the user named it): its entries by fingerprint, and with which least
-    confidence and context (`file` or `project`) they were found."""
+    confidence and frequency, and which context (`file` or `project`), they were found."""
 
     path: str
     entries: Mapping[str, Entry]
     confidence: Confidence = Confidence.LIKELY
     context: str = "project"
+    frequency: float = 0.0
 
     def split(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[str]]:
         """Of findings, each of which stands for its own site alone, those that are new, in order, and the fingerprints
@@ -98,7 +99,9 @@ def fingerprint(finding: Finding, baseline: str) -> str:
     return late.replace(finding, site=late.replace(finding.site, path=path)).fingerprint()
 
 
-def render(findings: Iterable[Finding], path: str, confidence: Confidence, context: str) -> str:
+def render(
+    findings: Iterable[Finding], path: str, confidence: Confidence, context: str, frequency: float = 0.0
+) -> str:
     """The baseline that knows `findings` and their members again, as the text of `path`. Entries of the baseline's own
     rule are left out: they would come and go with what they speak of."""
     groups: dict[str, list[Finding]] = {}
@@ -117,7 +120,9 @@ def render(findings: Iterable[Finding], path: str, confidence: Confidence, conte
         for key, same in groups.items()
     ]
     rows.sort(key=lambda row: (row["path"], row["code"], row["in"], row["fingerprint"]))
-    head = {"version": VERSION, "min_confidence": confidence.name.lower(), "context": context}
+    head: dict[str, Any] = {"version": VERSION, "min_confidence": confidence.name.lower(), "context": context}
+    if frequency:
+        head["min_frequency"] = frequency
     entries = ",\n".join("    " + json.dumps(row) for row in rows)
     inner = json.dumps(head)[1:-1]
     return f'{{\n  {inner},\n  "findings": [\n{entries}\n  ]\n}}\n'
@@ -140,12 +145,13 @@ def read(path: str) -> Baseline:
             raise ValueError(f"version {whole['version']!r}, not {VERSION}")
         entries = [_entry(row) for row in whole["findings"]]
         confidence, context = Confidence[whole["min_confidence"].upper()], str(whole["context"])
+        frequency = float(whole.get("min_frequency", 0.0))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         words = " ".join(str(error).split())
         raise SettingsError(f"{path}: is no baseline ({words}); `--write-baseline` writes one anew") from None
     lines = _lines(text, [entry.fingerprint for entry in entries])
     placed = {entry.fingerprint: late.replace(entry, line=lines[entry.fingerprint]) for entry in entries}
-    return Baseline(path, placed, confidence, context)
+    return Baseline(path, placed, confidence, context, frequency)
 
 
 def _entry(row: Any) -> Entry:

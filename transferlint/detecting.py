@@ -46,7 +46,7 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     judged = _judgements(facts, silencing, plan, rules, firsts, troubles)
     if plan.since is not None and plan.known is None:
         judged = (finding for finding in judged if plan.since.cover(finding.site, facts.text))
-    counting = [finding for finding in (*counting, *judged) if finding.confidence >= plan.min_confidence]
+    counting = [finding for finding in (*counting, *judged) if plan.reports(finding)]
     keys: list[str] = []
     hidden = 0
     found = counting
@@ -159,7 +159,7 @@ def _fresh(
     again = [finding for finding in counting if finding.code not in codes]
     for rule, found in grouped:
         made = regrouped(rule, facts, found, silent)
-        again += [one for one in made if one.confidence >= plan.min_confidence]
+        again += [one for one in made if plan.reports(one)]
     new = [finding for finding in again if not silent(finding)]
     left_out = [one for one in again if silent(one) and not known.isdisjoint(map(_place, one.members()))]
     return new, len(left_out), keys

@@ -90,6 +90,7 @@ def plan_for(
         rules=selection.choose(registry.rules, settings.select, settings.extend_select, settings.ignore),
         options=AnalysisOptions(test_paths=settings.test_paths, knowledge=settings.knowledge),
         min_confidence=settings.min_confidence,
+        min_frequency=settings.min_frequency,
         ignore=settings.ignore,
         fix=(settings.fix or diff) and silence is None,
         unsafe=settings.unsafe_fixes,
@@ -286,4 +287,5 @@ def _stale(outcomes: Sequence[Outcome], scopes: Scopes, plans: Sequence[Plan], g
 
 def _comparable(plan: Plan, known: Baseline) -> bool:
     """Whether a run finds what the run found that wrote the baseline."""
-    return plan.min_confidence <= known.confidence and plan.whole == (known.context == "project")
+    seen = plan.min_confidence <= known.confidence and plan.min_frequency <= known.frequency
+    return seen and plan.whole == (known.context == "project")

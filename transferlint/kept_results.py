@@ -137,7 +137,7 @@ def _asked(plan: Plan) -> tuple[object, ...]:
     """All of a plan that findings rest on."""
     codes = [rule.code for rule in plan.rules]
     usual = None if plan.usual is None else sorted(plan.usual)
-    options = plan.min_confidence, plan.ignore, plan.whole, plan.quiet, plan.front_end, plan.unsafe
+    options = plan.min_confidence, plan.min_frequency, plan.ignore, plan.whole, plan.quiet, plan.front_end, plan.unsafe
     return codes, usual, plan.options, *options
 
 

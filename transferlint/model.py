@@ -129,7 +129,9 @@ class Heat:
     `loader` at line 31"). `amortised` names the guard that makes the site rare ("every 100 steps"), "" without one;
     `cold` says why the code runs rarely whatever its loops ("setup: `load_weights`"), "" where it does not. `shown`:
     a chain of calls from code that is seen to run shows that the site runs repeatedly (see `flow/frequency/runs.py`;
-    who makes a `Heat` without asking vouches for it).
+    who makes a `Heat` without asking vouches for it). `share`: the share of the steps, 0 to 1, in which it is expected
+    to run (`flow/frequency/shares.py`), for a finding that speaks for several sites the largest; None where nobody
+    worked that out.
     """
 
     level: Level
@@ -138,6 +140,7 @@ class Heat:
     amortised: str = ""
     cold: str = ""
     shown: bool = True
+    share: float | None = None
 
     @property
     def hot(self) -> bool:

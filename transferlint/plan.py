@@ -28,7 +28,8 @@ class Plan:
     reason with which every finding is to be suppressed by a comment, None where none is. `known` is the baseline,
     `cache` the folder of kept programs, "" for none. `quiet` asks for what is quiet on purpose, too. `front_end` names
     the one that reads every file, "" where each file is read by the one that suits. `since` is what changed: findings
-    elsewhere do not count; None where all do.
+    elsewhere do not count; None where all do. `min_frequency`: findings in code that is expected to run in a smaller
+    share of the steps do not count.
     """
 
     rules: tuple[Rule, ...]
@@ -47,6 +48,13 @@ class Plan:
     quiet: bool = False
     front_end: str = ""
     since: Changes | None = None
+    min_frequency: float = 0.0
+
+    def reports(self, finding: Finding) -> bool:
+        """Whether a finding is sure enough, and stands in code that is expected to run often enough."""
+        heat = finding.heat
+        seldom = heat is not None and heat.share is not None and heat.share < self.min_frequency
+        return finding.confidence >= self.min_confidence and not seldom
 
     @property
     def changes(self) -> bool:

@@ -88,6 +88,12 @@ def _confidence(value: Any) -> Confidence:
     return Confidence[value.upper()]
 
 
+def _share(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise TypeError("a number from 0 to 1")
+    return float(value)
+
+
 def _by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise TypeError("a table from patterns to lists of codes")
@@ -141,6 +147,8 @@ KEYS: Mapping[str, Key] = {
     "ignore": Key(_strings, _list_of("TL501"), "Rules not to run: codes, prefixes or names."),
     "per-file-ignores": Key(_by_pattern, {"type": "object", "additionalProperties": _LIST}, "Rules not to run in "
                             "files that match a pattern: a table from patterns, as in .gitignore, to lists of codes."),
+    "min-frequency": Key(_share, {"type": "number", "minimum": 0, "maximum": 1}, "Report only what is expected to run "
+                         "in at least this share of the steps, 0 to 1."),
     "min-confidence": Key(_confidence, {"enum": list(CONFIDENCES)}, "Minimum confidence of reported findings."),
     "exclude": Key(_patterns, _LIST, "Files and folders to exclude, as in .gitignore; replaces the built-in list."),
     "extend-exclude": Key(_patterns, _list_of("third_party/"), "More files and folders to exclude."),

@@ -96,7 +96,10 @@ def test_generated_sources_with_other_newlines(source, newline):
     check(source.replace("\n", newline))
 
 
-@pytest.mark.parametrize("path", sorted(Path(transferlint.__file__).parent.glob("*/**/*.py")), ids=lambda path: path.name)
+OWN = sorted(Path(transferlint.__file__).parent.glob("*/**/*.py"))
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
 def test_own_sources(path):
     source = path.read_text(encoding="utf-8")
     check(source)

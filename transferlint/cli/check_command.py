@@ -44,6 +44,11 @@ def _codes(*names: str, help: str) -> Callable[[_F], _F]:
 @_codes("--extend-select", help="Additional rules to run.")
 @_codes("--ignore", help="Rules not to run.")
 @click.option("--min-confidence", type=click.Choice(_LEVELS), help="Minimum confidence of findings.  [default: likely]")
+@click.option(
+    "--min-frequency",
+    type=click.FloatRange(0, 1),
+    help="Report only what is expected to run in at least this share of the steps.  [default: 0]",
+)
 @click.option("--output-format", "-f", type=click.Choice(FORMATS), help="Format of the report.  [default: text]")
 @click.option("--output-file", "-o", type=click.Path(dir_okay=False), help="Write the report to a file, not stdout.")
 @click.option("--sort", type=click.Choice(ORDERS), help="Order of the findings.  [default: cost, in files place]")

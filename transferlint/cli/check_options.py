@@ -15,6 +15,7 @@ class CheckOptions:
     extend_select: tuple[str, ...]
     ignore: tuple[str, ...]
     min_confidence: str | None
+    min_frequency: float | None
     output_format: str | None
     output_file: str | None
     sort: str | None

@@ -86,7 +86,7 @@ def _explained(row: dict[str, Any]) -> list[str]:
 def _takes(schema: Any) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(json.dumps(one) for one in schema["enum"])
-    kinds = {"boolean": "true or false", "integer": "a whole number", "string": "a string"}
+    kinds = {"boolean": "true or false", "integer": "a whole number", "number": "a number", "string": "a string"}
     kinds.update({"array": "a list of strings", "object": "a table"})
     return kinds[schema["type"]]
 

@@ -24,6 +24,7 @@ _WIDTH = 11
 @click.argument("place", metavar="FILE:LINE")
 @click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Output format.")
 @click.option("--min-confidence", type=click.Choice(_LEVELS), help="As for `check`.  [default: likely]")
+@click.option("--min-frequency", type=click.FloatRange(0, 1), help="As for `check`.  [default: 0]")
 @click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 @click.option("--config", multiple=True, metavar="FILE|KEY=VALUE", help="A settings file, or one setting as TOML.")
 @click.option("--project-root", type=click.Path(exists=True, file_okay=False), help="As for `check`.")
@@ -33,6 +34,7 @@ def COMMAND(
     place: str,
     output_format: str,
     min_confidence: str | None,
+    min_frequency: float | None,
     isolated: bool,
     config: tuple[str, ...],
     project_root: str | None,
@@ -47,6 +49,7 @@ def COMMAND(
     from transferlint.settings import SettingsError
 
     forwarded = [*(["--min-confidence", min_confidence] if min_confidence else []), *(["--isolated"] * isolated)]
+    forwarded += ["--min-frequency", str(min_frequency)] if min_frequency is not None else []
     forwarded += [part for text in config for part in ("--config", text)]
     forwarded += ["--project-root", project_root] if project_root else []
     forwarded += [part for rule in rules for part in ("--rules", rule)]
@@ -107,7 +110,7 @@ def _explained(path: str, line: int, nearest: Nearest) -> tuple[str, tuple[Expla
     if not 1 <= line <= count:
         raise _Unexplained(f"{path}: has no line {line}; it ends at line {count}")
     selected = frozenset(rule.code for rule in plan.rules)
-    terms = Terms(selected, plan.min_confidence, scopes.ignored(path), comments)
+    terms = Terms(selected, plan.min_confidence, scopes.ignored(path), comments, plan.min_frequency)
     return lines[line - 1], workers.deep(lambda: explain(facts, line, packs.rules, terms))
 
 
@@ -140,6 +143,8 @@ def _lines(path: str, line: int, source: str, explained: Sequence[Explained]) ->
         for evidence in belief.why:
             yield _row("", f"line {evidence.site.line}: {evidence.message}"), "dim"
         yield _row("heat", _heat(one)), ""
+        if belief.expected:
+            yield _row("expected", belief.expected), ""
         if belief.confidence is not None:
             yield _row("confidence", f"{belief.confidence.name.lower()}: {belief.confidence_words}"), ""
 

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 @late.dataclass(frozen=True, slots=True)
 class Terms:
     """What decides whether a finding counts: the rules that are selected, the least confidence, the selectors that do
-    not count in this file, and its suppression comments."""
+    not count in this file, its suppression comments, and the least frequency."""
 
     selected: frozenset[str]
     least: Confidence
     ignored: tuple[str, ...]
     comments: tuple[Suppression, ...]
+    frequency: float = 0.0
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -103,6 +104,10 @@ def _of_finding(finding: Finding, terms: Terms) -> Verdict:
     if finding.confidence < terms.least:
         sure, least = finding.confidence.name.lower(), terms.least.name.lower()
         return Verdict(False, code, f"{code}: confidence {sure} is below min-confidence {least}")
+    share = finding.heat.share if finding.heat is not None else None
+    if share is not None and share < terms.frequency:
+        words = f"expected in {10 * share:.0f} of 10 steps, below min-frequency {terms.frequency:g}"
+        return Verdict(False, code, f"{code}: {words}")
     return Verdict(True, code, finding.message)
 
 
@@ -230,6 +235,7 @@ def _heated(heat: Heat) -> dict[str, Any]:
         "why": heat.why,
         "amortised": heat.amortised or None,
         "cold": heat.cold or None,
+        "share": heat.share,
     }
 
 

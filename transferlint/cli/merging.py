@@ -31,6 +31,8 @@ def _merged(found: Settings, given: Mapping[str, Any]) -> Settings:
     values: dict[str, Any] = {name: given[name] for name in _PLAIN if given[name] is not None}
     if given["min_confidence"]:
         values["min_confidence"] = Confidence[given["min_confidence"].upper()]
+    if given["min_frequency"] is not None:
+        values["min_frequency"] = given["min_frequency"]
     if given["exclude"]:
         values["exclude"] = given["exclude"]
     values["extend_exclude"] = (*found.extend_exclude, *given["extend_exclude"])

@@ -202,7 +202,7 @@ def _write_baseline(options: CheckOptions, scopes: Scopes, packs: Registry, resu
             output.complain(problems[-1].message)
             continue
         settings = scopes.nearest.of(findings[0].site.path) if findings else scopes.nearest.top
-        text = baseline.render(findings, path, settings.min_confidence, settings.context)
+        text = baseline.render(findings, path, settings.min_confidence, settings.context, settings.min_frequency)
         if not output.write(text, path):
             return FAILED
         if not options.quiet:

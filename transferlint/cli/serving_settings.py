@@ -21,7 +21,7 @@ from transferlint.version import version
 
 _ABSENT = (
     "output_format", "sort", "fix", "unsafe_fixes", "jobs", "context", "force_exclude", "respect_gitignore",
-    "min_confidence", "project_root", "baseline", "fix_only", "diff", "stdin_filename",
+    "min_confidence", "min_frequency", "project_root", "baseline", "fix_only", "diff", "stdin_filename",
 )  # fmt: skip
 _EMPTY = ("select", "extend_select", "ignore", "exclude", "extend_exclude")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from transferlint import late
 from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.frequency import shares
 from transferlint.flow.frequency.warmth import Warmth
 from transferlint.flow.lattice import transfers as t
 from transferlint.flow.lattice.transfers import Transfer
@@ -55,7 +56,8 @@ class Belief:
     """One expression of a line. `kind` says what transfer or sync it is, "" where the analysis recorded none;
     `direction` and `confidence` are then None. `subject` is the text of what would cross, `place` where it is before,
     `after` where the transfer brings it. `quiet` is the reason for which the analysis itself holds nothing worth
-    reporting, "" where it does not."""
+    reporting, "" where it does not. `expected`: in how many steps the line is expected to run, and why, "" where it is
+    not hot."""
 
     site: Site
     source: str
@@ -74,6 +76,7 @@ class Belief:
     confidence: Confidence | None
     confidence_words: str
     quiet: str
+    expected: str
 
 
 def beliefs(facts: FileFacts, line: int) -> tuple[Belief, ...]:
@@ -117,6 +120,7 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
         confidence=confidence,
         confidence_words=why_sure,
         quiet=why_quiet(function, transfer, warmth)[1] or _at_calls(function, transfer),
+        expected=_expected(function, reg, warmth),
     )
 
 
@@ -151,6 +155,7 @@ def _silent(function: FunctionFacts, reg: Reg, subject: Reg | None) -> Belief:
         confidence=None,
         confidence_words="",
         quiet=nothing_recorded(function, reg, value),
+        expected=_expected(function, reg, warmth),
     )
 
 
@@ -159,6 +164,16 @@ def _heat(function: FunctionFacts, reg: Reg, warmth: Warmth) -> Heat:
     heat = function.finding(reg, "").heat
     assert heat is not None
     return late.replace(heat, amortised=words(warmth.amortised), cold=words(warmth.cold))
+
+
+def _expected(function: FunctionFacts, reg: Reg, warmth: Warmth) -> str:
+    """In how many steps a hot line is expected to run, with the rows of `shares` that say so, the heaviest first."""
+    if not warmth.hot:
+        return ""
+    share = function.file.heat.share(function.index, reg)
+    found = function.file.heat.rows(function.index, reg)
+    rows = sorted((row for row in shares.ROWS if row.id in found), key=lambda row: -abs(row.weight * found[row.id]))
+    return ": ".join((f"in about {10 * share:.0f} of 10 steps", *filter(None, [", ".join(row.words for row in rows)])))
 
 
 def place_of(places: int) -> Place:

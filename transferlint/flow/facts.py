@@ -249,7 +249,8 @@ class FunctionFacts:
         # Frameworks beside torch put arrays on an accelerator without being told to.
         runs = self.file.heat
         shown = runs.shown(self.index, reg, not framework) and (bool(framework) or runs.seen.placed)
-        heat = Heat(warmth.level, warmth.seen, words, shown=shown) if heated else None
+        share = round(max(self._shares(reg, evidence)), 2)
+        heat = Heat(warmth.level, warmth.seen, words, shown=shown, share=share) if heated else None
         if heated and warmth.doubt:
             confidence = Confidence.POSSIBLE
         if framework and heat is not None and not (heat.shown and self.file.telling.evident(self, reg)):
@@ -260,6 +261,14 @@ class FunctionFacts:
             "", "", self.site(reg), message, help, evidence, heat, confidence, fix, self.function.qualname, source,
             framework,
         )  # fmt: skip
+
+    def _shares(self, reg: Reg, evidence: tuple[Evidence, ...]) -> Iterator[float]:
+        """In what share of the steps a finding's site is expected to run, and each of those that it speaks for."""
+        yield self.file.heat.share(self.index, reg)
+        spoken = {one.site for one in evidence if one.part is Part.SAME}
+        for other in {one.register for one in self.transfers} if spoken else ():
+            if self.has_text(other) and self.site(other) in spoken:
+                yield self.file.heat.share(self.index, other)
 
     def framework(self, reg: Reg) -> str:
         """The framework beside torch whose data a register moves or gives, "" for torch. In a file that works with one

@@ -89,6 +89,7 @@ def _heat(heat: Heat | None) -> dict[str, Any] | None:
         "why": heat.why,
         "amortised": heat.amortised,
         "cold": heat.cold,
+        "share": heat.share,
     }
 
 

@@ -21,14 +21,15 @@ def key(order: str) -> Callable[[Finding], tuple[int | str, ...]]:
 
 
 def _cost(finding: Finding) -> tuple[int | str, ...]:
-    """What runs most often first; of that, what is seen and not assumed, and what is surest. What could not even be
-    read (TL001) comes before all: nobody knows what it costs."""
+    """What runs most often first, by its level and then by the share of steps; of that, what is seen and not assumed,
+    and what is surest. What could not even be read (TL001) comes before all: nobody knows what it costs."""
     if finding.code == "TL001":
         return (0,)
     heat = finding.heat
     if heat is None:
-        return (3, 0, 0, -finding.confidence)
-    return (1 if heat.hot else 2, -heat.level, 0 if heat.seen else 1, -finding.confidence)
+        return (3, 0, 0, 0, -finding.confidence)
+    often = round(10 * heat.share) if heat.share is not None else 10
+    return (1 if heat.hot else 2, -heat.level, -often, 0 if heat.seen else 1, -finding.confidence)
 
 
 def _rule(finding: Finding) -> tuple[int | str, ...]:
@@ -73,7 +74,8 @@ def _same(finding: Finding, unsafe: bool) -> tuple[Any, ...]:
     """What makes two findings one to a reader. A fix that is only shown differs by its text, which is shown."""
     fix = finding.fix
     shown = fix.edits if fix is not None and not fixable(finding, unsafe) else ()
-    said = (finding.message, finding.help, finding.heat, fixable(finding, unsafe), fix and fix.title, shown)
+    heat = finding.heat and late.replace(finding.heat, share=None)
+    said = (finding.message, finding.help, heat, fixable(finding, unsafe), fix and fix.title, shown)
     return (finding.code, finding.site.path, finding.context, finding.confidence, said)
 
 

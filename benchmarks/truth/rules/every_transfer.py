@@ -32,7 +32,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from transferlint.flow.facts import FileFacts
+from transferlint.flow.facts import FileFacts, FunctionFacts
+from transferlint.flow.frequency.warmth import Warmth
 from transferlint.flow.lattice.values import ON_DEVICE
 from transferlint.flow.quiet import ON_PURPOSE, RARE, why_quiet
 from transferlint.model import Finding
@@ -59,14 +60,23 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "inside": transfer.inside is not None,
                 "hot": warmth.hot,
                 "level": warmth.level.words,
+                "own loop": warmth.hot and warmth.turn,
                 "cold": words(warmth.cold),
                 "amortised": words(warmth.amortised),
-                "frequency": getattr(warmth, "frequency", None),
+                "frequency": round(facts.heat.share(function.index, transfer.register), 3),
+                "rows": _rows(function, transfer.register, warmth),
                 "quiet": quiet,
                 "why": why,
                 "on purpose": quiet in ON_PURPOSE or (quiet == RARE and warmth.once),
             }
             yield function.finding(transfer.register, json.dumps(said), heated=False)
+
+
+def _rows(function: FunctionFacts, reg: int, warmth: Warmth) -> dict[str, int]:
+    """What `shares` goes by."""
+    if warmth.hot:
+        return dict(function.file.heat.rows(function.index, reg))
+    return {"cold" if warmth.cold else "amortised" if warmth.amortised else "once": 1}
 
 
 RULE = Rule(

@@ -12,7 +12,7 @@ from transferlint import late
 from transferlint.flow.callgraph.names import split
 from transferlint.flow.callgraph.overriding import Overriding
 from transferlint.flow.callgraph.roles import reference
-from transferlint.flow.frequency import loops, unasked
+from transferlint.flow.frequency import loops, shares, unasked
 from transferlint.flow.frequency.call_edges import CallEdges
 from transferlint.flow.frequency.flags import passing_hooks
 from transferlint.flow.frequency.loop_kinds import LoopKinds
@@ -164,6 +164,26 @@ class HeatMap:
         """True for a place that is seen to run repeatedly: see `Seen.shown`."""
         return self.seen.shown(self, function, reg, steps)
 
+    def share(self, index: int, reg: Reg) -> float:
+        """The share of steps, 0 to 1, in which a register of a function is expected to run: see `shares`."""
+        warmth = self.at(index, reg)
+        return shares.share(warmth, self.rows(index, reg) if warmth.hot else {})
+
+    def rows(self, index: int, reg: Reg) -> Mapping[str, int]:
+        """How often each row of `shares` applies to a register that is hot: what stands outside of the loop over steps
+        that makes it hot does not count, as a step is a turn of that."""
+        function = self._file.program.functions[index]
+        inside: list[Region] = []
+        at = self.region_of(index, reg)
+        while at > 0:
+            region = function.regions[at]
+            outside = self.in_region(index, region.parent)
+            if not outside.hot and not outside.amortised:
+                break
+            inside.append(region)
+            at = region.parent
+        return shares.rows(function, inside, self.at(index, reg))
+
     def base(self, index: int) -> Warmth:
         """The heat of a function's body."""
         function = self._file.program.functions[index]
@@ -277,6 +297,7 @@ class HeatMap:
             caller=None,
             weak=weak,
             unsure=outer.unsure and element,
+            turn=outer.turn or kind == "step",
         )
 
     def _own(self, function: Function) -> Warmth:
@@ -293,7 +314,7 @@ class HeatMap:
         if function.kind in ("module", "class"):
             return Warmth(Level.ONCE, True, reason=Reason(Cause.IMPORT))
         if role.hot:
-            return Warmth(Level.PER_STEP, False, reason=role.hot)
+            return Warmth(Level.PER_STEP, False, reason=role.hot, every=role.hot.root.cause is Cause.EVERY_BATCH)
         if role.request:
             return Warmth(Level.ONCE, True, reason=Reason(Cause.REQUEST))
         return Warmth(Level.ONCE, False, weak=True, unsure=True)
@@ -373,7 +394,8 @@ class HeatMap:
         told = callee in self.predicted and known.caller is None and not found.weak and found.level >= known.level
         if not found.hot or (rank(found) <= rank(known) and not told):
             return False
-        self._bases[callee] = late.replace(found, loop=-1, caller=where, reason=None)
+        looped = found.looped or (found.loop >= 0 and found.level >= Level.PER_ELEMENT)
+        self._bases[callee] = late.replace(found, loop=-1, caller=where, reason=None, turn=False, looped=looped)
         return True
 
     def _named(self, index: int) -> bool:

@@ -15,7 +15,9 @@ class Warmth:
     (-1: none), `caller` the (file, function, register) of the call that did (None: none). `weak`: nothing but its
     arguments says that the function runs repeatedly, or a loop over elements in a function of which nothing is known.
     `unsure`: the function itself is so, whatever loop the place stands in. `doubt`: why it is doubtful in a program of
-    which all is in sight (None for no reason)."""
+    which all is in sight (None for no reason). `every`: libraries call the function, or what calls
+    it, for every batch; `turn`: a loop over steps in the function holds the place; `looped`: a call that leads to it
+    stands in a loop over elements."""
 
     level: Level
     seen: bool
@@ -27,6 +29,9 @@ class Warmth:
     weak: bool = False
     unsure: bool = False
     doubt: Reason | None = None
+    every: bool = False
+    turn: bool = False
+    looped: bool = False
 
     @property
     def hot(self) -> bool:
