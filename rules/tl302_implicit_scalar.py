@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.lattice.transfers import NUMBER, SELECTED, Transfer
+from transferlint.flow.lattice.transfers import NUMBER, SELECTED, SORTED, Transfer
 from transferlint.model import Confidence, Finding, Safety
 from transferlint.rule import Example, Rule
 
@@ -100,6 +100,8 @@ def _message(function: FunctionFacts, transfer: Transfer) -> str:
     often = function.warmth(transfer.register).level.each
     if transfer.inside is None and transfer.subject == transfer.register:
         return f"`{text}` is used as a Python number ({api}): the host waits for the GPU {often}"
+    if api == SORTED:
+        return f"`{text}` compares device tensors on the host, and waits for the GPU for each pair, {often}"
     return f"`{text}` converts a device tensor to a Python number ({api}) and waits for the GPU {often}"
 
 

@@ -53,7 +53,7 @@ from transferlint.flow.callgraph.names import find
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import FORMAT, Transfer
-from transferlint.flow.lattice.values import OBJECT, TENSOR, held_on_device
+from transferlint.flow.lattice.values import CONTAINER, OBJECT, TENSOR, element, held_on_device
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
@@ -151,8 +151,12 @@ def _behind_a_read(function: FunctionFacts, reg: Reg) -> bool:
 
 
 def _computed(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a tensor that an operator, a method or a module gave; elements of what is gone over do not tell."""
+    """True for a tensor that an operator, a method or a module gave; elements of what is gone over do not tell, but for
+    those of which the source proves that they are tensors on the device."""
     made = function.code[reg]
+    known = function.values[reg]
+    if function.confidence(element(known) if known.is_a(CONTAINER) else known) is Confidence.CERTAIN:
+        return True
     if isinstance(made, p.Unpack):
         return function.values[made.value].is_a(TENSOR) or held_on_device(function.values[made.value])
     value = function.values[reg]

@@ -182,9 +182,10 @@ class _File:
             seen.add((begin, said))
             ran = frequency >= HOT
             made.counts[f"hot {said} {ran}"] += 1
-            if fact.said["frequency"] is not None:
-                tenth = min(9, int(float(fact.said["frequency"]) * 10))
-                made.tenths.setdefault(tenth, []).append(frequency)
+            if not fact.said["own loop"]:  # a step is a turn of that, which may not be what is recorded as one
+                expected = float(fact.said["frequency"])
+                made.counts[f"expected {expected >= HOT} {ran}"] += 1
+                made.tenths.setdefault(min(9, int(expected * 10)), []).append(frequency)
             if said != ran:
                 made.disagreements.append(
                     Disagreement("hot refuted" if said else "hot not known", _heat(fact), self.path, begin)

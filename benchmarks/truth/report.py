@@ -190,7 +190,18 @@ def _tenths(compared: Sequence[Compared]) -> list[str]:
             found.setdefault(tenth, []).extend(shares)
     if not found:
         return []
-    rows = ["### Calibration of frequency", "", "| estimated | lines | measured |", "| --- | --- | --- |"]
+    counts = sum((one.counts for one in compared), Counter())
+    yes, only_said, only_ran = (counts[f"expected {case}"] for case in ("True True", "True False", "False True"))
+    rows = [
+        "### Calibration of frequency",
+        "",
+        f"Of the lines that are expected in half of the steps or more, {_share(yes, yes + only_said)} ran so often; of"
+        f" those that did, {_share(yes, yes + only_ran)} are expected to. Lines in a loop over steps of their own"
+        " function are left out.",
+        "",
+        "| expected | lines | measured |",
+        "| --- | --- | --- |",
+    ]
     for tenth, shares in sorted(found.items()):
         rows.append(f"| {tenth / 10:.1f} - {tenth / 10 + 0.1:.1f} | {len(shares)} | {sum(shares) / len(shares):.2f} |")
     return [*rows, ""]

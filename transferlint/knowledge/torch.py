@@ -360,13 +360,14 @@ BROADCAST = frozenset(
     ).split()
 )
 # Functions that call the first one that they are given with the arguments behind it, and give what that gives, with the
-# keywords that are their own (docs.pytorch.org torch.utils.checkpoint, torch.jit.fork).
+# keywords that are their own (docs.pytorch.org torch.utils.checkpoint, torch.jit.fork; docs.python.org asyncio).
 APPLIES: dict[str, frozenset[str]] = {
     "torch.utils.checkpoint.checkpoint": frozenset(
         {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
     ),
     "deepspeed.checkpointing.checkpoint": frozenset(),
     "torch.jit.fork": frozenset(),
+    "asyncio.to_thread": frozenset(),
 }
 # Methods that say "numpy array" (or something else that is not a tensor).
 ARRAY_ONLY: frozenset[str] = frozenset(["astype", "tobytes", "ravel_", "itemset", "dumps", "tofile", "newbyteorder"])

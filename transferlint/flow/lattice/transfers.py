@@ -9,6 +9,7 @@ from transferlint.syntax.program import Reg
 
 # What makes the transfer or sync.
 SELECTED = "x[0-d tensor]"  # how an index without dimensions is called
+SORTED = "sorted(tensors)"  # how a comparison of each pair is called
 SCALAR_READ = "scalar-read"  # .item(), .tolist()
 DOWNLOAD = "download"  # .cpu(), .numpy(), .to("cpu")
 MOVE = "move"  # .to(device), .cuda()

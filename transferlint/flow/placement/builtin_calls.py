@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transferlint.flow.callgraph.names import ident
-from transferlint.flow.lattice.transfers import FORMAT, NUMBER, TRUTH
+from transferlint.flow.lattice.transfers import FORMAT, NUMBER, SORTED, TRUTH
 from transferlint.flow.lattice.values import (
     ANYWHERE,
     BOOLEAN,
@@ -35,7 +35,7 @@ from transferlint.flow.lattice.values import (
 from transferlint.flow.placement import effects, known_calls, reflection
 from transferlint.flow.placement.frame import Frame
 from transferlint.flow.placement.unknown_calls import unknown_call
-from transferlint.syntax.program import Call, Reg
+from transferlint.syntax.program import Call, Const, Reg
 
 _NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "bin", "hex", "chr"})
 _ANYTHING = frozenset({"vars", "locals", "globals", "eval", "aiter", "anext"})
@@ -69,12 +69,14 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
             return PYTHON.but(reads=frozenset({reg}))
         return PYTHON.but(reads=first.reads)
     if name in ("print", "str", "repr", "format"):
-        for argument in made.args:
+        for at, argument in enumerate(made.args):
             value = frame.values[argument]
+            value = element(value) if any(made.stars[at : at + 1]) else value
             if held_on_device(value):
                 frame.record(argument, FORMAT, argument, value, HOST, f"{name}(t)", explicit=False)
         return PYTHON
     if name in ("max", "min"):
+        _told_elements(frame, reg, effects.keyword(made, "key"), first)
         return _extreme(frame, reg, made, name)
     if name == "sum":
         item = element(first)
@@ -90,6 +92,13 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return first
     if name in _ELEMENTS or name == "enumerate":
         first = known_calls.iterated(frame, reg, first) or first
+    if name == "filter" and len(made.args) == 2:
+        first = known_calls.iterated(frame, reg, frame.values[made.args[1]]) or frame.values[made.args[1]]
+        _told_elements(frame, reg, made.args[0], first)
+        if frame.code[made.args[0]] == Const(None) and (item := element(first)).is_a(TENSOR) and item.on_device:
+            frame.record(reg, TRUTH, made.args[1], item, HOST, "filter(None, tensors)", explicit=False)
+    if name == "sorted":
+        ordered(frame, reg, made.args[0], first, effects.keyword(made, "key"))
     if name in _ELEMENTS:
         if name == "iter" and first.kinds == OBJECT:
             return first  # the iterator is of a class that is not known
@@ -179,6 +188,23 @@ def _mapped(frame: Frame, reg: Reg, made: Call) -> Value:
                 returned = returned.but(places=item.places)  # where what it is given is
             return Value(CONTAINER, returned.places, item=returned)
     return Value(CONTAINER, ANYWHERE, item=NOTHING)
+
+
+def ordered(frame: Frame, reg: Reg, subject: Reg, over: Value, key: Reg | None) -> None:
+    """Sorting compares the elements, or what `key` gives for each, pair by pair."""
+    item = element(over)
+    if key is not None:
+        _told_elements(frame, reg, key, over)
+    elif item.is_a(TENSOR) and item.on_device:
+        frame.record(reg, NUMBER, subject, item, HOST, SORTED, explicit=False)
+
+
+def _told_elements(frame: Frame, reg: Reg, function: Reg | None, over: Value) -> None:
+    """Tell a function of the checked source that it is called for each element."""
+    named = frame.values[function].name if function is not None and frame.values[function].kinds == NAME else ""
+    found = frame.file.located(frame.file.names.resolved(named))
+    if found is not None:
+        known_calls.tell(frame, reg, *found, [element(over)])
 
 
 def _contained(item: Value, whole: Value) -> Value:

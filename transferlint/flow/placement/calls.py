@@ -31,6 +31,7 @@ from transferlint.flow.lattice.values import (
     UNKNOWN,
     Value,
     combine,
+    element,
     framework_of,
     held_on_device,
     held_on_host,
@@ -56,7 +57,7 @@ from transferlint.knowledge.lookup import callbacks, effect_of, spellings
 from transferlint.knowledge.numpy import FILLS, REDUCTIONS
 from transferlint.knowledge.torch import ALONG, APPLIES, SEVERAL
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Const, Instruction, Reg, Subscript
+from transferlint.syntax.program import Attr, Call, Const, Instruction, Reg, Sequence, Subscript
 
 # Classes of these libraries that are no modules, by how their names end.
 _NO_MODULES = ("Dataset", "Tokenizer", "TokenizerFast", "Config", "Processor", "Extractor", "Args", "Arguments")
@@ -127,6 +128,7 @@ def _hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: I
             target = frame.file.names.resolved(value.name)
             if "#" in target:
                 frame.lent.add((reg, target))
+    _started(frame, reg, made, callee, instruction)
     for name in frame.file.targets.of(frame.file.names, frame.function, made.function):
         if "#" in name:
             frame.lent.add((reg, name))
@@ -149,6 +151,30 @@ def _hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: I
                 target = frame.file.names.resolved(frame.values[given].name)
                 if "#" in target:
                     frame.handed[reg, target] = row.level
+
+
+def _started(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:
+    """Tell a function of the checked source what it will be called with: `partial(f, x)`, `pool.submit(f, x)`,
+    `pool.map(f, xs)`, `Thread(target=f, args=(x,))` (docs.python.org, library/functools, concurrent.futures,
+    threading)."""
+    named = callee.name if callee.kinds == NAME else ""
+    method = instruction.name if isinstance(instruction, Attr) and not named else ""
+    run: Reg | None = made.args[0] if made.args else None
+    given = [frame.values[one] for one in made.args[1:]]
+    if named in ("threading.Thread", "threading.Timer"):
+        run = effects.keyword(made, "target")
+        packed = effects.keyword(made, "args")
+        display = frame.code[packed] if packed is not None else None
+        given = [frame.values[one] for one in display.items] if isinstance(display, Sequence) else []
+    elif method == "map":
+        given = [element(one) for one in given]
+    elif named != "functools.partial" and method != "submit":
+        return
+    if run is None or any(made.stars) or frame.values[run].kinds != NAME:
+        return
+    found = frame.file.located(frame.file.names.resolved(frame.values[run].name))
+    if found is not None and found[0].program.functions[found[1]].kind != "class":
+        known_calls.tell(frame, reg, *found, given)
 
 
 def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:

@@ -48,7 +48,7 @@ from transferlint.flow.lattice.values import (
     updated,
     with_field,
 )
-from transferlint.flow.placement import checks, devices, effects, foreign_members, numbers, reflection
+from transferlint.flow.placement import builtin_calls, checks, devices, effects, foreign_members, numbers, reflection
 from transferlint.flow.placement.frame import Frame
 from transferlint.flow.placement.passing import element_of
 from transferlint.knowledge.api import Effect
@@ -123,7 +123,7 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
             return PYTHON
         return numpy_number(made, base, 0) if name in REDUCTIONS else base.but(flags=base.flags & ~LITERAL)
     if base.kinds & CONTAINER:
-        found = _container(frame, made, subject, base, name)
+        found = _container(frame, reg, made, subject, base, name)
         if found is not None:
             return found
     given = base.kinds == UNKNOWN and base.places == ANYWHERE and base.flags & FROM_PARAMETER
@@ -338,7 +338,7 @@ def _new(frame: Frame, reg: Reg, made: Call, base: Value, name: str) -> Value:
     return Value(TENSOR, base.places, base.flags & RESIDENT, base.why, reads=source.reads, uploads=frozenset({reg}))
 
 
-def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
+def _container(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name: str) -> Value | None:
     if name == "update":
         _update(frame, made, subject, base)
         return PYTHON
@@ -364,6 +364,8 @@ def _container(frame: Frame, made: Call, subject: Reg, base: Value, name: str) -
         return base.field(key.value) or NOTHING
     if name in _DICT_VIEWS:
         return base.item or NOTHING
+    if name == "sort":
+        builtin_calls.ordered(frame, reg, subject, base, effects.keyword(made, "key"))
     if name in ("index", "count", "sort", "reverse", "clear", "remove"):
         return PYTHON
     return None

@@ -193,6 +193,9 @@ def binary(frame: Frame, reg: Reg, made: p.Binary) -> Value:
     if made.inplace and left.is_a(TENSOR) and left.on_host:
         places, why, flags = HOST, left.why, left.flags & MAY  # it stays where it is: a device operand would raise
     if made.operator == "%" and left.is_a(HOST_VALUE) and isinstance(frame.code[made.left], p.Const):
+        several = frame.code[made.right]
+        for one in several.items if isinstance(several, p.Sequence) and several.kind == "tuple" else ():
+            _formatted(frame, one, one)
         return _formatted(frame, reg, made.right)
     if kinds == CONTAINER and made.operator != "*" and not left.kinds & right.kinds & CONTAINER:
         return NOTHING  # Python refuses a list and a number: this attribute holds something else by now
