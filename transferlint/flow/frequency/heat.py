@@ -25,7 +25,6 @@ from transferlint.flow.frequency.warmth import Warmth, rank
 from transferlint.flow.lattice.values import CONTAINER, FROM_PARAMETER, TENSOR, UNKNOWN, Value
 from transferlint.flow.placement.placed import Placed
 from transferlint.flow.placement.placement import FilePlacement, made_functions
-from transferlint.flow.placement.start import is_brought
 from transferlint.knowledge import roles
 from transferlint.model import Level
 from transferlint.reasons import HARDLY_EVER, Cause, Reason, is_a
@@ -388,7 +387,7 @@ class HeatMap:
     def receive(self, callee: int, found: Warmth, where: tuple[str, int, Reg]) -> bool:
         """Note a call that stands in a hotter place than was known; True where it does."""
         known = self._bases[callee]
-        if known.cold and (found.weak or found.unsure or not self._is_contradicted(callee)):
+        if known.cold and (found.weak or found.unsure or not (self._named(callee) or self._constructs(callee))):
             return False
         if self._file.roles[callee].hot or self._loops.runs_steps(self._file.program.functions[callee]):
             return False
@@ -399,22 +398,9 @@ class HeatMap:
         self._bases[callee] = late.replace(found, loop=-1, caller=where, reason=None, turn=False, looped=looped)
         return True
 
-    def _is_contradicted(self, index: int) -> bool:
-        """True for a function that is cold for nothing that a call in hot code does not contradict."""
-        return self._named(index) or self._constructs(index) or self._is_brought(index)
-
     def _named(self, index: int) -> bool:
         """True for a function that is cold for nothing but its name."""
         return self._file.roles[index].named and self._bases[index].cold == self._file.roles[index].cold
-
-    def _is_brought(self, index: int) -> bool:
-        """True for a function that is taken to prepare data on the host by its name, to which all known calls give a
-        tensor on the device."""
-        if not is_a(self._bases[index].cold, Cause.HOST_DATA):
-            return False
-        slots = (one.slot for one in self._file.program.functions[index].parameters)
-        given = (self._file.told_by_callers(index, slot) for slot in slots)
-        return any(told is not None and is_brought(told) for told in given)
 
     def _constructs(self, index: int) -> bool:
         """True for the constructor of an ordinary class: setup, unless objects are made for every step."""

@@ -164,16 +164,11 @@ def counted(given: Parameter, told: Value) -> Value | None:
 def brought(known: Value, told: Value) -> Value | None:
     """A parameter that is taken to be on the host since its function is called as those of data pipelines are, where
     all its known callers give a tensor on the device: a name proves nothing against them. None where they do not."""
-    if not known.flags & FROM_PARAMETER or not known.kinds & (TENSOR | UNKNOWN) or known.places != HOST:
+    if not known.flags & FROM_PARAMETER or not known.is_a(TENSOR) or known.places != HOST:
         return None
-    if not is_brought(told):
+    if not told.is_a(TENSOR) or not told.on_device or told.places & HOST:
         return None
-    return known.but(kinds=TENSOR, places=told.places & ON_DEVICE, flags=known.flags | RESIDENT)
-
-
-def is_brought(told: Value) -> bool:
-    """Whether all known callers give a tensor on the device."""
-    return told.is_a(TENSOR) and told.on_device and not told.places & HOST
+    return known.but(places=told.places & ON_DEVICE, flags=known.flags | RESIDENT)
 
 
 def shaped(known: Value, told: Value) -> Value | None:
