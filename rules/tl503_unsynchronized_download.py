@@ -114,7 +114,8 @@ def _held(function: FunctionFacts, transfer: Transfer) -> frozenset[Path] | None
     there = before.places & ON_DEVICE or _says_so(transfer)
     if not isinstance(made, p.Call) or not transfer.non_blocking or not there:
         return None
-    hint = function.code[_hint(made)] if _hint(made) is not None else None  # type: ignore[index]
+    asks = _hint(made)
+    hint = function.code[asks] if asks is not None else None
     if before.places & HOST or before.kinds & MODULE or not isinstance(hint, p.Const) or hint.value is not True:
         return None
     if transfer.kind == DOWNLOAD:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from transferlint.flow.facts import dump
+from transferlint.flow.dump import dump
 from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.flow.lattice.values import DEVICE, TENSOR
 from transferlint.syntax.source import SourceError

@@ -246,7 +246,7 @@ def test_directions_are_those_of_the_model() -> None:
 
 
 def test_the_dump_says_it_all(look: LookUp) -> None:
-    from transferlint.flow.facts import dump
+    from transferlint.flow.dump import dump
 
     text = dump(look(f"{START}for i in range(99):\n    loss = x.sum().item()\n").facts)
     assert "scalar-read d2h .item() [hot]" in text

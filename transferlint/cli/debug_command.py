@@ -36,11 +36,11 @@ def _program(path: str) -> str:
 
 
 def _facts(path: str) -> str:
-    from transferlint.flow import analysis, facts
+    from transferlint.flow import analysis, dump
     from transferlint.flow.lattice.options import AnalysisOptions
     from transferlint.syntax import front_end, source
     from transferlint.syntax.portable import FrozenSpans
 
     read = source.read(path)
     program, _, *offsets = front_end.read(read)
-    return facts.dump(analysis.analyse(path, read.text, program, FrozenSpans(read.text, *offsets), AnalysisOptions()))
+    return dump.dump(analysis.analyse(path, read.text, program, FrozenSpans(read.text, *offsets), AnalysisOptions()))

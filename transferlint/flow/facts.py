@@ -19,7 +19,7 @@ from transferlint.flow.frequency.runs import runs_alone
 from transferlint.flow.frequency.warmth import Warmth
 from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.flow.lattice.transfers import Transfer
-from transferlint.flow.lattice.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, describe, framework_of
+from transferlint.flow.lattice.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, framework_of
 from transferlint.flow.placement import given_by
 from transferlint.flow.placement.placed import Passed, Placed
 from transferlint.flow.placement.placement import FilePlacement
@@ -27,7 +27,6 @@ from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Part, S
 from transferlint.syntax import program as p
 from transferlint.syntax.positions import Positions
 from transferlint.syntax.program import Function, Instruction, Program, Reg, Slot
-from transferlint.wording import words
 
 if TYPE_CHECKING:
     from transferlint.flow.project import Project
@@ -404,27 +403,3 @@ class FileFacts:
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""
         return self.spans.site(self.path, offset, offset).line
-
-
-def dump(facts: FileFacts) -> str:
-    """The facts in words, one line a register that matters: for people who work on the analysis."""
-    lines = []
-    for function in facts.functions:
-        base = facts.heat.base(function.index)
-        cold = f" cold: {words(base.cold)}" if base.cold else ""
-        lines.append(f"function {function.function.qualname}: {base.level.words}{cold} {words(base.reason)}".rstrip())
-        for reg, value in enumerate(function.values):
-            if function.has_text(reg) and not value.is_a(UNKNOWN) and not isinstance(function.code[reg], p.Const):
-                lines.append(f"  {reg:4} {_brief(function.text(reg)):44} {describe(value)}")
-        for transfer in function.transfers:
-            warmth = function.warmth(transfer.register)
-            state = "hot" if warmth.hot else words(warmth.cold or warmth.amortised) or warmth.level.words
-            lines.append(
-                f"  => {transfer.register:4} {transfer.kind} {transfer.direction.value} {transfer.api} [{state}]"
-            )
-    return "\n".join(lines)
-
-
-def _brief(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 44 else flat[:41] + "..."

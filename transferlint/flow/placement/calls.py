@@ -31,7 +31,6 @@ from transferlint.flow.lattice.values import (
     UNKNOWN,
     Value,
     combine,
-    element,
     framework_of,
     held_on_device,
     held_on_host,
@@ -48,16 +47,17 @@ from transferlint.flow.placement import (
     numbers,
 )
 from transferlint.flow.placement.frame import Frame
+from transferlint.flow.placement.handed import hand_over
 from transferlint.flow.placement.unknown_calls import arguments, own_class, unknown_call
 from transferlint.knowledge import libraries
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
-from transferlint.knowledge.lookup import callbacks, effect_of, spellings
+from transferlint.knowledge.lookup import effect_of, spellings
 from transferlint.knowledge.numpy import FILLS, REDUCTIONS
 from transferlint.knowledge.torch import ALONG, APPLIES, SEVERAL
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Const, Instruction, Reg, Sequence, Subscript
+from transferlint.syntax.program import Attr, Call, Const, Reg, Subscript
 
 # Classes of these libraries that are no modules, by how their names end.
 _NO_MODULES = ("Dataset", "Tokenizer", "TokenizerFast", "Config", "Processor", "Extractor", "Args", "Arguments")
@@ -72,7 +72,7 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
     """The value of a call; records the transfers and syncs it makes."""
     callee = frame.values[made.function]
     instruction = frame.code[made.function]
-    _hand_over(frame, reg, made, callee, instruction)
+    hand_over(frame, reg, made, callee, instruction)
     if callee.kinds == NAME:
         found = frame.file.located(frame.file.names.resolved(callee.name))
         names: tuple[str, ...] = (callee.name,)
@@ -118,63 +118,6 @@ def _of_generic(frame: Frame, made: Call, instance: Value) -> Value:
     given = arguments(frame, made)
     places = combine(given)[0] if given else ANYWHERE
     return instance.but(places=places) if instance.places == ANYWHERE and places & HOST else instance
-
-
-def _hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:
-    """Note the functions of the checked source that are passed to what will, or may, call them."""
-    for argument in (*made.args, *(r for _, r in made.keywords)):
-        value = frame.values[argument]
-        if value.kinds == NAME and value.name:
-            target = frame.file.names.resolved(value.name)
-            if "#" in target:
-                frame.lent.add((reg, target))
-    _started(frame, reg, made, callee, instruction)
-    for name in frame.file.targets.of(frame.file.names, frame.function, made.function):
-        if "#" in name:
-            frame.lent.add((reg, name))
-            if callee.kinds != NAME or not callee.name:
-                known_calls.offer(frame, reg, made, name)
-    if callee.kinds == NAME:
-        names: tuple[str, ...] = (callee.name,)
-        if callee.name.startswith("torch.utils.data."):
-            return  # workers call those, on the host
-    elif isinstance(instruction, Attr) and instruction.name.startswith(("register_", "set_", "saved_", "map_")):
-        names = (f"Module.{instruction.name}", f"Tensor.{instruction.name}")
-    else:
-        return
-    for name in names:
-        for row in callbacks(name):
-            given = effects.keyword(made, row.argument)
-            if given is None and 0 <= row.position < len(made.args):
-                given = made.args[row.position]
-            if given is not None and frame.values[given].kinds == NAME:
-                target = frame.file.names.resolved(frame.values[given].name)
-                if "#" in target:
-                    frame.handed[reg, target] = row.level
-
-
-def _started(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:
-    """Tell a function of the checked source what it will be called with: `partial(f, x)`, `pool.submit(f, x)`,
-    `pool.map(f, xs)`, `Thread(target=f, args=(x,))` (docs.python.org, library/functools, concurrent.futures,
-    threading)."""
-    named = callee.name if callee.kinds == NAME else ""
-    method = instruction.name if isinstance(instruction, Attr) and not named else ""
-    run: Reg | None = made.args[0] if made.args else None
-    given = [frame.values[one] for one in made.args[1:]]
-    if named in ("threading.Thread", "threading.Timer"):
-        run = effects.keyword(made, "target")
-        packed = effects.keyword(made, "args")
-        display = frame.code[packed] if packed is not None else None
-        given = [frame.values[one] for one in display.items] if isinstance(display, Sequence) else []
-    elif method == "map":
-        given = [element(one) for one in given]
-    elif named != "functools.partial" and method != "submit":
-        return
-    if run is None or any(made.stars) or frame.values[run].kinds != NAME:
-        return
-    found = frame.file.located(frame.file.names.resolved(frame.values[run].name))
-    if found is not None and found[0].program.functions[found[1]].kind != "class":
-        known_calls.tell(frame, reg, *found, given)
 
 
 def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:

@@ -1,0 +1,69 @@
+"""Functions of the checked source that are passed to what calls them, now or later."""
+
+from __future__ import annotations
+
+from transferlint.flow.lattice.values import NAME, Value, element
+from transferlint.flow.placement import effects, known_calls
+from transferlint.flow.placement.frame import Frame
+from transferlint.knowledge.lookup import callbacks
+from transferlint.syntax.program import Attr, Call, Instruction, Reg, Sequence
+
+_THREADS = ("threading.Thread", "threading.Timer")
+_STARTS = ("functools.partial", *_THREADS)
+
+
+def hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:
+    """Note the functions of the checked source that are passed to what will, or may, call them."""
+    for argument in (*made.args, *(r for _, r in made.keywords)):
+        value = frame.values[argument]
+        if value.kinds == NAME and value.name:
+            target = frame.file.names.resolved(value.name)
+            if "#" in target:
+                frame.lent.add((reg, target))
+    _started(frame, reg, made, callee, instruction)
+    for name in frame.file.targets.of(frame.file.names, frame.function, made.function):
+        if "#" in name:
+            frame.lent.add((reg, name))
+            if callee.kinds != NAME or not callee.name:
+                known_calls.offer(frame, reg, made, name)
+    if callee.kinds == NAME:
+        names: tuple[str, ...] = (callee.name,)
+        if callee.name.startswith("torch.utils.data."):
+            return  # workers call those, on the host
+    elif isinstance(instruction, Attr) and instruction.name.startswith(("register_", "set_", "saved_", "map_")):
+        names = (f"Module.{instruction.name}", f"Tensor.{instruction.name}")
+    else:
+        return
+    for name in names:
+        for row in callbacks(name):
+            given = effects.keyword(made, row.argument)
+            if given is None and 0 <= row.position < len(made.args):
+                given = made.args[row.position]
+            if given is not None and frame.values[given].kinds == NAME:
+                target = frame.file.names.resolved(frame.values[given].name)
+                if "#" in target:
+                    frame.handed[reg, target] = row.level
+
+
+def _started(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:
+    """Tell a function of the checked source what it will be called with: `partial(f, x)`, `pool.submit(f, x)`,
+    `pool.map(f, xs)`, `Thread(target=f, args=(x,))` (docs.python.org, library/functools, concurrent.futures,
+    threading)."""
+    named = callee.name if callee.kinds == NAME else ""
+    method = instruction.name if isinstance(instruction, Attr) and not named else ""
+    if named not in _STARTS and method not in ("map", "submit"):
+        return
+    run: Reg | None = made.args[0] if made.args else None
+    given = [frame.values[one] for one in made.args[1:]]
+    if named in _THREADS:
+        run = effects.keyword(made, "target")
+        packed = effects.keyword(made, "args")
+        display = frame.code[packed] if packed is not None else None
+        given = [frame.values[one] for one in display.items] if isinstance(display, Sequence) else []
+    elif method == "map":
+        given = [element(one) for one in given]
+    if run is None or any(made.stars) or frame.values[run].kinds != NAME:
+        return
+    found = frame.file.located(frame.file.names.resolved(frame.values[run].name))
+    if found is not None and found[0].program.functions[found[1]].kind != "class":
+        known_calls.tell(frame, reg, *found, given)
