@@ -63,10 +63,10 @@ from collections.abc import Iterator
 from transferlint import late
 from transferlint.flow.evident import hooked
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.lattice.transfers import DOWNLOAD, Transfer
+from transferlint.flow.lattice.transfers import COPY_INTO, DOWNLOAD, Transfer
 from transferlint.flow.lattice.values import ARRAY, MODULE, TENSOR
 from transferlint.knowledge import roles
-from transferlint.model import Confidence, Finding, Fix, Level, Safety
+from transferlint.model import Confidence, Direction, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -77,7 +77,7 @@ from .code.chains import origin, remedy, statement
 from .examples import beside_torch
 from .fixes import collecting, leaving
 from .questions import host_results, host_uses, read_purposes
-from .questions.detection import brief, clusters, hot, others, sure, together
+from .questions.detection import brief, clusters, hot, likely, others, sure, together
 from .questions.round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
@@ -102,6 +102,30 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _sure(function, first),
             together(function, group, [_returned(function, t) for t in group]) or leaving.offered(function, group),
         )
+
+    for function, group in clusters(pair for pair in hot(facts, COPY_INTO) if _into_host(*pair)):
+        first = group[0]
+        yield function.finding(
+            first.register,
+            _stored(function, first) + f" waits for the GPU {function.warmth(first.register).level.each}",
+            "keep what is stored on the device, and copy it once after the loop",
+            (*function.why(first.before), *others(function, group)),
+            min(sure(function, first), Confidence.LIKELY),
+        )
+
+
+def _stored(function: FunctionFacts, transfer: Transfer) -> str:
+    """What copies to a tensor on the host, in words."""
+    text = brief(function.text(transfer.register))
+    if isinstance(function.code[transfer.register], p.Call):
+        return f"`{text}` copies to a tensor on the host and"
+    return f"`{text}` is on the host: storing a tensor of the device there"
+
+
+def _into_host(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for what is stored in a tensor on the host: `returns[t] = value`, `host.copy_(x)`."""
+    waits = transfer.direction is Direction.D2H and not transfer.non_blocking
+    return waits and likely(function, transfer) and not explained(function, transfer)
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:

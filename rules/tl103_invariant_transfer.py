@@ -9,6 +9,8 @@ Reports:
 - in a loop, moves of single rows of a constant table that torch created before the loop (`torch.linspace`)
 - in a step method, the move of a plain attribute of `self` that no other code moves to the device, also if the module
   keeps the moved tensor
+- in such code, the move of a tensor or an array that a module of the project keeps in a variable, or that all callers
+  of the function keep in attributes which only a constructor sets
 
 If the target is the module's own attribute, the finding is only `possible`: `self.table = self.table.to(self.device)`
 copies nothing from the second call on.
@@ -33,7 +35,8 @@ and `forward` needs no `.to()` and does not write to `self`.
 
 When it is fine
 ---------------
-If the device does not have enough memory to hold the tensor while the loop runs.
+If the device does not have enough memory to hold the tensor while the loop runs. What a method or function writes to
+between the calls is not reported.
 
 Fix safety
 ----------
@@ -70,6 +73,7 @@ from transferlint.flow.lattice.values import (
     FROM_PARAMETER,
     GIVEN,
     HOST,
+    KEPT,
     MODULE,
     MOVED,
     ON_DEVICE,
@@ -106,6 +110,16 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             steps.append((function, transfer))
     for function, group in clusters(rows):
         yield _by_rows(function, group)
+    for function, group in clusters(pair for pair in steps if _attribute(*pair) is None):
+        yield function.finding(
+            group[0].register,
+            f"`{brief(function.text(group[0].register))}` moves the same data"
+            f" {function.warmth(group[0].register).level.each}",
+            "keep one copy per device",
+            others(function, group),
+            Confidence.LIKELY,
+        )
+    steps = [pair for pair in steps if _attribute(*pair) is not None]
     kept = [_stays(function, transfer) for function, transfer in steps]
     apart = [[pair for pair, is_so in zip(steps, kept, strict=True) if is_so is which] for which in (False, True)]
     for function, group in (*clusters(apart[0]), *clusters(apart[1])):
@@ -137,8 +151,11 @@ def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple
     """What is wrong with moving an attribute, and what to do instead."""
     reg = transfer.register
     text = brief(function.text(reg))
+    info = function.file.placement.class_of(function.function)
     name = f'"{attribute}"' if attribute.isidentifier() else attribute
     buffer = f"register it as a buffer: `self.register_buffer({name}, ..., persistent=False)`"
+    if info is None or not info.module:
+        buffer = "keep one copy per device"
     if not _kept(function, attribute):
         return f"`{text}` moves the same attribute {function.warmth(reg).level.each}", buffer
     if _of_class(function, transfer, attribute):
@@ -197,10 +214,11 @@ def _tensor_like(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
     """`self.table.to(x.device)` in a step method, `self.table` being a plain attribute."""
-    attribute = _attribute(function, transfer)
-    if attribute is None or not function.warmth(transfer.register).hot:
+    attribute, before = _attribute(function, transfer), transfer.before
+    if not function.warmth(transfer.register).hot:
         return False
-    before = transfer.before
+    if attribute is None:
+        return bool(before.flags & KEPT) and before.is_a(TENSOR) and before.on_host
     if before.flags & PARAMETER or before.kinds & MODULE or (before.places and not before.places & ~ON_DEVICE):
         return False
     if _of_class(function, transfer, attribute):
@@ -209,7 +227,7 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
         info = function.file.placement.class_of(function.function)
         moves = info is not None and info.module and _assigned(function, transfer, attribute)
         return moves and before.is_a(TENSOR) and bool(before.places & HOST)
-    if function.loops(transfer.register) and _written(function, transfer):
+    if not before.flags & KEPT and _written(function, transfer):
         return False
     # What another method puts on the device may be there by now.
     on_host = bool(before.places & HOST) and not before.places & ON_DEVICE

@@ -6,7 +6,8 @@ Reports `module.to(...)`, `.cuda()` and `.cpu()` on a module, in code that runs 
 
 Why
 ---
-Every parameter is copied separately, and each copy blocks the host.
+Every parameter is copied separately, and each copy blocks the host. A function that moves a module to the device, uses
+it and moves it away again copies all of it in both directions on every call.
 
 Example
 -------
@@ -41,10 +42,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import DOWNLOAD, MOVE, Transfer
 from transferlint.flow.lattice.values import MODULE, ON_DEVICE, TENSOR
-from transferlint.model import Confidence, Finding
+from transferlint.flow.sharing import Path, path
+from transferlint.model import Confidence, Evidence, Finding, Part
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -58,9 +61,25 @@ _MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mlu", "musa"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
-    """Moves of modules in hot code."""
+    """Moves of modules in hot code: in its loops, and there and back in one call."""
+    swapped: set[tuple[int, Reg]] = set()
+    for function, transfer in hot(facts, MOVE, DOWNLOAD):
+        away = _taken_away(function).get(transfer.register)
+        if away is None or function.loops(transfer.register)[:1] != function.loops(away)[:1]:
+            continue
+        swapped |= {(function.index, transfer.register), (function.index, away)}
+        yield function.finding(
+            transfer.register,
+            f"`{brief(function.text(transfer.register))}` copies a whole module to the device"
+            f" {function.warmth(transfer.register).level.each}, and it is moved away again",
+            "keep it on the device; if it does not fit, move it once for many steps",
+            (Evidence(function.site(away), "moved away here", function.text(away), Part.SAME),),
+            Confidence.LIKELY,
+        )
     for function, transfer in hot(facts, MOVE, DOWNLOAD):
         before = transfer.before
+        if (function.index, transfer.register) in swapped:
+            continue
         if not before.is_a(MODULE):
             continue
         loops, made = function.loops(transfer.register), set(before.why)
@@ -80,6 +99,40 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             (),
             Confidence.LIKELY,
         )
+
+
+def claims(function: FunctionFacts) -> Iterator[Reg]:
+    """The moves there and back that are one mistake."""
+    for there, away in _taken_away(function).items():
+        yield from (there, away)
+
+
+@once
+def _taken_away(function: FunctionFacts) -> dict[Reg, Reg]:
+    """The moves of a module to the device after which the same function moves it away, each with that move. Only
+    modules move in place: what is moved there and back by statements whose results nobody takes is one."""
+    found: dict[Reg, Reg] = {}
+    there: dict[Path, Transfer] = {}
+    for transfer in function.transfers:
+        if transfer.kind not in (MOVE, DOWNLOAD) or transfer.subject is None or transfer.inside is not None:
+            continue
+        named = path(function, transfer.subject)
+        if named is None or not function.has_text(transfer.register) or not _in_place(function, transfer):
+            continue
+        if transfer.places and not transfer.places & ~ON_DEVICE:
+            there[named] = transfer
+        elif not transfer.places & ON_DEVICE and named in there:
+            found[there.pop(named).register] = transfer.register
+    return found
+
+
+def _in_place(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for a move of what is a module for certain, or may be one and whose result nobody takes."""
+    if transfer.before.is_a(MODULE):
+        return True
+    users = function.users(transfer.register)
+    dropped = len(users) == 1 and isinstance(function.code[users[0]], p.Discard)
+    return dropped and not transfer.before.is_a(TENSOR)
 
 
 def _goes_along(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -153,7 +206,7 @@ def distil(loader, student, optimizer):
     for x in loader:
         teacher.to("cuda")  # expect: TL105
         y = teacher(x.to("cuda"))
-        teacher.cpu()  # expect: TL105
+        teacher.cpu()
         torch.nn.functional.mse_loss(student(x.to("cuda")), y).backward()
         optimizer.step()
 """,
@@ -172,5 +225,6 @@ def distil(loader, student, optimizer):
     ),
     detect=detect,
     advice=(),
+    claims=claims,
     doc=__doc__,
 )

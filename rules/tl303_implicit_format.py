@@ -3,8 +3,9 @@
 What it does
 ------------
 Reports `print(t)`, `f"{t}"`, `"%s" % t`, `"{}".format(t)`, `str(t)` and the texts of progress bars in hot code, where
-`t` is a tensor on the device. Arguments of a logger are reported if they are formatted regardless of its level:
-`logger.debug(f"loss {loss}")` is, `logger.debug("loss %s", loss)` is not.
+`t` is a tensor on the device. Arguments of a logger are reported if they are formatted regardless of its level
+(`logger.debug(f"loss {loss}")`), and if the level is on where anybody looks: `logger.info("loss %.3f", loss)` is
+reported, `logger.debug("loss %s", loss)` is not.
 
 Why
 ---
@@ -53,7 +54,16 @@ from transferlint.flow.callgraph.names import find
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import FORMAT, Transfer
-from transferlint.flow.lattice.values import CONTAINER, OBJECT, TENSOR, element, held_on_device
+from transferlint.flow.lattice.values import (
+    CONTAINER,
+    FROM_PARAMETER,
+    OBJECT,
+    ON_DEVICE,
+    TENSOR,
+    element,
+    held_on_device,
+    on_device_or_plain,
+)
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
@@ -110,7 +120,11 @@ def _plainly(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _solid(function: FunctionFacts, reg: Reg) -> bool:
     """True where the expression starts from what is surely a tensor."""
-    made = function.code[reg]
+    made, value = function.code[reg], function.values[reg]
+    if value.is_a(TENSOR) and not value.places & ~ON_DEVICE and not value.flags & FROM_PARAMETER:
+        return True
+    if on_device_or_plain(value) and not isinstance(made, p.Load):
+        return True
     if isinstance(made, p.Attr) and function.values[made.object].kinds & OBJECT:
         return function.values[reg].is_a(TENSOR)  # what the methods of its class store there
     if isinstance(made, p.Attr | p.Subscript):

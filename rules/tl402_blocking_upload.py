@@ -4,8 +4,8 @@ What it does
 ------------
 Reports moves to the device without `non_blocking=True` from a pinned source: a batch of a loader with
 `pin_memory=True`, or a tensor after `.pin_memory()`, also if it is passed through a function or an iterator of the
-project. Also reports, in a loop over steps, moves of batches that the same function has stacked from samples on the
-host, pinned or not.
+project, and `copy_` of such a tensor. Also reports, in a loop over steps, moves of batches that the same function has
+stacked from samples on the host, pinned or not.
 
 Also reports code that gives the caller no choice: a function that moves the tensors of a batch and has no
 `non_blocking` argument; a call in hot code of a function that has one, defaulting to False, without setting it; and
@@ -81,13 +81,13 @@ from .questions.detection import brief, clusters, hot, others
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Blocking uploads from pinned memory in hot code."""
     said = set()
-    for function, transfer in hot(facts, MOVE):
+    for function, transfer in hot(facts, MOVE, COPY_INTO):
         before = transfer.before
         if transfer.non_blocking or before.flags & (PINNED | OPTIONAL) != PINNED or before.places & ON_DEVICE:
             continue
         if not transfer.places & ON_DEVICE or not before.is_a(TENSOR | UNKNOWN | CONTAINER):
             continue
-        if not transfer.api.startswith((".to(", ".cuda")) or _says(function, transfer):
+        if not transfer.api.startswith((".to(", ".cuda", ".copy_(")) or _says(function, transfer):
             continue
         if function.claimed(transfer.register):
             continue

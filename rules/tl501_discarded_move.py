@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports `x.to(d)`, `x.cuda()` and `x.cpu()` as statements if `x` is a tensor, or if its assignments or uses show that it
-is one.
+is one; and statements that call a function of the project which does nothing but return moved copies of tensors or
+containers (`move_to(batch, device)`).
 
 Why
 ---
@@ -56,6 +57,7 @@ from transferlint.syntax.program import Reg
 
 from .code import rewriting
 from .code.chains import method, receiver
+from .questions import moved_copies
 from .questions import shown as shown_of
 from .questions.detection import brief, each
 
@@ -88,7 +90,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if not known:
             continue
         text = brief(function.text(transfer.register))
-        named = _alone(function, transfer.register) and isinstance(function.code[transfer.subject], _ASSIGNABLE)
+        named = _alone(function, transfer.register) and _assignable(function, transfer.subject)
         yield function.finding(
             transfer.register,
             f"`{text}` has no effect: it returns a moved copy, which is discarded",
@@ -98,6 +100,16 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             (),
             Confidence.CERTAIN if tensor else Confidence.LIKELY,
             _fix(function, transfer),
+            heated=False,
+        )
+    for function, reg in moved_copies.dropped(facts):
+        text = brief(function.text(reg))
+        yield function.finding(
+            reg,
+            f"`{text}` has no effect: it returns moved copies, which are discarded",
+            "use what it returns, or remove the call",
+            (),
+            Confidence.LIKELY,
             heated=False,
         )
 
@@ -110,6 +122,14 @@ def _dropped(function: FunctionFacts, reg: Reg) -> bool:
         return False
     made = function.code[users[0]]
     return isinstance(made, p.Discard) or (isinstance(made, p.Collect | p.Sequence) and _dropped(function, users[0]))
+
+
+def _assignable(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a name that somebody reads afterwards: the variable of a loop holds nothing for the next turn."""
+    made, regions = function.code[reg], function.function.regions
+    if isinstance(made, p.Load) and any(made.slot in regions[at].target_slots for at in function.loops(reg)):
+        return function.loads(made.slot)[-1] > reg
+    return isinstance(made, _ASSIGNABLE)
 
 
 def _alone(function: FunctionFacts, reg: Reg) -> bool:
@@ -165,6 +185,8 @@ def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         return None  # no place for an assignment
     if not isinstance(function.code[transfer.subject], p.Load | p.Attr):
         return _removed(function, transfer)
+    if not _assignable(function, transfer.subject):
+        return None
     start, _ = function.span(transfer.register)
     return Fix(
         "assign the moved tensor", Safety.DISPLAY, (Edit(start, start, f"{function.text(transfer.subject)} = "),)

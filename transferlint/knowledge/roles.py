@@ -147,7 +147,10 @@ MODULE_BASE_PATTERN = late.pattern(
 )
 
 # "ep" alone is an epoch; with a size or a group it is expert parallelism (`ep_size`), as tp, dp and pp are.
-EPOCH_WORDS = late.pattern(r"(^|_)(n_?)?(epochs?|ep(?!_(size|rank|group|degree|mesh|world)))(_|$|s$|\d)", re.IGNORECASE)
+EPOCH_WORDS = late.pattern(
+    r"(^|_)(n_?)?(epochs?|ep(?!_(size|rank|group|degree|mesh|world|len|length|steps?|horizon)))(_|$|s$|\d)",
+    re.IGNORECASE,
+)
 LOADER_WORDS = late.pattern(
     r"(loader|batches|minibatch|mini_batch|data_?iter|iterator|dataset|stream|tqdm|prefetch|train_data|val_data|test_data)",
     re.IGNORECASE,

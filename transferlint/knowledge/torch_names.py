@@ -49,3 +49,5 @@ VIEWS = frozenset(
 )
 # Modules of which no function calls what is not its own: Python's, and torch's.
 OWN_CALLS = ("builtins.", "abc.", "typing.", "torch.")
+# What `forward` and `backward` of these share, their first argument, is like `self` (docs.pytorch.org notes/extending).
+AUTOGRAD_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})

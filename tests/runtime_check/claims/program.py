@@ -42,7 +42,7 @@ def tl105(model: torch.nn.Module, loader, device):
     for x in loader:
         model.to(device)  # TL105
         model(x.to(device))
-        model.cpu()  # TL105
+        model.cpu()
 
 
 def tl106(model: torch.nn.Module, loader, device):

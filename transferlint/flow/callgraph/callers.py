@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transferlint.flow.lattice.values import DATA, HOST, NULLABLE, OPTIONAL, PINNED, RESIDENT, SHAPES, Value, join
+from transferlint.flow.lattice.values import DATA, HOST, KEPT, NULLABLE, OPTIONAL, PINNED, RESIDENT, SHAPES, Value, join
 from transferlint.syntax.program import Reg, Slot
 
-_TOLD = RESIDENT | PINNED | OPTIONAL | DATA | SHAPES | NULLABLE
+_TOLD = RESIDENT | PINNED | OPTIONAL | DATA | SHAPES | NULLABLE | KEPT
 
 # A call: the file and the function that it stands in, and its register there.
 Site = tuple[str, int, Reg]

@@ -73,6 +73,12 @@ _KERNELS = (
 _KEEPING = late.pattern(r"^(functools\.)?(lru_cache|cache|cached_property)(\(|$)")
 
 
+def keeps_result(function: Function) -> bool:
+    """True for a function whose result is kept for the next call with the same arguments (docs.python.org,
+    library/functools)."""
+    return any(_KEEPING.match(decorator) for decorator in function.decorators)
+
+
 def role_of(
     file: SourceFile, tracing: Tracing, function: Function, options: AnalysisOptions, above: Sequence[Role]
 ) -> Role:
@@ -80,7 +86,7 @@ def role_of(
     is among those of the functions `above` it."""
     if any(d.startswith(_KERNELS) for d in function.decorators):
         return Role(skip=True)
-    if any(_KEEPING.match(decorator) for decorator in function.decorators):
+    if keeps_result(function):
         return Role(cold=Reason(Cause.CACHED_RESULT))
     if _is_test(file.program.path, options.test_paths):
         return Role(cold=Reason(Cause.TEST))

@@ -80,8 +80,11 @@ _COUNTED = (1 << _MOST_DIMENSIONS) - 1 << (_ONE_DIMENSION.bit_length() - 1)
 DIMENSIONS = SCALAR | EXTENDED | _COUNTED
 # None on some path, beside what it is on the others. Joined by union as MAY flags are; what is computed has it not.
 NULLABLE = TREE << 4 + _MOST_DIMENSIONS
+# A MUST flag: data of the host that is the same at every call, in a variable of a module or an attribute that the
+# constructor alone binds.
+KEPT = TREE << 5 + _MOST_DIMENSIONS
 SHAPES = DIMENSIONS | BOOLEAN | INTEGER
-_ALWAYS = MUST | TREE | DERIVED | _COUNTED
+_ALWAYS = MUST | TREE | DERIVED | _COUNTED | KEPT
 MAY = FROM_PARAMETER | RESIDENT | MOVED | DATA | FRAMEWORKS | OPTIONAL | HANDED
 
 _BOUND = 4
@@ -450,6 +453,16 @@ def made_of(values: Iterable[Value]) -> int:
     return DERIVED if all(one & (FRESH | DERIVED) for one in flags) else 0
 
 
+def kept(value: Value) -> Value:
+    """What is held under one name from the start on: tensors and arrays on the host, and tables of them."""
+    if value.is_a(TENSOR | ARRAY) and value.on_host and not value.flags & DATA:
+        return value.but(flags=value.flags | KEPT)
+    if value.is_a(CONTAINER) and value.flags & MAPPING and value.item is not None:
+        fields = value.fields and tuple((name, kept(part)) for name, part in value.fields)
+        return Value(value.kinds, value.places, value.flags, value.why, kept(value.item), fields=fields)
+    return value
+
+
 def held_on_device(value: Value) -> bool:
     """True for what is copied to the host where it is read: a tensor on the device, on every path that gives it a kind,
     or what a compiled function of another framework gave, which is an array where anything reads it."""
@@ -458,6 +471,11 @@ def held_on_device(value: Value) -> bool:
     if value.kinds and not value.kinds & ~TENSOR:
         return True
     return value.kinds == UNKNOWN and bool(value.flags & TREE)
+
+
+def put_into_words(value: Value) -> bool:
+    """True for what is copied to the host where a text is made of it: a tensor on the device, on some path."""
+    return held_on_device(value) or on_device_or_plain(value)
 
 
 def on_device_or_plain(value: Value) -> bool:
@@ -533,6 +551,7 @@ _FLAG_NAMES = (
     (OPTIONAL, "if asked"),
     (DERIVED, "derived"),
     (NULLABLE, "or None"),
+    (KEPT, "kept"),
 )
 
 

@@ -13,6 +13,7 @@ from transferlint.flow.lattice.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    KEPT,
     LOADER,
     MAPPING,
     MODULE,
@@ -62,6 +63,8 @@ _MODULE_METHODS = frozenset(
 _MODULE_TENSORS = frozenset({"weight", "bias", "running_mean", "running_var"})
 # docs.pytorch.org torch.optim.Optimizer.add_param_group: a dict of "params", "what Tensors should be optimized", and
 # of options. `indexing.py` reads it.
+# What `save_for_backward` was given: tensors.
+_SAVED = Value(CONTAINER, GIVEN, RESIDENT, item=Value(UNKNOWN, GIVEN, RESIDENT))
 _PARAM_GROUPS = Value(CONTAINER, ANYWHERE, item=Value(OPTIMIZER, ANYWHERE))
 
 
@@ -98,11 +101,15 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
         return Value(DEVICE_NAME, places, why=base.why)
     if name.endswith("dtype"):
         return DTYPE_VALUE
+    if name == "saved_tensors" and base.kinds == OBJECT:
+        return _of_class(frame, base, name) or _SAVED
     if base.kinds & OBJECT or base.kinds == NAME or (base.is_a(MODULE) and name not in _MODULE_METHODS):
         given = base.field(name) if base.fields else None
         if given is not None and given.on_device:  # what it held on the host may have been replaced since
             return given
         found = _of_class(frame, base, name, reg)
+        if found is not None and found.flags & KEPT and not path.startswith("self."):
+            found = found.but(flags=found.flags & ~KEPT)  # the object may be another at every call
         if found is not None and given is not None and given.is_a(TENSOR) and given.on_host and found.places & HOST:
             return given  # what is on the device is in other objects
         if found is not None:

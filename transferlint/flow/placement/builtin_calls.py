@@ -30,6 +30,7 @@ from transferlint.flow.lattice.values import (
     held_on_device,
     join,
     on_device_or_plain,
+    put_into_words,
     with_field,
 )
 from transferlint.flow.placement import effects, known_calls, reflection
@@ -40,6 +41,12 @@ from transferlint.syntax.program import Call, Const, Reg
 _NUMBERS = frozenset({"float", "int", "complex", "round", "range", "divmod", "bin", "hex", "chr"})
 _ANYTHING = frozenset({"vars", "locals", "globals", "eval", "aiter", "anext"})
 _ELEMENTS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter"})
+
+
+_HANDING_ON = frozenset(
+    "copy.copy copy.deepcopy dataclasses.replace random.choice random.sample itertools.chain itertools.islice"
+    " itertools.chain.from_iterable itertools.cycle".split()
+)
 
 
 def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
@@ -72,7 +79,7 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         for at, argument in enumerate(made.args):
             value = frame.values[argument]
             value = element(value) if any(made.stars[at : at + 1]) else value
-            if held_on_device(value):
+            if put_into_words(value):
                 frame.record(argument, FORMAT, argument, value, HOST, f"{name}(t)", explicit=False)
         return PYTHON
     if name in ("max", "min"):
@@ -106,6 +113,25 @@ def call(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     return _higher(frame, reg, made, name, first)
 
 
+def library(frame: Frame, reg: Reg, made: Call, name: str) -> Value | None:
+    """A function of Python's library that hands on what it is given, or what is in it (docs.python.org, library/copy,
+    itertools, random, dataclasses); None for others."""
+    values = [frame.values[r] for r in made.args]
+    if not values or any(made.stars) or name not in _HANDING_ON:
+        return None
+    if name in ("copy.copy", "copy.deepcopy", "dataclasses.replace"):
+        return values[0]
+    held = [element(known_calls.iterated(frame, reg, value) or value) for value in values]
+    if name == "random.choice":
+        return held[0]
+    if name == "itertools.chain.from_iterable":
+        held = [element(held[0])]
+    item: Value | None = None
+    for one in held if name == "itertools.chain" else held[:1]:
+        item = join(item, one)
+    return _contained(item, values[0]) if item is not None else None
+
+
 def collection(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
     """A call of a class of `collections` (docs.python.org, library/collections)."""
     if name == "OrderedDict":
@@ -123,7 +149,7 @@ def _higher(frame: Frame, reg: Reg, made: Call, name: str, first: Value) -> Valu
     if name == "enumerate":
         item = element(first)
         pair = Value(CONTAINER, item.places, item=item, items=(PYTHON, item))
-        return Value(CONTAINER | (first.kinds & LOADER), first.places, first.flags, first.why, pair)
+        return Value(CONTAINER | (first.kinds & LOADER), first.places, first.flags & ~MAPPING, first.why, pair)
     if name == "zip" and made.stars == (True,) and (pair := element(first)).items is not None:
         parts = tuple(Value(CONTAINER, one.places, one.flags & MAY, one.why, one) for one in pair.items)
         return Value(CONTAINER, pair.places, pair.flags & MAY, pair.why, items=parts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transferlint.flow.lattice.transfers import BUILD, DOWNLOAD
+from transferlint import late
+from transferlint.flow.lattice.transfers import BUILD, DOWNLOAD, FORMAT
 from transferlint.flow.lattice.values import (
     ANYWHERE,
     ARRAY,
@@ -34,6 +35,7 @@ from transferlint.flow.lattice.values import (
     framework_of,
     held_on_device,
     held_on_host,
+    put_into_words,
 )
 from transferlint.flow.placement import (
     attributes,
@@ -65,6 +67,9 @@ _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
 _PACKING = "torch.nn.utils.rnn."
 # What is packed in another order than it came in: to unpack it, its order is read (torch/nn/utils/rnn.py).
 _UNSORTED = _PACKING + "PackedSequence"
+# Levels of logging (docs.python.org, logging) that are on where anybody looks; `debug` puts nothing into words else.
+_LOGGING = frozenset({"info", "warning", "error", "critical", "exception"})
+_CONVERSION = late.pattern(r"%[-#0 +]*\d*(\.\d+)?[sdifeEgGr]")
 _OBJECT_METHODS = frozenset({"to", "cuda", "cpu"})
 
 
@@ -107,10 +112,24 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
         return Value(MODULE | UNKNOWN, HOST)
     if callee.kinds & MODULE and not callee.kinds & ~(MODULE | UNKNOWN | OBJECT):
         return _module_call(frame, reg, made, callee)
+    if isinstance(instruction, Attr) and instruction.name in _LOGGING:
+        _logged(frame, made)
     made_of = unknown_call(frame, made, frame.last_name(made.function))
     if isinstance(instruction, Subscript) and frame.values[instruction.object].kinds == NAME:
         return _of_generic(frame, made, made_of)
     return made_of
+
+
+def _logged(frame: Frame, made: Call) -> None:
+    """A text with `%s` or `%.3f`, and values, for a logger: it puts them into words (docs.python.org, logging,
+    Logger.debug: "merged into msg using the string formatting operator")."""
+    text = frame.code[made.args[0]] if made.args and not any(made.stars) else None
+    if not isinstance(text, Const) or not isinstance(text.value, str) or not _CONVERSION.search(text.value):
+        return
+    for argument in made.args[1:]:
+        value = frame.values[argument]
+        if put_into_words(value):
+            frame.record(argument, FORMAT, argument, value, HOST, "logging of t", explicit=False)
 
 
 def _of_generic(frame: Frame, made: Call, instance: Value) -> Value:
@@ -139,6 +158,9 @@ def _named(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
         return frame.values[made.args[0]]  # keywords alone leave the positions as they were
     if name.startswith("collections."):
         return builtin_calls.collection(frame, reg, made, name[12:])
+    handed = builtin_calls.library(frame, reg, made, name)
+    if handed is not None:
+        return handed
     if name.partition(".")[0] in ROOTS:
         framework = known(name)
         found = foreign.named(frame, reg, made, *framework) if framework is not None else None
@@ -342,6 +364,7 @@ def _module_call(frame: Frame, reg: Reg, made: Call, callee: Value) -> Value:
         forward = frame.file.located(applied)
         if forward is not None:
             frame.calls[reg] = applied
+            known_calls.give(frame, reg, made, *forward, bound=True)
             placed = forward[0].place(forward[1])
             if placed is not None and placed.returns is not None:
                 return _computed(placed.returns, places, why, may)

@@ -56,7 +56,7 @@ from transferlint.flow.lattice.values import (
 )
 from transferlint.flow.placement import devices
 from transferlint.flow.placement.frame import Frame
-from transferlint.flow.placement.pinning import pinning
+from transferlint.flow.placement.pinning import collated, pinning
 from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
@@ -88,13 +88,23 @@ def truthy(frame: Frame, reg: Reg | None) -> bool:
 
 def created_on(frame: Frame, made: Call) -> int:
     """The place that `device=` names, else the default device's; 0 where neither says anything."""
-    reg = keyword(made, "device")
-    if reg is not None and not (isinstance(frame.code[reg], Const) and frame.code[reg].value is None):  # type: ignore[union-attr]
-        places, _ = devices.target(frame.values[reg], frame.last_name(reg) or "device")
-        return places if places & ~ANYWHERE or frame.values[reg].name == "meta" else GIVEN
+    given, spelled = named_device(frame, made)
+    if given is not None and not given.is_none:
+        places, _ = devices.target(given, spelled)
+        return places if places & ~ANYWHERE or given.name == "meta" else GIVEN
     if any(key == "" for key, _ in made.keywords):
         return ANYWHERE
     return default_place(frame)
+
+
+def named_device(frame: Frame, made: Call) -> tuple[Value | None, str]:
+    """What a call is given for `device`, by name or in a mapping (`**factory_kwargs`), and how it is spelled; None and
+    "" where it is not known to be given any."""
+    reg = keyword(made, "device")
+    if reg is not None:
+        return frame.values[reg], frame.last_name(reg) or "device"
+    spread = (frame.values[one].field("device") for key, one in made.keywords if not key)
+    return next((given for given in spread if given is not None), None), ""
 
 
 def default_place(frame: Frame) -> int:
@@ -110,8 +120,8 @@ def default_place(frame: Frame) -> int:
 
 def by_argument(frame: Frame, made: Call) -> int:
     """BY_ARGUMENT where `device=` is given the function's own device argument."""
-    reg = keyword(made, "device")
-    return frame.values[reg].flags & BY_ARGUMENT if reg is not None else 0
+    given, _ = named_device(frame, made)
+    return given.flags & BY_ARGUMENT if given is not None else 0
 
 
 def _moved_by_argument(frame: Frame, made: Call, places: int) -> int:
@@ -121,9 +131,9 @@ def _moved_by_argument(frame: Frame, made: Call, places: int) -> int:
         one.default == "None" and roles.DEVICE_WORDS.search(one.name) for one in frame.function.parameters
     ):
         return 0
-    reg = keyword(made, "device")
-    reg = made.args[0] if reg is None and made.args else reg
-    return frame.values[reg].flags & BY_ARGUMENT if reg is not None else 0
+    given, _ = named_device(frame, made)
+    given = frame.values[made.args[0]] if given is None and made.args else given
+    return given.flags & BY_ARGUMENT if given is not None else 0
 
 
 def apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> Value:
@@ -163,7 +173,8 @@ def _applied(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str) -> V
     if effect is Effect.NAME_DEVICE:
         return _device(frame, made)
     if effect is Effect.LOADER:
-        return Value(LOADER, HOST, pinning(frame, made), (reg,))
+        pinned = pinning(frame, made)
+        return Value(LOADER, HOST, pinned, (reg,), collated(frame, keyword(made, "collate_fn"), pinned))
     if effect is Effect.ARRAY_MAKER:
         return _to_array(frame, reg, first)
     if effect is Effect.OPTIMIZER:

@@ -17,9 +17,11 @@ from transferlint.flow.lattice.values import (
 )
 from transferlint.flow.placement import operations, start
 from transferlint.flow.placement.frame import Frame, State
+from transferlint.knowledge.torch_names import AUTOGRAD_FUNCTIONS
 from transferlint.syntax.program import Parameter
 
 _ROUNDS = 12
+_CONTEXTS = frozenset({"ctx", "context"})
 
 
 def enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:
@@ -32,7 +34,8 @@ def enter(frame: Frame, role: Role) -> list[tuple[Parameter, Value, Value]]:
         value = frame.file.learnt(function.index, given, alone) or alone
         entered.append((given, alone, value))
         if number == 0 and info is not None and function.parent == info.index and function.kind == "function":
-            if given.name in ("self", "cls", "mcs") or "staticmethod" not in function.decorators:
+            own = given.name in ("self", "cls", "mcs") or "staticmethod" not in function.decorators
+            if own or (given.name in _CONTEXTS and any(base in AUTOGRAD_FUNCTIONS for base in info.bases)):
                 value = Value(OBJECT | (MODULE if info.module else 0), ANYWHERE, name=ident(info.key, info.index))
         elif given.name == "self":
             value = Value(OBJECT | UNKNOWN, ANYWHERE)

@@ -91,6 +91,7 @@ class Frame:
         self.runs = False
         self.returns: Value | None = None
         self.stored: dict[int, Value] = {}
+        self.entries: dict[str, Value] = {}  # by path: what is stored in mappings of which nothing is known
         self.region = 0
         self.leaning = leaning
         self.refuted = False
@@ -167,6 +168,8 @@ class Frame:
         paths = self.state.paths
         for known in [p for p in paths if p.startswith((path + ".", path + "["))]:
             del paths[known]
+        for known in [p for p in self.entries if p.startswith(path + "[")]:
+            del self.entries[known]
 
     def rebind(self, path: str, value: Value) -> None:
         """Give a variable or path a changed value."""
@@ -181,6 +184,15 @@ class Frame:
         info = self.file.class_of(self.function)
         if path.startswith("self.") and path.count(".") == 1 and "[" not in path and info is not None:
             self.file.store_attribute(info, path[5:], value)
+
+    def written(self, path: str, value: Value, lost: int) -> None:
+        """A variable or path keeps its value but for some flags, as its memory is written to. What is noted of an
+        attribute must not depend on whether it had them: it has lost them the next time."""
+        left = value.but(flags=value.flags & ~lost)
+        if path.startswith("self.") or value.flags & lost:
+            self.rebind(path, left)
+        if path.startswith("^") and "." not in path and "[" not in path:
+            self.file.store_outer(self.function, path[1:], left)
 
     def record(
         self,

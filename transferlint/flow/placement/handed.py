@@ -39,10 +39,19 @@ def hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: In
             given = effects.keyword(made, row.argument)
             if given is None and 0 <= row.position < len(made.args):
                 given = made.args[row.position]
-            if given is not None and frame.values[given].kinds == NAME:
-                target = frame.file.names.resolved(frame.values[given].name)
+            called = _called(frame, given) if given is not None else None
+            if called is not None and called.kinds == NAME:
+                target = frame.file.names.resolved(called.name)
                 if "#" in target:
                     frame.handed[reg, target] = row.level
+
+
+def _called(frame: Frame, given: Reg) -> Value:
+    """The function that is passed, itself or with some of its arguments: `partial(self._hook, name)`."""
+    made = frame.code[given]
+    if isinstance(made, Call) and made.args and frame.dotted(made.function) == "functools.partial":
+        return frame.values[made.args[0]]
+    return frame.values[given]
 
 
 def _started(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: Instruction) -> None:

@@ -21,6 +21,7 @@ from transferlint.flow.lattice.values import (
     HOST,
     HOST_VALUE,
     INTEGER,
+    KEPT,
     LITERAL,
     MAPPING,
     MODULE,
@@ -61,7 +62,7 @@ from transferlint.syntax.program import (
 
 # What is called a mask; what is masked, and what says where a mask is, is none.
 _MASK = late.pattern(r"mask(?!ed|_?(idx|ind|id|pos|tok|len|num))", re.IGNORECASE)
-_LOST = FRESH | PLAIN | DIMENSIONS
+_LOST = FRESH | PLAIN | KEPT | DIMENSIONS
 _MAKERS = {"list": (Outer("list"), Outer("sorted")), "tuple": (Outer("tuple"),)}
 
 
@@ -76,6 +77,9 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
     if by_class is not None:
         return by_class
     base, index = frame.values[made.object], frame.values[made.index]
+    entry = frame.entries.get(path) if base.is_a(UNKNOWN) and base.places == ANYWHERE else None
+    if entry is not None and entry.is_a(TENSOR) and entry.on_device:
+        return entry.but(places=GIVEN, flags=entry.flags & DIMENSIONS | RESIDENT)  # what is stored there on other paths
     if base.kinds == NAME:
         listed = frame.code[made.index]
         parts = listed.items if isinstance(listed, Sequence) and listed.kind == "tuple" else (made.index,)
@@ -88,7 +92,7 @@ def read(frame: Frame, reg: Reg, made: Subscript) -> Value:
             lost |= DERIVED
         return base.but(flags=base.flags & ~lost | ranks.indexed(frame, made, base))
     if base.is_a(ARRAY):
-        return base
+        return base if index.flags & LITERAL else base.but(flags=base.flags & ~KEPT)
     if base.is_a(CONTAINER) and isinstance(frame.code[made.index], Slice):
         return Value(CONTAINER, base.places, base.flags, base.why, base.item, None, base.name, base.reads, base.uploads)
     if base.fields and base.is_a(CONTAINER) and (name := _name(frame, made.index)) is not None:
@@ -177,6 +181,11 @@ def _masked(frame: Frame, reg: Reg, at: Reg, base: Value, index: Value) -> None:
             frame.record(reg, NUMBER, position, value, HOST, SELECTED, explicit=False)
         else:
             _uploaded(frame, reg, position, value, base)
+
+
+def _whole_rows(frame: Frame, at: Reg) -> bool:
+    """True for an index that takes all of a dimension, or a part of it: one number fills that."""
+    return any(isinstance(frame.code[position], Slice) for position in _positions(frame, at))
 
 
 def _positions(frame: Frame, at: Reg) -> tuple[Reg, ...]:
@@ -308,15 +317,19 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
         if value.is_a(TENSOR) and value.on_device:
             frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)
-    if path and base.is_a(TENSOR) and base.flags & (FRESH | DERIVED) and not value.flags & (LITERAL | FRESH | DERIVED):
-        frame.rebind(path, base.but(flags=base.flags & ~FRESH & ~DERIVED))
+    if path and base.is_a(TENSOR | ARRAY):
+        data = base.is_a(TENSOR) and not value.flags & (LITERAL | FRESH | DERIVED)
+        data = data and not (value.is_a(HOST_VALUE) and not value.reads and _whole_rows(frame, made.index))
+        frame.written(path, base, KEPT | FRESH | DERIVED if data else KEPT)
     if path and base.is_a(CONTAINER | UNKNOWN) and not base.is_a(TENSOR):
         position = frame.code[made.index]
         if isinstance(position, Const) and isinstance(position.value, str | int):
             if base.fields is not None:
                 kept = with_field(base.fields, position.value, value) if isinstance(position.value, str) else None
                 frame.rebind(path, holding(base, value, kept))
-            frame.state.paths[f"{path}[{position.value!r}]"] = value
+            entry = f"{path}[{position.value!r}]"
+            frame.state.paths[entry] = value
+            frame.entries[entry] = join(frame.entries.get(entry), value) or value
         elif base.is_a(CONTAINER):
             frame.rebind(path, holding(base, value, None))
         elif value.on_device:

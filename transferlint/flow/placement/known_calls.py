@@ -7,6 +7,7 @@ import operator
 from typing import TYPE_CHECKING
 
 from transferlint.flow.callgraph.names import ClassInfo, ident
+from transferlint.flow.callgraph.roles import keeps_result
 from transferlint.flow.lattice.values import (
     ANYWHERE,
     ARRAY,
@@ -37,6 +38,8 @@ from transferlint.flow.lattice.values import (
     combine,
     framework_flag,
     from_parameter,
+    join,
+    kept,
     made_of,
     with_field,
 )
@@ -72,9 +75,10 @@ def call(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> V
         of = frame.values[callee.object]
         if of.kinds & OBJECT:
             frame.receivers[reg] = of.name
-    given = given_by.by_slot(made, function, given_by.is_bound(frame, made, owner, function))
+    bound = given_by.is_bound(frame, made, owner, function)
+    given = given_by.by_slot(made, function, bound)
     if not frame.file.roles[frame.function.index].cold:
-        _tell(frame, reg, made, owner, index)
+        give(frame, reg, made, owner, index, bound)
         site = (frame.file.key, frame.function.index, reg)
         owner.callers.called(index, site, given_by.by_name(frame, made, function, given))
     if made.keywords:
@@ -95,6 +99,8 @@ def call(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> V
         returns = promised(owner, function) or returns
     if returns is None:
         return unknown_call(frame, made, function.name)
+    if keeps_result(function):
+        returns = kept(returns.but(flags=returns.flags & ~FRESH))
     return _returned(frame, reg, made, function, returns, given)
 
 
@@ -103,15 +109,15 @@ def offer(frame: Frame, reg: Reg, made: Call, name: str) -> None:
     found = frame.file.located(name)
     if found is None or found[0].program.functions[found[1]].kind == "class":
         return
-    if not frame.file.roles[frame.function.index].cold:
-        _tell(frame, reg, made, *found)
+    give(frame, reg, made, *found, given_by.is_bound(frame, made, found[0], found[0].program.functions[found[1]]))
 
 
-def _tell(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> None:
-    function = owner.program.functions[index]
-    bound = given_by.is_bound(frame, made, owner, function)
+def give(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int, bound: bool) -> None:
+    """Tell a function of the checked source what a call gives for its parameters; `bound`: none for `self`."""
+    if frame.file.roles[frame.function.index].cold:
+        return
     site = (frame.file.key, frame.function.index, reg)
-    for slot, value in given_by.values(frame, made, function, bound):
+    for slot, value in given_by.values(frame, made, owner.program.functions[index], bound):
         owner.callers.tell(index, slot, value, site)
 
 
@@ -143,11 +149,31 @@ def assumed(frame: Frame, reg: Reg) -> bool:
 def iterated(frame: Frame, reg: Reg, over: Value) -> Value | None:
     """What going over an instance of a class of the checked source gives: what its `__iter__` returns or yields, or the
     `__next__` of the object that it returns; None where there is none, or it gives nothing that is known."""
+    fields = named_parts(frame, over)
+    if fields:
+        item: Value | None = None
+        for field in fields:
+            item = join(item, field)
+        return Value(CONTAINER, combine(list(fields))[0], item=item, items=fields)
     returns = _by_method(frame, reg, over, "__iter__")
     following = _by_method(frame, reg, returns, "__next__") if returns is not None else None
     if following is not None:
         return Value(CONTAINER, following.places, following.flags & MAY, item=following)
     return returns if returns is not None and returns.is_a(CONTAINER | LOADER) else None
+
+
+def named_parts(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """What the fields of a named tuple of the checked source hold, in order; None for others."""
+    info = frame.file.info_of(value.name) if value.kinds == OBJECT else None
+    if info is None or not _is_named_tuple(info) or value.items is not None:
+        return value.items if value.kinds == OBJECT else None
+    order: dict[str, _Field] = {}
+    _annotated(frame, value.name, order, set())
+    return tuple(frame.file.attribute(info, key) or NOTHING for key in order)
+
+
+def _is_named_tuple(info: ClassInfo) -> bool:
+    return any(base.rpartition(".")[2] == "NamedTuple" for base in info.bases)
 
 
 def advanced(frame: Frame, reg: Reg, iterator: Value) -> Value | None:
@@ -328,11 +354,11 @@ def _record(frame: Frame, at: Reg, made: Call, info: ClassInfo, name: str) -> Va
     for key, reg in given.items():
         fields = with_field(fields, key, frame.values[reg])
         owner, index, slot = order[key]
-        if not frame.file.roles[frame.function.index].cold:
+        if not _never_runs(frame):
             site = (frame.file.key, frame.function.index, at)
             owner.callers.tell(index, slot, given_by.told(frame, frame.values[reg]), site)
-    named_tuple = any(base.rpartition(".")[2] == "NamedTuple" for base in info.bases)
-    parts = tuple(frame.values[given[key]] if key in given else NOTHING for key in order) if named_tuple else None
+    held = tuple(frame.values[given[key]] if key in given else NOTHING for key in order)
+    parts = held if _is_named_tuple(info) else None
     return Value(OBJECT, ANYWHERE, name=name, items=parts, fields=fields)
 
 
@@ -353,11 +379,17 @@ def _annotated(frame: Frame, name: str, found: dict[str, _Field], seen: set[str]
     return whole
 
 
+def _never_runs(frame: Frame) -> bool:
+    """True in code that makes no objects for others: set-up code does."""
+    role = frame.file.roles[frame.function.index]
+    return bool(role.cold) and not role.named and frame.function.name != "__init__"
+
+
 def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:
     """Tell the constructor of a class what a call of that gives for its parameters, in set-up code too, where objects
     are made."""
-    found, role = frame.file.located(init), frame.file.roles[frame.function.index]
-    if found is None or (role.cold and not role.named and frame.function.name != "__init__"):
+    found = frame.file.located(init)
+    if found is None or _never_runs(frame):
         return
     site = (frame.file.key, frame.function.index, reg)
     function = found[0].program.functions[found[1]]

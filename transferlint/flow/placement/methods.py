@@ -22,6 +22,7 @@ from transferlint.flow.lattice.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INTEGER,
+    KEPT,
     LITERAL,
     LOADER,
     MAPPING,
@@ -41,10 +42,10 @@ from transferlint.flow.lattice.values import (
     Value,
     combine,
     element,
-    held_on_device,
     holding,
     join,
     made_of,
+    put_into_words,
     updated,
     with_field,
 )
@@ -144,7 +145,7 @@ def _formatted(frame: Frame, made: Call) -> Value:
     """`"{}".format(t)` puts its arguments into words."""
     for argument in (*made.args, *(r for _, r in made.keywords)):
         value = frame.values[argument]
-        if held_on_device(value):
+        if put_into_words(value):
             frame.record(argument, FORMAT, argument, value, HOST, '"{}".format(t)', explicit=False)
     return PYTHON
 
@@ -216,9 +217,9 @@ def _typed(base: Value) -> Value:
 
 def _target(frame: Frame, made: Call) -> tuple[int, bool]:
     """The place that the arguments of `.to` name (0: none), and whether they name a dtype."""
-    device = effects.keyword(made, "device")
+    device, spelled = effects.named_device(frame, made)
     if device is not None:
-        places, _ = devices.target(frame.values[device], frame.last_name(device) or "device")
+        places, _ = devices.target(device, spelled)
         return places or GIVEN, False
     typed = effects.keyword(made, "dtype") is not None
     if not made.args:
@@ -289,17 +290,14 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         return effects.like(frame, reg, made, tensor)
     if effect is Effect.SAME:
         given = [frame.values[r] for r in made.args]
-        written = tensor.but(flags=tensor.flags & ~LITERAL)
-        if tensor.flags & (FRESH | DERIVED) and not all(v.flags & (LITERAL | FRESH | DERIVED) for v in given):
-            written = written.but(flags=written.flags & ~FRESH & ~DERIVED)
-            path = frame.path(subject)
-            if path:
-                frame.rebind(path, written)
-        return written
+        lost = KEPT if all(_no_data(v) for v in given) else KEPT | FRESH | DERIVED | LITERAL
+        if path := frame.path(subject):
+            frame.written(path, tensor, lost)
+        return tensor.but(flags=tensor.flags & ~LITERAL & ~lost)
     others = [frame.values[r] for r in made.args] + [frame.values[r] for _, r in made.keywords]
     operands = [tensor] + [v for v in others if v.kinds & (TENSOR | CONTAINER)]
     places, why, reads, uploads, may = combine(operands)
-    fresh = made_of(operands)
+    fresh = made_of(operands) | (tensor.flags & KEPT if all(v.flags & LITERAL for v in others) else 0)
     kept = INTEGER | BOOLEAN | (PINNED if name in _SAME_MEMORY else 0)  # what is computed is pageable
     must = fresh | (tensor.flags & kept if effect is Effect.KEEP and name not in _FLOATS else 0)
     if effect is Effect.KEEP_BOOLEAN:
@@ -313,6 +311,11 @@ def _tensor(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     if name in SEVERAL or along:
         return Value(CONTAINER, places, may, why or (reg,), value, reads=reads, uploads=uploads)
     return value
+
+
+def _no_data(given: Value) -> bool:
+    """True for what a device could be given just as well: a number of the host's own, or what was made on the spot."""
+    return bool(given.flags & (LITERAL | FRESH | DERIVED)) or (given.is_a(HOST_VALUE) and not given.reads)
 
 
 def _computes(name: str) -> Effect | None:
@@ -400,7 +403,7 @@ def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
             places = base.places if base.places & ~ANYWHERE else GIVEN
             tensor = Value(TENSOR, places, PARAMETER | RESIDENT, base.why)
             if name.startswith("named"):
-                tensor = Value(CONTAINER, places, item=tensor, items=(PYTHON, tensor))
+                tensor = _named(tensor, places)
             return Value(CONTAINER, places, item=tensor)
         if name in ("train", "eval", "requires_grad_", "half", "float", "bfloat16", "double", "apply", "share_memory"):
             return base
@@ -411,6 +414,11 @@ def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         if name in ("register_buffer", "register_parameter"):
             _register(frame, made, subject)
             return PYTHON
+    if name == "_replace" and base.kinds == OBJECT:
+        return base  # docs.python.org collections.somenamedtuple._replace
+    if name == "save_for_backward" and base.kinds == OBJECT:
+        _save(frame, made, base)
+        return PYTHON
     if base.is_a(LOADER):
         return Value(UNKNOWN, HOST, base.flags | DATA) if name in ("next", "__next__") else base
     if name in ("step", "reset") and ENVIRONMENTS.search(frame.last_name(subject)):
@@ -420,7 +428,7 @@ def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
         return prepared[0] if len(prepared) == 1 else Value(CONTAINER, GIVEN, items=prepared)
     if name in ("parameters", "named_parameters"):
         tensor = Value(TENSOR, GIVEN, PARAMETER | RESIDENT)
-        item = tensor if name == "parameters" else Value(CONTAINER, GIVEN, item=tensor, items=(PYTHON, tensor))
+        item = tensor if name == "parameters" else _named(tensor, GIVEN)
         return Value(CONTAINER, GIVEN, item=item)
     if name in ("items", "values") and base.kinds & UNKNOWN:
         item = Value(UNKNOWN, base.places, base.flags, base.why)
@@ -432,6 +440,11 @@ def _object(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, name:
     return None
 
 
+def _named(tensor: Value, places: int) -> Value:
+    """A name and a tensor."""
+    return Value(CONTAINER, places, item=join(PYTHON, tensor), items=(PYTHON, tensor))
+
+
 def _prepared(value: Value) -> Value:
     """What accelerate's `prepare` and Fabric's `setup` give back: the same, on the device."""
     if value.kinds & MODULE:
@@ -439,6 +452,18 @@ def _prepared(value: Value) -> Value:
     if value.kinds & LOADER:
         return Value(CONTAINER | LOADER, GIVEN, item=Value(UNKNOWN, GIVEN, RESIDENT))
     return value
+
+
+def _save(frame: Frame, made: Call, context: Value) -> None:
+    """`ctx.save_for_backward(x, y)`: what `ctx.saved_tensors` holds in `backward`."""
+    info = frame.file.info_of(context.name)
+    if info is not None and info.key == frame.file.key and not any(made.stars):
+        values = tuple(frame.values[r] for r in made.args)
+        item: Value | None = None
+        for value in values:
+            item = join(item, value)
+        places = item.places if item is not None else HOST
+        frame.file.store_attribute(info, "saved_tensors", Value(CONTAINER, places, item=item, items=values))
 
 
 def _register(frame: Frame, made: Call, subject: Reg) -> None:

@@ -41,10 +41,10 @@ from transferlint.flow.lattice.values import (
     Value,
     combine,
     element,
-    held_on_device,
     join,
     made_of,
     on_device_or_plain,
+    put_into_words,
     updated,
     with_field,
 )
@@ -382,7 +382,7 @@ def format_(frame: Frame, reg: Reg, made: p.Format) -> Value:
 
 def _formatted(frame: Frame, reg: Reg, subject: Reg) -> Value:
     value = frame.values[subject]
-    if held_on_device(value):
+    if put_into_words(value):
         frame.record(reg, FORMAT, subject, value, HOST, 'f"{t}"', explicit=False)
     return PYTHON
 
@@ -395,11 +395,12 @@ def next_(frame: Frame, reg: Reg, made: p.Next) -> Value:
 
 def unpack(frame: Frame, reg: Reg, made: p.Unpack) -> Value:
     value = frame.values[made.value]
-    if value.items is not None and made.star < 0 and made.index < len(value.items):
-        return value.items[made.index]
+    parts = known_calls.named_parts(frame, value) or value.items
+    if parts is not None and made.star < 0 and made.index < len(parts):
+        return parts[made.index]
     found = element(value)
     if made.index == made.star:
-        return Value(CONTAINER, found.places, found.flags, found.why, found)
+        return Value(CONTAINER, found.places, found.flags & ~MAPPING, found.why, found)
     return found
 
 
@@ -419,7 +420,7 @@ def yield_(frame: Frame, reg: Reg, made: p.Yield) -> Value:
     if made.value is not None:
         value = frame.values[made.value]
         if not made.many:
-            value = Value(CONTAINER, value.places, value.flags, value.why, value, reads=value.reads)
+            value = Value(CONTAINER, value.places, value.flags & ~MAPPING, value.why, value, reads=value.reads)
         frame.returns = join(frame.returns, value)
     return NOTHING
 

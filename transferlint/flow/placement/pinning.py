@@ -1,11 +1,25 @@
-"""Whether what a call makes lies in pinned memory: what its `pin_memory` says."""
+"""What loaders give: whether it lies in pinned memory, which `pin_memory` says, and what a collate function makes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from transferlint.flow.dataflow.once import once
-from transferlint.flow.lattice.values import OPTIONAL, PINNED
+from transferlint.flow.lattice.values import (
+    CONTAINER,
+    DATA,
+    FRESH,
+    KEPT,
+    LITERAL,
+    NAME,
+    NOTHING,
+    OBJECT,
+    OPTIONAL,
+    PINNED,
+    TENSOR,
+    UNKNOWN,
+    Value,
+)
 from transferlint.syntax.program import (
     Attr,
     Call,
@@ -45,6 +59,33 @@ def pinning(frame: Frame, made: Call) -> int:
         if not isinstance(said, Const):
             return PINNED | (OPTIONAL if _off_by_default(frame, at) else 0)
     return 0
+
+
+def collated(frame: Frame, function: Reg | None, pinned: int) -> Value | None:
+    """What a loader gives whose batches a function of the checked source makes; None where that is not known. What an
+    object of the program holds is pinned by its own method alone (docs.pytorch.org torch.utils.data, Memory
+    Pinning)."""
+    named = frame.values[function] if function is not None else NOTHING
+    found = frame.file.located(frame.file.names.resolved(named.name)) if named.kinds == NAME else None
+    placed = found[0].place(found[1]) if found is not None else None
+    returns = placed.returns.foreign() if placed is not None and placed.returns is not None else NOTHING
+    if returns.kinds == OBJECT and returns.name:
+        return returns
+    return _loaded(returns, pinned) if returns.kinds == CONTAINER and not returns.on_device else None
+
+
+def _loaded(value: Value, pinned: int) -> Value:
+    """What a collate function gives, and what is in it: data that changes from step to step."""
+    flags = value.flags & ~(FRESH | LITERAL | KEPT)
+    if value.kinds & (TENSOR | UNKNOWN):
+        flags |= DATA | pinned
+    return Value(
+        value.kinds, value.places, flags, (),
+        _loaded(value.item, pinned) if value.item is not None else None,
+        tuple(_loaded(one, pinned) for one in value.items) if value.items is not None else None,
+        value.name,
+        fields=value.fields and tuple((name, _loaded(one, pinned)) for name, one in value.fields),
+    )  # fmt: skip
 
 
 def _first(function: Function, reg: Reg) -> Reg:

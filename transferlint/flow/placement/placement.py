@@ -29,6 +29,7 @@ from transferlint.flow.lattice.values import (
     UNKNOWN,
     Value,
     join,
+    kept,
     returned_alike,
 )
 from transferlint.flow.placement import start
@@ -45,6 +46,7 @@ from transferlint.flow.placement.usage import usage
 from transferlint.knowledge.roles import called_by_libraries
 from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot
 
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
 # Where tensors are made if nothing is said (places), whether distributions look at their arguments; as a file begins.
 FLAGS = {"default_places": 0, "validates": 1}
@@ -198,15 +200,19 @@ class FilePlacement(PlacedFile):
         learnt = start.learnt(value, told, given.slot) or start.counted(given, told) if told is not None else None
         if learnt is None and told is not None and self.roles[index].host_side:
             learnt = start.brought(value, told)
-        if learnt is not None or (self.roles[index].hot and called_by_libraries(self.program.functions[index].name)):
-            return learnt  # libraries call it, who knows with what
+        if learnt is not None:
+            return learnt
+        if self.roles[index].hot and called_by_libraries(self.program.functions[index].name):
+            return start.shaped(value, told) if told is not None else None  # libraries call it, who knows with what
         pairs: list[tuple[FilePlacement, int, Slot]] = [(self, index, given.slot)]
         for owner, above in self._overridden(index):
             same = next((one for one in owner.program.functions[above].parameters if one.name == given.name), None)
             told = join(told, owner.told_by_callers(above, same.slot) if same is not None else None)
             pairs += [(owner, above, same.slot)] if same is not None else []
         each = told is not None and all(o.callers.each_hosted(at, s) for o, at, s in pairs)
-        return (start.on_host(value, told, each) or start.shaped(value, told)) if told is not None else None
+        if told is None:
+            return None
+        return start.on_host(value, told, each) or start.same_each_time(value, told) or start.shaped(value, told)
 
     def _overridden(self, index: int) -> Sequence[tuple[FilePlacement, int]]:
         """The methods of the checked source that a method overrides."""
@@ -338,9 +344,10 @@ class FilePlacement(PlacedFile):
         if values is None:
             self.place(owner)
             values = self._bound.get(owner, {})
-        found = join(values.get(slot), self.stores.value(owner, name))
+        elsewhere = self.stores.value(owner, name)
+        found = join(values.get(slot), elsewhere)
         if found is not None:
-            return found
+            return kept(found) if owner == 0 and elsewhere is None else found
         made = self.names.bound(owner, slot)
         return Value(NAME, ANYWHERE, name=made) if made else NOTHING
 
@@ -358,7 +365,9 @@ class FilePlacement(PlacedFile):
         if 0 in self._running:
             return None
         self.place(0)
-        return join(self._bound.get(0, {}).get(slot), self.stores.value(0, self.program.functions[0].slot_names[slot]))
+        elsewhere = self.stores.value(0, self.program.functions[0].slot_names[slot])
+        found = join(self._bound.get(0, {}).get(slot), elsewhere)
+        return kept(found) if found is not None and elsewhere is None else found
 
     def attribute(self, info: ClassInfo, name: str) -> Value | None:
         """What methods of the class, or of its nearest bases, store in `self.name`."""
@@ -403,6 +412,8 @@ class FilePlacement(PlacedFile):
         clean = value.foreign()
         if info.module and clean.is_a(TENSOR) and clean.on_host:
             clean = clean.but(flags=clean.flags | PLAIN)
+        if self.program.functions[self._storing()].name in _CONSTRUCTORS:
+            clean = kept(clean)
         self.store(info.index, name, clean)
 
     def store_outer(self, function: Function, name: str, value: Value) -> None:

@@ -18,6 +18,7 @@ from transferlint.flow.lattice.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    KEPT,
     LOADER,
     MAPPING,
     MODULE,
@@ -119,6 +120,13 @@ def learnt(known: Value, told: Value, slot: int) -> Value | None:
     if known.kinds & UNKNOWN and known.is_a(UNKNOWN | MODULE) and told.kinds == MODULE and "#" in told.name:
         # One that is made on the host is moved with what holds it, or by whoever runs the program.
         return Value(MODULE, told.places if not told.places & ~ON_DEVICE else ANYWHERE, name=told.name)
+    if told.kinds == LOADER and (known.kinds == LOADER or (known.is_a(UNKNOWN) and known.places == ANYWHERE)):
+        flags = known.flags & FROM_PARAMETER | told.flags & (PINNED | OPTIONAL | DATA)
+        found = told.but(flags=flags, why=known.why)
+        return None if known.kinds == LOADER and not told.flags & PINNED & ~known.flags else found
+    assumed = known.is_a(UNKNOWN) and known.places == GIVEN and known.flags & FROM_PARAMETER
+    if assumed and told.kinds == OBJECT and told.name:
+        return told
     if known.kinds == OBJECT and known.name and known.places == ANYWHERE:
         if told.kinds == OBJECT and told.name == known.name and told.fields:
             return known.but(fields=told.fields)
@@ -171,6 +179,14 @@ def brought(known: Value, told: Value) -> Value | None:
     return known.but(places=told.places & ON_DEVICE, flags=known.flags | RESIDENT)
 
 
+def same_each_time(known: Value, told: Value) -> Value | None:
+    """A parameter that is a tensor or an array on the host, where all its known callers give what they keep: the same
+    data at every call. None where they do not."""
+    if not told.flags & KEPT or known.flags & KEPT or not told.is_a(TENSOR | ARRAY) or not known.on_host:
+        return None
+    return known.but(flags=known.flags | KEPT) if known.is_a(TENSOR | ARRAY) else None
+
+
 def shaped(known: Value, told: Value) -> Value | None:
     """A parameter that is a tensor, or that is taken to be on the device whatever it is, with the dimensions and the
     kind of elements that all its known callers give it; None where they add nothing."""
@@ -211,7 +227,7 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     kinds = told.kinds if told.is_a(ARRAY) else TENSOR
     if known.is_a(CONTAINER):
         return Value(CONTAINER, HOST, 0, (), Value(kinds, HOST)) if told.is_a(CONTAINER) else None
-    return Value(kinds, HOST, told.flags & SHAPES if told.is_a(TENSOR) else 0)
+    return Value(kinds, HOST, told.flags & (SHAPES | KEPT if told.is_a(TENSOR) else KEPT))
 
 
 def _open(known: Value) -> bool:
