@@ -180,8 +180,9 @@ def _in_loop(function: FunctionFacts, transfer: Transfer) -> Finding | None:
         return None
     loops = [r for r in function.loops(reg) if function.function.regions[r].kind != "comprehension"]
     outermost: int | None = None
+    makes = not before.flags & FRESH  # what is made on the spot, TL401 tells of
     for region in loops:
-        if not _repeats(function, region) or not invariance(function, region).holds(reg):
+        if not _repeats(function, region) or not invariance(function, region).holds(reg, makes):
             break
         outermost = region
     if outermost is None:

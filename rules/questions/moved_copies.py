@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.lattice.values import CONTAINER, DATA, TENSOR, UNKNOWN
+from transferlint.flow.lattice.values import CONTAINER, DATA, NAME, OBJECT, TENSOR, UNKNOWN
 from transferlint.flow.placement.placed import Placed
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -16,14 +16,49 @@ _BUILTINS = frozenset(f"builtins.{name}" for name in "isinstance type tuple list
 
 
 def dropped(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Reg]]:
-    """The calls of such functions, for data, as statements of their own: nobody has what was moved."""
+    """The calls of such functions and methods, for data, of which nobody takes the result."""
     for function in facts.functions:
         if function.role.skip or function.role.testing:
             continue
-        for at in function.of(p.Discard):
-            made = function.code[at]
-            if isinstance(made, p.Discard) and _gives_copies(function, made.value):
-                yield function, made.value
+        for at in function.calls:
+            if _discarded(function, at) and (_gives_copies(function, at) or _gives_another(function, at)):
+                yield function, at
+
+
+def _discarded(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a statement computes, also for each of several: `[part.to(device) for part in parts]`."""
+    users = function.users(reg)
+    if len(users) != 1 or not function.has_text(reg):
+        return False
+    made = function.code[users[0]]
+    return isinstance(made, p.Discard) or (isinstance(made, p.Collect) and _discarded(function, users[0]))
+
+
+def _gives_another(function: FunctionFacts, reg: Reg) -> bool:
+    """True for `part.to(device)`, a method of the project that leaves its object as it is and returns another."""
+    name, made = function.calls.get(reg), function.code[reg]
+    callee = function.code[made.function] if isinstance(made, p.Call) else None
+    found = function.file.placement.located(name) if name is not None else None
+    placed = found[0].known(found[1]) if found is not None else None
+    if placed is None or placed.returns is None or not isinstance(callee, p.Attr) or callee.name not in _MOVING:
+        return False
+    owner, code = function.values[callee.object], placed.function.code
+    if placed.returns.kinds != OBJECT or placed.returns.name != owner.name:
+        return False
+    makes = any(isinstance(one, p.Call) and _names(placed, one.function, owner.name) for one in code)
+    return makes and not any(map(_writes, code)) and not _calls_for_effect(code)
+
+
+def _names(placed: Placed, reg: Reg, name: str) -> bool:
+    return placed.values[reg].kinds == NAME and placed.values[reg].name == name
+
+
+def _writes(made: p.Instruction) -> bool:
+    return isinstance(made, p.SetItem | p.SetAttr | p.StoreOuter)
+
+
+def _calls_for_effect(code: list[p.Instruction]) -> bool:
+    return any(isinstance(made, p.Discard) and not isinstance(code[made.value], p.Const) for made in code)
 
 
 def _gives_copies(function: FunctionFacts, reg: Reg) -> bool:
@@ -46,11 +81,9 @@ def _moves_only(placed: Placed, name: str) -> bool:
     code, moves = placed.function.code, False
     if placed.function.is_generator or placed.function.is_async or placed.returns is None:
         return False
+    if any(map(_writes, code)) or _calls_for_effect(code):
+        return False
     for at, made in enumerate(code):
-        if isinstance(made, p.SetItem | p.SetAttr | p.StoreOuter):
-            return False
-        if isinstance(made, p.Discard) and not isinstance(code[made.value], p.Const):
-            return False
         if not isinstance(made, p.Call):
             continue
         callee = code[made.function]

@@ -9,6 +9,7 @@ from transferlint.flow.lattice.values import (
     DEVICE_NAME,
     DTYPE_VALUE,
     FRAMEWORKS,
+    FRESH,
     GIVEN,
     HOST,
     HOST_ARRAY,
@@ -20,8 +21,10 @@ from transferlint.flow.lattice.values import (
     NAME,
     NOTHING,
     OBJECT,
+    ON_DEVICE,
     OPTIMIZER,
     PARAMETER,
+    PINNED,
     PYTHON,
     RESIDENT,
     TENSOR,
@@ -113,8 +116,9 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
         if found is not None and given is not None and given.is_a(TENSOR) and given.on_host and found.places & HOST:
             return given  # what is on the device is in other objects
         if found is not None:
-            there = base.kinds == OBJECT and base.on_device and found.is_a(TENSOR) and found.places == ANYWHERE
-            return found.but(places=base.places) if there else found
+            there = base.kinds == OBJECT and base.on_device and found.is_a(TENSOR) and bool(found.places & ~ON_DEVICE)
+            lost = PINNED | FRESH | KEPT  # what it had on the host
+            return found.but(places=base.places & ON_DEVICE, flags=found.flags & ~lost) if there else found
     if base.kinds & (TENSOR | ARRAY) and not base.kinds & ~(TENSOR | ARRAY | UNKNOWN):
         if name in _SAME:
             return base

@@ -29,12 +29,12 @@ from transferlint.flow.lattice.values import (
     element,
     held_on_device,
     join,
-    on_device_or_plain,
     put_into_words,
     with_field,
 )
 from transferlint.flow.placement import effects, known_calls, reflection
 from transferlint.flow.placement.frame import Frame
+from transferlint.flow.placement.numbers import moved_element
 from transferlint.flow.placement.unknown_calls import unknown_call
 from transferlint.syntax.program import Call, Const, Reg
 
@@ -245,7 +245,7 @@ def number(frame: Frame, reg: Reg, made: Call, api: str) -> Value:
     for argument in made.args:
         value = frame.values[argument]
         reads |= value.reads
-        if held_on_device(value) or on_device_or_plain(value):
+        if put_into_words(value) or moved_element(frame, argument):
             frame.record(reg, NUMBER, argument, value, HOST, api, explicit=False)
             reads |= {reg}
     return Value(HOST_VALUE, HOST, reads=frozenset(sorted(reads)[:4]))

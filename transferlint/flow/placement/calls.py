@@ -93,6 +93,9 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
         given = foreign.applied(frame, reg, made, callee)
         if given is not None:
             return given
+    owner = own_class(frame, instruction)
+    if owner is not None:
+        return known_calls.instance(frame, reg, made, owner)
     info = frame.file.info_of(callee.name) if callee.kinds == OBJECT else None
     found = frame.file.located(info.methods.get("__call__", "")) if info is not None else None
     if found is not None:
@@ -108,8 +111,6 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
         done = methods.call(frame, reg, made, instruction, base)
         if done is not None:
             return done
-    if own_class(frame, instruction):
-        return Value(MODULE | UNKNOWN, HOST)
     if callee.kinds & MODULE and not callee.kinds & ~(MODULE | UNKNOWN | OBJECT):
         return _module_call(frame, reg, made, callee)
     if isinstance(instruction, Attr) and instruction.name in _LOGGING:

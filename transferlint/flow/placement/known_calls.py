@@ -53,6 +53,7 @@ from transferlint.knowledge.torch_names import OWN_CALLS
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Function, Reg, Slot, Unpack
 
+_MOVING = frozenset({"to", "cuda"})
 _NUMBERS = frozenset({"int", "float", "bool", "str", "Optional[int]", "Optional[float]", "int | None", "float | None"})
 
 if TYPE_CHECKING:
@@ -101,7 +102,22 @@ def call(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> V
         return unknown_call(frame, made, function.name)
     if keeps_result(function):
         returns = kept(returns.but(flags=returns.flags & ~FRESH))
-    return _returned(frame, reg, made, function, returns, given)
+    found = _returned(frame, reg, made, function, returns, given)
+    if function.name in _MOVING and found.kinds == OBJECT and found.name and isinstance(callee, Attr):
+        return _moved(frame, made, function, frame.values[callee.object], found)
+    return found
+
+
+def _moved(frame: Frame, made: Call, function: Function, owner: Value, found: Value) -> Value:
+    """What `batch.to(device)` gives, a method of the checked source: an object of the class that it was called of is
+    where the call says, whatever way its parts went there."""
+    named = frame.values[made.args[0]] if made.args else effects.named_device(frame, made)[0]
+    if owner.name != found.name or found.places != ANYWHERE:
+        return found
+    if named is None:
+        return found.but(places=GIVEN) if function.name == "cuda" else found
+    places = devices.target(named, frame.last_name(made.args[0]) if made.args else "device")[0]
+    return found.but(places=places) if places and not places & ~ON_DEVICE else found
 
 
 def offer(frame: Frame, reg: Reg, made: Call, name: str) -> None:
@@ -317,6 +333,15 @@ def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> int:
     if frame.leaning and places & ANYWHERE and not places & DEVICE:
         return HOST | ANYWHERE  # no more is known of it than of what the caller itself uses as a tensor
     return places
+
+
+def instance(frame: Frame, reg: Reg, made: Call, info: ClassInfo) -> Value:
+    """What `cls(...)` gives in a class method: an object of the class, or of one that derives from it."""
+    owner = frame.file if info.key == frame.file.key else None
+    if owner is None:
+        return Value(MODULE | UNKNOWN, HOST) if info.module else NOTHING
+    found = _construct(frame, reg, made, owner, info.index)
+    return found.but(kinds=MODULE | UNKNOWN) if info.module else found
 
 
 def _construct(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> Value:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from transferlint.flow.lattice.transfers import NUMBER
-from transferlint.flow.lattice.values import HOST, TENSOR
+from transferlint.flow.lattice.values import HOST, MOVED, ON_DEVICE, TENSOR, UNKNOWN
 from transferlint.flow.placement.frame import Frame
 from transferlint.knowledge.torch_numbers import numbers
-from transferlint.syntax.program import Call, Reg, Sequence
+from transferlint.syntax.program import Call, Const, Load, Reg, Sequence, Subscript
 
 
 def taken(frame: Frame, reg: Reg, made: Call, operator: str, behind: int) -> None:
@@ -28,6 +28,17 @@ def taken(frame: Frame, reg: Reg, made: Call, operator: str, behind: int) -> Non
             if value.is_a(TENSOR) and value.on_device:
                 frame.record(reg, NUMBER, part, value, HOST, api, explicit=False)
                 return
+
+
+def moved_element(frame: Frame, reg: Reg) -> bool:
+    """True for `lengths[i]` of what was moved to the device, whatever else is known of it: where a number is needed,
+    that is one element of a tensor. Under a name it may be anything that a batch holds."""
+    made = frame.code[reg]
+    if not isinstance(made, Subscript) or not isinstance(frame.code[made.object], Load):
+        return False
+    base, index = frame.values[made.object], frame.code[made.index]
+    moved = base.kinds == UNKNOWN and bool(base.flags & MOVED) and not base.places & ~ON_DEVICE
+    return moved and not (isinstance(index, Const) and isinstance(index.value, str))
 
 
 def _parts(frame: Frame, argument: Reg) -> tuple[Reg, ...]:

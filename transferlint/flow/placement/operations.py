@@ -48,7 +48,7 @@ from transferlint.flow.lattice.values import (
     updated,
     with_field,
 )
-from transferlint.flow.placement import attributes, calls, indexing, known_calls, operators, ranks
+from transferlint.flow.placement import attributes, calls, indexing, known_calls, numbers, operators, ranks
 from transferlint.flow.placement.annotated import annotated, either
 from transferlint.flow.placement.devices import named_place
 from transferlint.flow.placement.frame import Frame
@@ -457,7 +457,7 @@ def slice_(frame: Frame, reg: Reg, made: p.Slice) -> Value:
     for bound in (made.lower, made.upper, made.step):
         if bound is not None:
             value = frame.values[bound]
-            if on_device_or_plain(value):
+            if on_device_or_plain(value) or numbers.moved_element(frame, bound):
                 frame.record(bound, NUMBER, bound, value, HOST, "x[:t]", explicit=False)
     return Value(HOST_VALUE, HOST, LITERAL)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transferlint.flow.callgraph.names import ClassInfo
 from transferlint.flow.lattice.values import (
     ANYWHERE,
     ARRAY,
@@ -74,10 +75,9 @@ def unknown_call(frame: Frame, made: Call, name: str) -> Value:
     return Value(UNKNOWN, ANYWHERE, given and given | HANDED, reads=reads)
 
 
-def own_class(frame: Frame, callee: Instruction) -> bool:
-    """True for `cls` in a class method of a module: to call it makes one, and does not run it."""
+def own_class(frame: Frame, callee: Instruction) -> ClassInfo | None:
+    """The class that `cls` is in a class method: to call it makes an object, and does not run it."""
     given = frame.function.parameters
     if not isinstance(callee, Load) or not given or callee.slot != given[0].slot:
-        return False
-    info = frame.file.class_of(frame.function)
-    return "classmethod" in frame.function.decorators and info is not None and info.module
+        return None
+    return frame.file.class_of(frame.function) if "classmethod" in frame.function.decorators else None
