@@ -135,7 +135,7 @@ def _explained(folder: str, place: str, command: list[str]) -> bool:
 
 
 def _tables(measured: dict[str, Measured]) -> Iterator[str]:
-    yield "| set | programs | mistakes | found | fine lines | of these told | told, not marked | right of all told |"
+    yield "| set | programs | mistakes | found | fine lines | of these told | told, unmarked | of all told, mistakes |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     yield from (f"| {name} | {one.row} |" for name, one in measured.items())
     marked: Counter[str] = sum((one.marked for one in measured.values()), Counter())
