@@ -22,7 +22,7 @@ When it is fine
 None of these is reported:
 
 - reads every N steps (`if step % 100 == 0:`), once per epoch, or on the last line before leaving the loop
-- one bulk `.tolist()` before a loop over its elements, and that of a result that is searched, decoded or generated
+- one bulk `.tolist()` before a loop over its elements
 - reads directly after the synchronize of a time measurement, where the device is idle anyway
 - a value that all processes have agreed on and that is read to decide
 
@@ -70,7 +70,7 @@ from transferlint.rule import Example, Rule
 from .code.chains import remedy
 from .examples import beside_torch
 from .fixes import leaving
-from .questions import host_results, measuring, read_purposes
+from .questions import measuring, read_purposes
 from .questions.detection import brief, clusters, hot, likely, others, sure
 from .questions.round_trips import decided_together, explained
 
@@ -106,14 +106,7 @@ def _costs(function: FunctionFacts, transfer: Transfer) -> bool:
         and not explained(function, transfer)
         and not decided_together(function, transfer)
         and not measuring.nothing_left(function, transfer.register)
-        and not _final(function, transfer)
     )
-
-
-def _final(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a list of a result that the host has to have, made outside all loops: as for a copy (TL102)."""
-    listed = transfer.api == ".tolist()" and not function.loops(transfer.register)
-    return listed and host_results.host_result(function, transfer)
 
 
 RULE = Rule(
