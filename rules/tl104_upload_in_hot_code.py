@@ -70,17 +70,19 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import BUILD, COPY_INTO, MOVE, TRUTH, Transfer
-from transferlint.flow.lattice.values import HOST_VALUE, TENSOR
+from transferlint.flow.lattice.values import CONTAINER, HOST_VALUE, TENSOR
 from transferlint.model import Confidence, Edit, Finding, Fix, Level, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 
-from .code.chains import called, remedy
+from .code.chains import called, origin, remedy
 from .examples import beside_torch
 from .fixes import batch_lists, number_stores, remaining, uploading
 from .questions.detection import Found, brief, clusters, each, only_shown, others, side_by_side, together
 from .questions.round_trips import bounces, returns
-from .questions.steady import steady
+
+_NUMBERS = frozenset(f"builtins.{name}" for name in ("float", "int", "round", "abs", "min", "max"))
+_COUNTS = frozenset({"builtins.range", "builtins.enumerate"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -181,12 +183,63 @@ def _avoidable(function: FunctionFacts, transfer: Transfer) -> bool:
         return True
     if transfer.api == "broadcast_all":
         given = [r for r in (*made.args, *(r for _, r in made.keywords)) if function.values[r].is_a(HOST_VALUE)]
-        return all(steady(function, r) for r in given)
+        return all(_steady(function, r) for r in given)
     if uploading.filled(function, transfer) is not None or uploading.made_before(function, transfer) is not None:
         return True
-    return steady(function, made.args[0]) or any(
+    return _steady(function, made.args[0]) or any(
         function.values[r].is_a(TENSOR) and function.values[r].on_device for r in function.expression(made.args[0])
     )
+
+
+def _steady(function: FunctionFacts, reg: p.Reg) -> bool:
+    """True for what is known before the loop, or before the call: what is written in the source, settings of an object,
+    names of a module, counters, the elements of lists, and what is computed from such numbers."""
+    made = function.code[reg]
+    if isinstance(made, p.Load) and (start := origin(function, reg)) != reg:
+        return _in_turn(function, reg, made.slot) or _steady(function, start)
+    if isinstance(made, p.Sequence):
+        return all(_steady(function, item) for item in made.items)
+    if isinstance(made, p.Choice):
+        return _steady(function, made.body) and _steady(function, made.orelse)
+    if isinstance(made, p.Collect):
+        return _steady(function, made.value)
+    if isinstance(made, p.Unary):
+        return _steady(function, made.operand)
+    if isinstance(made, p.Binary):
+        left = function.code[made.left]
+        if made.operator == "*" and isinstance(left, p.Sequence):  # of whatever length: the device fills in one number
+            return len(left.items) == 1 or _steady(function, made.left)
+        return _steady(function, made.left) and _steady(function, made.right)
+    if isinstance(made, p.Subscript):
+        return _table(function, made.object) or (_steady(function, made.object) and _steady(function, made.index))
+    if isinstance(made, p.Attr):
+        return isinstance(function.code[origin(function, made.object)], p.Load | p.Outer | p.Attr)
+    if isinstance(made, p.Call):
+        callee = function.code[made.function]
+        if called(function, reg) in _NUMBERS:
+            return all(_steady(function, one) for one in made.args)
+        return isinstance(callee, p.Attr) and callee.name == "get" and _steady(function, made.function)
+    return isinstance(made, p.Const | p.Outer) or (isinstance(made, p.Load) and _in_turn(function, reg, made.slot))
+
+
+def _table(function: FunctionFacts, reg: p.Reg) -> bool:
+    """True for a list that is not made here: all of it can be uploaded once."""
+    made = function.code[reg]
+    kept = isinstance(made, p.Outer) or (isinstance(made, p.Load) and not function.stores(made.slot))
+    return kept and _is_list(function, reg)
+
+
+def _is_list(function: FunctionFacts, reg: p.Reg) -> bool:
+    return bool(function.values[reg].kinds & (CONTAINER | HOST_VALUE)) and not function.values[reg].kinds & TENSOR
+
+
+def _in_turn(function: FunctionFacts, reg: p.Reg, slot: p.Slot) -> bool:
+    """True for the variable of a loop over numbers or a list."""
+    for index in function.loops(reg):
+        region = function.function.regions[index]
+        if slot in region.target_slots and region.test is not None:
+            return called(function, region.test) in _COUNTS or _is_list(function, region.test)
+    return False
 
 
 def _hot(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -63,9 +63,10 @@ _MOVES = frozenset({"to", "cuda", "cpu", "xpu", "npu", "hpu", "mlu", "musa"})
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of modules in hot code: in its loops, and there and back in one call."""
     swapped: set[tuple[int, Reg]] = set()
-    for function, transfer in hot(facts, MOVE, DOWNLOAD):
+    moves = list(hot(facts, MOVE, DOWNLOAD))
+    for function, transfer in moves:
         away = _taken_away(function).get(transfer.register)
-        if away is None or function.loops(transfer.register)[:1] != function.loops(away)[:1]:
+        if away is None:
             continue
         swapped |= {(function.index, transfer.register), (function.index, away)}
         yield function.finding(
@@ -76,11 +77,9 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             (Evidence(function.site(away), "moved away here", function.text(away), Part.SAME),),
             Confidence.LIKELY,
         )
-    for function, transfer in hot(facts, MOVE, DOWNLOAD):
+    for function, transfer in moves:
         before = transfer.before
-        if (function.index, transfer.register) in swapped:
-            continue
-        if not before.is_a(MODULE):
+        if (function.index, transfer.register) in swapped or not before.is_a(MODULE):
             continue
         loops, made = function.loops(transfer.register), set(before.why)
         if not loops or (transfer.kind == MOVE and not before.places & ~ON_DEVICE):
@@ -109,8 +108,8 @@ def claims(function: FunctionFacts) -> Iterator[Reg]:
 
 @once
 def _taken_away(function: FunctionFacts) -> dict[Reg, Reg]:
-    """The moves of a module to the device after which the same function moves it away, each with that move. Only
-    modules move in place: what is moved there and back by statements whose results nobody takes is one."""
+    """The moves of a module to the device after which the same turn moves it away, each with that move. Only modules
+    move in place: what is moved there and back by statements whose results nobody takes is one."""
     found: dict[Reg, Reg] = {}
     there: dict[Path, Transfer] = {}
     for transfer in function.transfers:
@@ -122,7 +121,9 @@ def _taken_away(function: FunctionFacts) -> dict[Reg, Reg]:
         if transfer.places and not transfer.places & ~ON_DEVICE:
             there[named] = transfer
         elif not transfer.places & ON_DEVICE and named in there:
-            found[there.pop(named).register] = transfer.register
+            first = there.pop(named).register
+            if function.loops(first)[:1] == function.loops(transfer.register)[:1]:
+                found[first] = transfer.register
     return found
 
 

@@ -69,7 +69,7 @@ _WITHOUT_EFFECT = frozenset("detach clone float double half bfloat16 contiguous"
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves of tensors whose result nobody takes."""
     for function, transfer in each(facts, MOVE, DOWNLOAD, discarded=True):
-        if transfer.subject is None or not _dropped(function, transfer.register):
+        if transfer.subject is None or not moved_copies.discarded(function, transfer.register):
             continue
         if transfer.inside is not None:
             continue  # what the wrapper returns is not all that it does
@@ -112,16 +112,6 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             Confidence.LIKELY,
             heated=False,
         )
-
-
-def _dropped(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what a statement computes and nobody takes, by itself or in a list or tuple: `[x.to(d) for x in batch]`,
-    `x.to(d), y.to(d)`."""
-    users = function.users(reg)
-    if len(users) != 1:
-        return False
-    made = function.code[users[0]]
-    return isinstance(made, p.Discard) or (isinstance(made, p.Collect | p.Sequence) and _dropped(function, users[0]))
 
 
 def _assignable(function: FunctionFacts, reg: Reg) -> bool:

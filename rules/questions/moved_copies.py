@@ -20,27 +20,32 @@ def dropped(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Reg]]:
     for function in facts.functions:
         if function.role.skip or function.role.testing:
             continue
-        for at in function.calls:
-            if _discarded(function, at) and (_gives_copies(function, at) or _gives_another(function, at)):
+        for at, name in function.calls.items():
+            if not function.has_text(at) or not discarded(function, at):
+                continue
+            found = function.file.placement.located(name)
+            placed = found[0].known(found[1]) if found is not None else None
+            if placed is not None and (
+                _gives_copies(function, at, placed, name) or _gives_another(function, at, placed)
+            ):
                 yield function, at
 
 
-def _discarded(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what a statement computes, also for each of several: `[part.to(device) for part in parts]`."""
+def discarded(function: FunctionFacts, reg: Reg) -> bool:
+    """True for what a statement computes and nobody takes, by itself or in a list or tuple: `[x.to(d) for x in batch]`,
+    `x.to(d), y.to(d)`."""
     users = function.users(reg)
-    if len(users) != 1 or not function.has_text(reg):
+    if len(users) != 1:
         return False
     made = function.code[users[0]]
-    return isinstance(made, p.Discard) or (isinstance(made, p.Collect) and _discarded(function, users[0]))
+    return isinstance(made, p.Discard) or (isinstance(made, p.Collect | p.Sequence) and discarded(function, users[0]))
 
 
-def _gives_another(function: FunctionFacts, reg: Reg) -> bool:
+def _gives_another(function: FunctionFacts, reg: Reg, placed: Placed) -> bool:
     """True for `part.to(device)`, a method of the project that leaves its object as it is and returns another."""
-    name, made = function.calls.get(reg), function.code[reg]
+    made = function.code[reg]
     callee = function.code[made.function] if isinstance(made, p.Call) else None
-    found = function.file.placement.located(name) if name is not None else None
-    placed = found[0].known(found[1]) if found is not None else None
-    if placed is None or placed.returns is None or not isinstance(callee, p.Attr) or callee.name not in _MOVING:
+    if not isinstance(callee, p.Attr) or callee.name not in _MOVING or placed.returns is None:
         return False
     owner, code = function.values[callee.object], placed.function.code
     if placed.returns.kinds != OBJECT or placed.returns.name != owner.name:
@@ -61,13 +66,12 @@ def _calls_for_effect(code: list[p.Instruction]) -> bool:
     return any(isinstance(made, p.Discard) and not isinstance(code[made.value], p.Const) for made in code)
 
 
-def _gives_copies(function: FunctionFacts, reg: Reg) -> bool:
-    name, made = function.calls.get(reg), function.code[reg]
-    if name is None or not isinstance(made, p.Call) or not made.args or any(made.stars):
+def _gives_copies(function: FunctionFacts, reg: Reg, placed: Placed, name: str) -> bool:
+    """True for a call of a function that returns moved copies of its first argument, which is no module."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or not made.args or any(made.stars):
         return False
-    found = function.file.placement.located(name)
-    placed = found[0].known(found[1]) if found is not None else None
-    if placed is None or placed.function.kind != "function" or not _moves_only(placed, name):
+    if placed.function.kind != "function" or not _moves_only(placed, name):
         return False
     given = function.values[made.args[0]]
     if given.is_a(TENSOR | CONTAINER):

@@ -146,7 +146,8 @@ MODULE_BASE_PATTERN = late.pattern(
     r"(^|\.)(\w*Module|\w*Model|\w*Layer|\w*Loss|\w*Encoder|\w*Decoder|\w*Net|\w*Metric|ModelMixin)$"
 )
 
-# "ep" alone is an epoch; with a size or a group it is expert parallelism (`ep_size`), as tp, dp and pp are.
+# "ep" alone is an epoch; with a size or a group it is expert parallelism (`ep_size`), as tp, dp and pp are, and with a
+# length an episode (`max_ep_len`).
 EPOCH_WORDS = late.pattern(
     r"(^|_)(n_?)?(epochs?|ep(?!_(size|rank|group|degree|mesh|world|len|length|steps?|horizon)))(_|$|s$|\d)",
     re.IGNORECASE,

@@ -64,10 +64,10 @@ _MODULE_METHODS = frozenset(
     " load_state_dict register_buffer register_parameter register_module add_module forward compile".split()
 )
 _MODULE_TENSORS = frozenset({"weight", "bias", "running_mean", "running_var"})
-# docs.pytorch.org torch.optim.Optimizer.add_param_group: a dict of "params", "what Tensors should be optimized", and
-# of options. `indexing.py` reads it.
 # What `save_for_backward` was given: tensors.
 _SAVED = Value(CONTAINER, GIVEN, RESIDENT, item=Value(UNKNOWN, GIVEN, RESIDENT))
+# docs.pytorch.org torch.optim.Optimizer.add_param_group: a dict of "params", "what Tensors should be optimized", and
+# of options. `indexing.py` reads it.
 _PARAM_GROUPS = Value(CONTAINER, ANYWHERE, item=Value(OPTIMIZER, ANYWHERE))
 
 

@@ -67,7 +67,8 @@ _TUPLES = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention", "LSTMCell"})
 _PACKING = "torch.nn.utils.rnn."
 # What is packed in another order than it came in: to unpack it, its order is read (torch/nn/utils/rnn.py).
 _UNSORTED = _PACKING + "PackedSequence"
-# Levels of logging (docs.python.org, logging) that are on where anybody looks; `debug` puts nothing into words else.
+# Methods of a logger at levels that are usually on (docs.python.org, logging). At `debug`, which is usually off, the
+# arguments are not formatted.
 _LOGGING = frozenset({"info", "warning", "error", "critical", "exception"})
 _CONVERSION = late.pattern(r"%[-#0 +]*\d*(\.\d+)?[sdifeEgGr]")
 _OBJECT_METHODS = frozenset({"to", "cuda", "cpu"})

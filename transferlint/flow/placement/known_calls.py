@@ -337,10 +337,7 @@ def _where(frame: Frame, returns: Value, theirs: int, named: Value) -> int:
 
 def instance(frame: Frame, reg: Reg, made: Call, info: ClassInfo) -> Value:
     """What `cls(...)` gives in a class method: an object of the class, or of one that derives from it."""
-    owner = frame.file if info.key == frame.file.key else None
-    if owner is None:
-        return Value(MODULE | UNKNOWN, HOST) if info.module else NOTHING
-    found = _construct(frame, reg, made, owner, info.index)
+    found = _construct(frame, reg, made, frame.file, info.index)
     return found.but(kinds=MODULE | UNKNOWN) if info.module else found
 
 
@@ -379,7 +376,7 @@ def _record(frame: Frame, at: Reg, made: Call, info: ClassInfo, name: str) -> Va
     for key, reg in given.items():
         fields = with_field(fields, key, frame.values[reg])
         owner, index, slot = order[key]
-        if not _never_runs(frame):
+        if not _is_cold(frame):
             site = (frame.file.key, frame.function.index, at)
             owner.callers.tell(index, slot, given_by.told(frame, frame.values[reg]), site)
     held = tuple(frame.values[given[key]] if key in given else NOTHING for key in order)
@@ -404,8 +401,8 @@ def _annotated(frame: Frame, name: str, found: dict[str, _Field], seen: set[str]
     return whole
 
 
-def _never_runs(frame: Frame) -> bool:
-    """True in code that makes no objects for others: set-up code does."""
+def _is_cold(frame: Frame) -> bool:
+    """True in cold code, but for what is cold by its name and constructors: these make objects that hot code uses."""
     role = frame.file.roles[frame.function.index]
     return bool(role.cold) and not role.named and frame.function.name != "__init__"
 
@@ -414,7 +411,7 @@ def _tell_constructor(frame: Frame, reg: Reg, made: Call, init: str) -> None:
     """Tell the constructor of a class what a call of that gives for its parameters, in set-up code too, where objects
     are made."""
     found = frame.file.located(init)
-    if found is None or _never_runs(frame):
+    if found is None or _is_cold(frame):
         return
     site = (frame.file.key, frame.function.index, reg)
     function = found[0].program.functions[found[1]]
