@@ -43,6 +43,7 @@ from transferlint.flow.placement import (
     checks,
     effects,
     foreign,
+    instances,
     known_calls,
     library_calls,
     methods,
@@ -96,7 +97,7 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
             return given
     owner = own_class(frame, instruction)
     if owner is not None:
-        return known_calls.instance(frame, reg, made, owner)
+        return instances.instance(frame, reg, made, owner)
     info = frame.file.info_of(callee.name) if callee.kinds == OBJECT else None
     found = frame.file.located(info.methods.get("__call__", "")) if info is not None else None
     if found is not None:

@@ -48,7 +48,7 @@ from transferlint.flow.lattice.values import (
     updated,
     with_field,
 )
-from transferlint.flow.placement import attributes, calls, indexing, known_calls, numbers, operators, ranks
+from transferlint.flow.placement import attributes, calls, indexing, instances, known_calls, numbers, operators, ranks
 from transferlint.flow.placement.annotated import annotated, either
 from transferlint.flow.placement.devices import named_place
 from transferlint.flow.placement.frame import Frame
@@ -395,7 +395,7 @@ def next_(frame: Frame, reg: Reg, made: p.Next) -> Value:
 
 def unpack(frame: Frame, reg: Reg, made: p.Unpack) -> Value:
     value = frame.values[made.value]
-    parts = known_calls.named_parts(frame, value) or value.items
+    parts = instances.named_parts(frame, value) or value.items
     if parts is not None and made.star < 0 and made.index < len(parts):
         return parts[made.index]
     found = element(value)
