@@ -21,7 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from transferlint import late, workers
+from transferlint import late
+from transferlint.engine import workers
 from transferlint.syntax import front_end
 from transferlint.syntax.front_end import Parts
 from transferlint.syntax.program import Const, Function

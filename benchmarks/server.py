@@ -28,14 +28,16 @@ from typing import Any
 
 from lsprotocol import types
 
-from transferlint import context, engine, registry
-from transferlint.nearest import Nearest
-from transferlint.scopes import Scopes
+from transferlint import registry
+from transferlint.engine import checking
+from transferlint.engine.scopes import Scopes
 from transferlint.server.documents import uri_of
 from transferlint.server.positions import UTF16, Lines, Range
 from transferlint.server.projects import Projects
 from transferlint.server.session import Session
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources import context
+from transferlint.sources.nearest import Nearest
 
 _INSERTED = ("x", " ", "(", ")", ".", "item", "\n", "    y = 1\n", "loss.item()\n", "0", "#", "self")
 _NEW = ("def made(x): return x.item()", "class Made: pass")
@@ -44,7 +46,7 @@ _NEW = ("def made(x): return x.item()", "class Made: pass")
 def scopes_for(path: str) -> Scopes:
     """No settings, the rules that are on by default, and no cache."""
     settings = Settings(root=os.getcwd())
-    return Scopes(Nearest(settings), engine.plan_for(settings, registry.load(), write=False))
+    return Scopes(Nearest(settings), checking.plan_for(settings, registry.load(), write=False))
 
 
 def keystrokes(text: str, count: int, seed: int) -> Iterator[str]:

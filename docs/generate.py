@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from transferlint import pipeline, registry, selection
+from transferlint import registry
 from transferlint.cli.cards import beside_torch
+from transferlint.engine import pipeline
 from transferlint.model import Safety
 from transferlint.rule import Example, Rule
 from transferlint.rule_tests import without_marks
-from transferlint.setting_keys import KEYS
+from transferlint.settings import selection
+from transferlint.settings.setting_keys import KEYS
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "rules"

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from runtime_check.findings import FindingsError, FoundFinding, read_findings, read_quiet
-from transferlint import entries
 from transferlint.model import QuietSite
+from transferlint.sources import entries
 
 _COMMAND = "import sys; sys.path[:1] == [''] and sys.path.pop(0); from transferlint.cli import main; sys.exit(main())"
 _ASKED = ("--output-format", "json", "--quiet-sites", "--exit-zero", "--force-exclude")

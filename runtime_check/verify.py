@@ -22,7 +22,8 @@ from runtime_check.reports.shown import Shown
 from runtime_check.reports.source import own_path
 from runtime_check.reports.units import count
 from runtime_check.verdicts import Judgement
-from transferlint import atomic, escaping
+from transferlint import escaping
+from transferlint.files import atomic
 
 FAILED, REFUSED = 1, 2
 _FINDINGS = "findings.json"

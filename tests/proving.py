@@ -10,12 +10,14 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from transferlint import pipeline, registry, selection
-from transferlint.fixes import FixOutcome, fix_text
+from transferlint import registry
+from transferlint.engine import pipeline
+from transferlint.fixes.rounds import FixOutcome, fix_text
 from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Confidence, Finding
 from transferlint.rule import Rule
 from transferlint.rule_tests import Reported, marks, reported, without_marks
+from transferlint.settings import selection
 
 __all__ = [
     "Execution", "Reported", "all_rules", "beside", "check_bytes", "default_rules", "execute", "fix", "marks",

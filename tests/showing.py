@@ -6,7 +6,7 @@ import ast
 import textwrap
 
 from proving import all_rules, check_bytes, execute, fix
-from transferlint.fixes import apply_edits
+from transferlint.fixes.rounds import apply_edits
 from transferlint.model import Safety
 
 RULES = {rule.code: rule for rule in all_rules()}

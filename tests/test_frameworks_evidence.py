@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from proving import default_rules
-from transferlint import pipeline
+from transferlint.engine import pipeline
 from transferlint.flow.lattice.options import AnalysisOptions
 
 JAX = """\

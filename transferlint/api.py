@@ -6,15 +6,18 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from transferlint import baseline, engine, late, nearest, registry, shards
-from transferlint import settings as settings_of
+from transferlint import late, registry
 from transferlint.cache import packs, places
-from transferlint.discovery import Trouble
-from transferlint.engine import Result
-from transferlint.nearest import Nearest
-from transferlint.plan import Plan
-from transferlint.scopes import Scopes
-from transferlint.settings import Settings, SettingsError
+from transferlint.engine import checking
+from transferlint.engine.checking import Result
+from transferlint.engine.plan import Plan
+from transferlint.engine.scopes import Scopes
+from transferlint.settings import loading
+from transferlint.settings.loading import Settings, SettingsError
+from transferlint.sources import nearest, shards
+from transferlint.sources.discovery import Trouble
+from transferlint.sources.nearest import Nearest
+from transferlint.suppressions import baseline
 
 __all__ = ["SettingsError", "check"]
 
@@ -60,21 +63,21 @@ def check(
 
     def planned(found: Settings) -> Plan:
         known = baseline.read(found.baseline) if found.baseline else None
-        return engine.plan_for(found, installed, known=known, cache=kept)
+        return checking.plan_for(found, installed, known=known, cache=kept)
 
     plan = planned(top)
-    result = engine.check_paths(given, top, plan, _Unheard(), Scopes(near, plan, planned), part, executor)
+    result = checking.check_paths(given, top, plan, _Unheard(), Scopes(near, plan, planned), part, executor)
     return late.replace(result, troubles=(*(Trouble("", line) for line in installed.refused), *result.troubles))
 
 
 def _of_file(paths: list[str], isolated: bool) -> Settings:
     found = None if isolated else nearest.find(nearest.common_folder(paths))
-    return settings_of.read(found) if found else Settings(root=os.getcwd())
+    return loading.read(found) if found else Settings(root=os.getcwd())
 
 
 def _merged(found: Settings, given: Mapping[str, Any] | None) -> Settings:
     """Settings of a file with those that were given; fixes are for the command line."""
-    merged = settings_of.from_table(given or {}, "settings", found)
+    merged = loading.from_table(given or {}, "settings", found)
     return late.replace(merged, fix=False)
 
 

@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from transferlint import late, pipeline
-from transferlint.fixes import FixOutcome, fix_text
+from transferlint import late
+from transferlint.engine import pipeline
+from transferlint.engine.plan import Plan
+from transferlint.fixes.rounds import FixOutcome, fix_text
 from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, Safety
-from transferlint.plan import Plan
 from transferlint.rule import Example, Rule
 
 MARK = late.pattern(r"[ \t]*# *expect: *(?P<codes>[A-Z]+[0-9]{3}(?: *, *[A-Z]+[0-9]{3})*)[ \t]*(?=\r?$)", re.M)

@@ -64,7 +64,7 @@ def test_nothing_changed(project):
     first = project.check(".")
     assert first[0] == 1
     assert "train.py:6:" in first[1]
-    project.monkeypatch.setattr("transferlint.engine.check_paths", lambda *_: pytest.fail("checked again"))
+    project.monkeypatch.setattr("transferlint.engine.checking.check_paths", lambda *_: pytest.fail("checked again"))
     assert project.check(".") == first
 
 
@@ -166,16 +166,16 @@ def test_what_does_more_than_report_is_not_kept(project, arguments):
 
 
 def test_what_changed_while_it_was_checked_is_not_kept(project):
-    from transferlint import engine
+    from transferlint.engine import checking
 
-    checked = engine.check_paths
+    checked = checking.check_paths
 
     def slow(*given):
         result = checked(*given)
         (project.root / "train.py").write_text(HOT + "\n")
         return result
 
-    project.monkeypatch.setattr("transferlint.engine.check_paths", slow)
+    project.monkeypatch.setattr("transferlint.engine.checking.check_paths", slow)
     project.check(".")
     assert not project.is_repeated(".")
 

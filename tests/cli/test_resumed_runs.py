@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from keystrokes import EDITED, FILES, typed
 
-from transferlint import updates
 from transferlint.cache import places, signatures
 from transferlint.cli import main, resumed
+from transferlint.engine import updates
 
 FORMS = (["-f", "text"], ["-f", "concise"], ["--color", "--sort", "rule"], ["-f", "json"], ["--statistics"])
 

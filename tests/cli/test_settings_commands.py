@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transferlint import setting_keys, settings
-from transferlint.setting_keys import KEYS, SettingsError
-from transferlint.settings import Settings
+from transferlint.settings import loading, setting_keys
+from transferlint.settings.loading import Settings
+from transferlint.settings.setting_keys import KEYS, SettingsError
 
 VALIDATOR = jsonschema.Draft7Validator(setting_keys.schema())
 words = st.sampled_from(["TL1", "*.py", "a.b", "text", "cost", "likely", "file", "mylib.*.to", "no name", ""])
@@ -25,7 +25,7 @@ values = st.one_of(plain, st.lists(plain, max_size=3), tables)
 def test_the_schema_takes_what_is_taken_and_nothing_else(table):
     table.pop("extend", None)  # it names a file, which is read before
     try:
-        settings.from_table(table, "here", Settings())
+        loading.from_table(table, "here", Settings())
     except SettingsError as error:
         taken, beyond = False, "stands under both" in str(error)  # two lists that exclude each other: beyond a schema
     else:
@@ -51,10 +51,10 @@ def test_a_file_says_otherwise_than_the_one_it_extends(folder):
     put(folder / "base.toml", 'extend = "root.toml"\nselect = ["TL1"]\nbaseline = "known.json"\n')
     put(folder / "root.toml", 'ignore = ["TL101"]\nselect = ["TL5"]\njobs = 3\n')
     path = put(folder / "sub" / "transferlint.toml", 'extend = "../base.toml"\njobs = 1\nextend-exclude = ["x/"]\n')
-    found = settings.read(str(path))
+    found = loading.read(str(path))
     assert (found.select, found.ignore, found.jobs) == (("TL1",), ("TL101",), 1)
     assert (found.baseline, found.root, found.source) == ("known.json", str(folder / "sub"), str(path))
-    assert {key: Path(one).name for key, one in settings.origins(str(path)).items()} == {
+    assert {key: Path(one).name for key, one in loading.origins(str(path)).items()} == {
         "ignore": "root.toml", "select": "base.toml", "baseline": "base.toml", "jobs": "transferlint.toml",
         "extend-exclude": "transferlint.toml",
     }  # fmt: skip
@@ -78,7 +78,7 @@ def test_extending_what_cannot_be_extended(folder, extend, said):
     put(inner / "a.toml", f"extend = {extend}\n")
     path = put(inner / "transferlint.toml", 'extend = "a.toml"\n')
     with pytest.raises(SettingsError) as caught:
-        settings.read(str(path))
+        loading.read(str(path))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -87,17 +87,17 @@ def test_a_file_that_was_named_may_extend_any(folder):
     put(folder / "repository" / ".git" / "HEAD", "")
     put(folder / "other.toml", "jobs = 2\n")
     path = put(folder / "repository" / "a.toml", 'extend = "../other.toml"\n')
-    assert settings.read(str(path), named=True).jobs == 2
+    assert loading.read(str(path), named=True).jobs == 2
 
 
 def test_rules_of_an_extended_file_run_only_where_it_is_named(folder):
     put(folder / ".git" / "HEAD", "")
     put(folder / "base.toml", 'rules = ["mine.py"]\n')
     path = put(folder / "transferlint.toml", 'extend = "base.toml"\n')
-    found = settings.read(str(path))
+    found = loading.read(str(path))
     assert found.rules == ()
     assert "base.toml: `rules` is code" in found.refused
-    assert settings.read(str(path), named=True).rules == ("mine.py",)
+    assert loading.read(str(path), named=True).rules == ("mine.py",)
 
 
 def test_extend_on_the_command_line_is_refused(run, write):
@@ -150,7 +150,7 @@ def test_init_writes_a_table_that_is_read(run, write, folder):
     ran = run("init", "--hook", "--baseline")
     assert (ran.code, ran.err) == (0, "")
     assert (folder / "pyproject.toml").read_text().startswith("[project]\nname = 'x'\n\n[tool.transferlint]\n")
-    found = settings.read(str(folder / "pyproject.toml"))
+    found = loading.read(str(folder / "pyproject.toml"))
     assert (found.extend_exclude, found.baseline) == (("vendor/",), "transferlint-baseline.json")
     assert "id: transferlint" in (folder / ".pre-commit-config.yaml").read_text()
     assert run("check").out == "Nothing found in 1 file. 1 finding of the baseline not shown.\n"
@@ -168,7 +168,7 @@ def test_init_without_a_pyproject_and_with_hooks(run, folder):
         "Wrote transferlint.toml.\n.pre-commit-config.yaml is there; add below `repos:`\n  - repo: "
     )
     assert (folder / ".pre-commit-config.yaml").read_text() == "repos: []\n"
-    assert settings.read(str(folder / "transferlint.toml")).min_confidence.name == "LIKELY"
+    assert loading.read(str(folder / "transferlint.toml")).min_confidence.name == "LIKELY"
 
 
 def test_a_shell_completes_commands_options_and_choices():

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from transferlint.cli import main
-from transferlint.formats import FORMATS
 from transferlint.reporters import sarif
 from transferlint.reporters.report import Report
-from transferlint.shards import Shard, parse
+from transferlint.settings.formats import FORMATS
+from transferlint.sources.shards import Shard, parse
 
 COUNTS = range(1, 8)
 BODIES = (

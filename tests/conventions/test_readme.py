@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from transferlint import links, settings
+from transferlint import links
+from transferlint.settings import loading
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOB = f"{links.HOME}/blob/main/"
@@ -29,7 +30,7 @@ def test_the_findings_shown_are_the_findings_printed() -> None:
 
 def test_the_settings_shown_are_accepted() -> None:
     shown = next(block for block in blocks("toml") if block.startswith("[tool.transferlint]"))
-    made = settings.inline(shown.replace("[tool.transferlint]\n", ""), settings.Settings())
+    made = loading.inline(shown.replace("[tool.transferlint]\n", ""), loading.Settings())
     assert made.per_file_ignores == (("scripts/*.py", ("TL1",)),)
 
 

@@ -24,8 +24,8 @@ import yaml
 from acting import complaints
 from pages import PAGES, ROOT, Block, agrees, blocks, commands, of, run
 
-from transferlint import settings
 from transferlint.cli.root import GROUP
+from transferlint.settings import loading
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -122,7 +122,7 @@ def test_settings_that_are_shown_are_accepted(block: Block, tmp_path: Path) -> N
         return
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    assert settings.read(str(path)) is not None
+    assert loading.read(str(path)) is not None
 
 
 def test_json_is_json() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import baseline
 from transferlint.model import Confidence, Finding, Site
-from transferlint.settings import SettingsError
+from transferlint.settings.loading import SettingsError
+from transferlint.suppressions import baseline
 
 
 def finding(path: str, line: int, code: str = "TL101", context: str = "train", source: str = "loss.item()") -> Finding:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import registry, steps
+from transferlint import registry
 from transferlint.cache import packs, places, pruning
-from transferlint.discovery import Target
-from transferlint.engine import check_paths, plan_for
-from transferlint.settings import Settings
+from transferlint.engine import steps
+from transferlint.engine.checking import check_paths, plan_for
+from transferlint.settings.loading import Settings
+from transferlint.sources.discovery import Target
 
 SOURCE = """\
 import torch

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from transferlint.connected import groups
 from transferlint.flow.callgraph.modules import ModuleIndex
-from transferlint.reach import Reach
+from transferlint.sources.connected import groups
+from transferlint.sources.reach import Reach
 
 
 def found(links: dict[str, str] | None = None, /, **texts: str) -> list[list[str]]:

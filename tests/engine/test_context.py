@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from transferlint import context
-from transferlint.discovery import discover
-from transferlint.nearest import Nearest
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources import context
+from transferlint.sources.discovery import discover
+from transferlint.sources.nearest import Nearest
 
 USER = "import lib.model\nlib.model.f()\n"
 MODEL = "from lib import base\ndef f(): pass\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transferlint.discovery import discover
-from transferlint.nearest import Nearest
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources.discovery import discover
+from transferlint.sources.nearest import Nearest
 
 
 @pytest.fixture

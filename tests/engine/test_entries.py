@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transferlint.entries import counts, reachable
+from transferlint.sources.entries import counts, reachable
 
 FILES = {
     "train.py": "import torch\nfrom pkg import model\nimport tools.show as show\n",

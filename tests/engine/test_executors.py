@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 
 import transferlint
-from transferlint import executors, registry
-from transferlint.baseline import Baseline, Entry
-from transferlint.changes import Changes
-from transferlint.discovery import Target
-from transferlint.engine import Result, plan_for
-from transferlint.settings import Settings
-from transferlint.workers import Job
+from transferlint import registry
+from transferlint.engine import executors
+from transferlint.engine.checking import Result, plan_for
+from transferlint.engine.workers import Job
+from transferlint.settings.loading import Settings
+from transferlint.sources.changes import Changes
+from transferlint.sources.discovery import Target
+from transferlint.suppressions.baseline import Baseline, Entry
 
 LIB = "import torch\n\n\ndef number(x):\n    return x.item()  # transferlint: ignore[TL101]\n\n\ny = (((1)))\n"
 LIB += "for _ in range(9):\n    print(torch.ones(3, device='cuda').sum().item())\n"

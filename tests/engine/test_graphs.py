@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transferlint import context
 from transferlint.cache import signatures
-from transferlint.discovery import Target
-from transferlint.nearest import Nearest
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources import context
+from transferlint.sources.discovery import Target
+from transferlint.sources.nearest import Nearest
 
 MODULES = ("pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/sub/__init__.py", "pkg/sub/c.py", "run.py", "tool.py")
 LINES = (

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import pytest
 from counting import operations
 
-from transferlint import engine, registry, steps, workers
+from transferlint import registry
+from transferlint.engine import checking, steps, workers
+from transferlint.engine.plan import Outcome, Plan
 from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.model import Confidence
-from transferlint.plan import Outcome, Plan
-from transferlint.reach import imports, reach
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources.reach import imports, reach
 from transferlint.syntax import nesting
 from transferlint.syntax.source import MAX_EFFORT, MAX_LINKS
 
@@ -22,7 +23,7 @@ START = "import torch\nx = torch.zeros(3, device='cuda')\ndef forward(a, n, rows
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     """All rules, with all that they find."""
-    return engine.plan_for(Settings(select=("ALL",), min_confidence=Confidence.POSSIBLE), registry.load())
+    return checking.plan_for(Settings(select=("ALL",), min_confidence=Confidence.POSSIBLE), registry.load())
 
 
 def check(text: str, plan: Plan) -> Outcome:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from transferlint import registry, steps
+from transferlint import registry
 from transferlint.cache import places
-from transferlint.engine import Result, check_paths, plan_for
-from transferlint.settings import Settings
+from transferlint.engine import steps
+from transferlint.engine.checking import Result, check_paths, plan_for
+from transferlint.settings.loading import Settings
 
 LIB = "import torch\n\n\ndef number(x):\n    return x.item()\n"
 TRAIN = "import torch\nfrom lib import number\n\n\ndef train(loader):\n    for x in loader:\n        number(x.cuda())\n"

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import engine, nearest, registry, settings
+from transferlint import registry
 from transferlint.cli import main
-from transferlint.nearest import Nearest
-from transferlint.scopes import Scopes
-from transferlint.settings import Settings
+from transferlint.engine import checking
+from transferlint.engine.scopes import Scopes
+from transferlint.settings import loading
+from transferlint.settings.loading import Settings
+from transferlint.sources import nearest
+from transferlint.sources.nearest import Nearest
 
 HOT = (
     "import torch\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n"
@@ -159,16 +162,16 @@ def test_knowledge_counts_in_the_files_below_it(root):
     (root / "one" / "transferlint.toml").write_text(KNOWN)
     packs = registry.load()
     near = Nearest(Settings(jobs=1), lambda own: own)
-    scopes = Scopes(near, engine.plan_for(near.top, packs), lambda own: engine.plan_for(own, packs))
-    result = engine.check_paths(["."], near.top, scopes.plans[0], Silent(), scopes)
+    scopes = Scopes(near, checking.plan_for(near.top, packs), lambda own: checking.plan_for(own, packs))
+    result = checking.check_paths(["."], near.top, scopes.plans[0], Silent(), scopes)
     told = {one.site.path for one in result.findings if one.code == "TL101"}
     assert told == {"one/a.py"}
 
 
 def test_files_of_one_folder_are_looked_up_once(root, monkeypatch):
     read: list[str] = []
-    real = settings.read
-    monkeypatch.setattr(settings, "read", lambda path: read.append(path) or real(path))
+    real = loading.read
+    monkeypatch.setattr(loading, "read", lambda path: read.append(path) or real(path))
     (root / "one" / "transferlint.toml").write_text("")
     near = Nearest(Settings(root=str(root)), lambda own: own)
     for number in range(50):

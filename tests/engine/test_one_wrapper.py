@@ -6,10 +6,11 @@ from __future__ import annotations
 import pytest
 
 from proving import all_rules
-from transferlint import engine, selection
+from transferlint.engine import checking
+from transferlint.engine.pipeline import Plan
 from transferlint.model import Part
-from transferlint.pipeline import Plan
-from transferlint.settings import Settings
+from transferlint.settings import selection
+from transferlint.settings.loading import Settings
 
 WRAPPERS = """
 class Part:
@@ -60,7 +61,7 @@ def check(tmp_path, monkeypatch):
     def run(path: str = "user.py") -> list[tuple[int, list[int]]]:
         (tmp_path / "user.py").write_text(USER)
         plan = Plan(rules=selection.choose(all_rules(), ("TL101",), (), ()))
-        found = engine.check_paths((path,), Settings(), plan, Unheard()).findings
+        found = checking.check_paths((path,), Settings(), plan, Unheard()).findings
         return [(one.site.line, [e.site.line for e in one.evidence if e.part is Part.SAME]) for one in found]
 
     return run

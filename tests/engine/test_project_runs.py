@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from transferlint import context, engine, steps
-from transferlint.engine import Result
+from transferlint.engine import checking, steps
+from transferlint.engine.checking import Result
+from transferlint.engine.pipeline import Plan
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety, Site
-from transferlint.pipeline import Plan
 from transferlint.rule import Rule
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources import context
 
 
 def _words(facts: Any) -> Iterator[Finding]:
@@ -60,7 +61,7 @@ def project(tmp_path, monkeypatch):
 
 def run(*paths: str, plan: Plan = PLAN, **settings: Any) -> Result:
     heard = Heard()
-    result = engine.check_paths(paths, Settings(**settings), plan, heard)
+    result = checking.check_paths(paths, Settings(**settings), plan, heard)
     assert heard.done == heard.total
     return result
 
@@ -155,18 +156,18 @@ def test_suppressions_hold(project):
 
 
 def test_standard_input_stands_in_its_project(project):
-    result, outcome = engine.check_stdin("m3.py", b"import torch\nx = bad\n", Settings(), PLAN)
+    result, outcome = checking.check_stdin("m3.py", b"import torch\nx = bad\n", Settings(), PLAN)
     assert where(result) == [("m3.py", 2, 5, 8)]
     assert outcome.path == "m3.py"
     fixing = dataclasses.replace(PLAN, fix=True)
-    _, outcome = engine.check_stdin("m3.py", b"import torch\nx = bad\n", Settings(), fixing)
+    _, outcome = checking.check_stdin("m3.py", b"import torch\nx = bad\n", Settings(), fixing)
     assert outcome.data == b"import torch\nx = good\n"
     assert "bad" in (project / "m3.py").read_text()
 
 
 @pytest.mark.parametrize("name", ["-", "new/file.py", "notes.txt"])
 def test_standard_input_may_stand_nowhere(project, name):
-    result, _ = engine.check_stdin(name, b"import torch\nx = bad\n", Settings(), PLAN)
+    result, _ = checking.check_stdin(name, b"import torch\nx = bad\n", Settings(), PLAN)
     assert where(result) == [(name, 2, 5, 8)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transferlint.flow.callgraph.modules import ModuleIndex
-from transferlint.reach import Bounds, Import, Reached, imports, reach
+from transferlint.sources.reach import Bounds, Import, Reached, imports, reach
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transferlint.screen import worth_analysing
+from transferlint.files.screen import worth_analysing
 
 
 @pytest.mark.parametrize(

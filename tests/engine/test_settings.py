@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import gitignore, nearest, settings
+from transferlint.files import gitignore
 from transferlint.model import Confidence
-from transferlint.settings import Settings, SettingsError
+from transferlint.settings import loading
+from transferlint.settings.loading import Settings, SettingsError
+from transferlint.sources import nearest
 
 
 def test_nearest_file_with_our_table(tmp_path: Path):
@@ -30,7 +32,7 @@ def test_every_key_is_read(tmp_path: Path):
         'context = "file"\n'
         '[per-file-ignores]\n"a/*.py" = ["TL101"]\n'
     )
-    assert settings.read(str(path)) == Settings(
+    assert loading.read(str(path)) == Settings(
         select=("TL1",),
         extend_select=("TL404",),
         ignore=("TL105",),
@@ -49,7 +51,7 @@ def test_every_key_is_read(tmp_path: Path):
         root=str(tmp_path),
         source=str(path),
     )
-    assert set(settings.as_table(Settings())) == {*settings.KEYS, "root", "source"} - {"extend"}
+    assert set(loading.as_table(Settings())) == {*loading.KEYS, "root", "source"} - {"extend"}
 
 
 @pytest.mark.parametrize(
@@ -62,20 +64,20 @@ def test_every_key_is_read(tmp_path: Path):
 )
 def test_unknown_key(key, hint):
     with pytest.raises(SettingsError, match="unknown key") as caught:
-        settings.from_table({key: 1}, "here", Settings())
+        loading.from_table({key: 1}, "here", Settings())
     assert str(caught.value).startswith(f"here: unknown key `{key}`; {hint}")
 
 
 def test_what_a_file_is_checked_with():
     assert Settings().context == "project"
     with pytest.raises(SettingsError, match="`context` must be one of file, project"):
-        settings.from_table({"context": "world"}, "here", Settings())
+        loading.from_table({"context": "world"}, "here", Settings())
 
 
 def test_inline():
-    assert settings.inline('ignore = ["TL1"]', Settings()).ignore == ("TL1",)
+    assert loading.inline('ignore = ["TL1"]', Settings()).ignore == ("TL1",)
     with pytest.raises(SettingsError, match="neither a file nor TOML"):
-        settings.inline("no such thing", Settings())
+        loading.inline("no such thing", Settings())
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"[tool", b"tool = 3\n[tool.transferlint]\n"])
@@ -83,7 +85,7 @@ def test_unreadable_content(tmp_path: Path, content):
     path = tmp_path / "pyproject.toml"
     path.write_bytes(content)
     with pytest.raises(SettingsError) as caught:
-        settings.read(str(path))
+        loading.read(str(path))
     assert "\n" not in str(caught.value)
 
 
@@ -91,7 +93,7 @@ def test_a_table_that_is_none(tmp_path: Path):
     path = tmp_path / "pyproject.toml"
     path.write_text("[tool]\ntransferlint = 3\n")
     with pytest.raises(SettingsError, match="must be a table"):
-        settings.read(str(path))
+        loading.read(str(path))
     path.write_text("tool = 3\n")
     assert nearest.find(str(tmp_path)) != str(path)
 
@@ -111,9 +113,9 @@ HARMFUL = "*a" * 12 + "*b"
 def test_patterns_that_take_forever_are_refused(key):
     value = {HARMFUL: ["TL1"]} if key == "per-file-ignores" else [HARMFUL]
     with pytest.raises(SettingsError, match="patterns with at most 4 wildcards each"):
-        settings.from_table({key: value}, "here", Settings())
+        loading.from_table({key: value}, "here", Settings())
     fine = "**/**/**/**/**/*.pyc"
-    settings.from_table({key: {fine: []} if key == "per-file-ignores" else [fine]}, "here", Settings())
+    loading.from_table({key: {fine: []} if key == "per-file-ignores" else [fine]}, "here", Settings())
 
 
 def test_patterns_of_git_that_take_forever_are_left_out(tmp_path: Path):

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from counting import operations
 
-from transferlint import engine, registry, steps, workers
+from transferlint import registry
+from transferlint.engine import checking, steps, workers
+from transferlint.engine.plan import Plan
 from transferlint.flow.callgraph.modules import ModuleIndex
-from transferlint.plan import Plan
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 # Programs of a kind that people check: torch, loops, models, data.
@@ -33,7 +34,7 @@ def texts() -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return engine.plan_for(Settings(), registry.load())
+    return checking.plan_for(Settings(), registry.load())
 
 
 def checked(texts: dict[str, bytes], plan: Plan) -> int:

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from keystrokes import EDITED, FILES, typed
 
-from transferlint import registry, steps, updates
+from transferlint import registry
 from transferlint.cache import bases, places
-from transferlint.engine import Result, check_paths, plan_for
+from transferlint.engine import steps, updates
+from transferlint.engine.checking import Result, check_paths, plan_for
 from transferlint.flow.incremental.traces import Unforeseen
 from transferlint.flow.placement import placement
 from transferlint.flow.placement.placement import FilePlacement
 from transferlint.model import Safety
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
 
 PACKS = registry.load()
 counts = pytest.mark.skipif(

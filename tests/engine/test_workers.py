@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
-from transferlint import selection, shards, workers
-from transferlint.discovery import Target
+from transferlint.engine import workers
+from transferlint.settings import selection
+from transferlint.sources import shards
+from transferlint.sources.discovery import Target
 
 
 def test_deep_work_does_not_overflow():

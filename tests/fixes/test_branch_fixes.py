@@ -9,8 +9,8 @@ import pytest
 from showing import RULES, module, offered, ran, remaining
 
 from proving import same
-from transferlint import pipeline
-from transferlint.fixes import apply_edits
+from transferlint.engine import pipeline
+from transferlint.fixes.rounds import apply_edits
 from transferlint.model import Confidence, Safety
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

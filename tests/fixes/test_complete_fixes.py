@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from showing import module, offered
 
+from transferlint.fixes.stale_comments import without_stale_comments
 from transferlint.model import Edit, Fix, Safety
-from transferlint.stale_comments import without_stale_comments
 
 ONLY_SHOWN = {Safety.DISPLAY}
 

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from proving import all_rules, check_bytes, default_rules
-from transferlint import baseline, engine, pipeline, registry
+from transferlint import registry
 from transferlint.cli.explaining import Terms, explain
-from transferlint.fixes import fix_text
+from transferlint.engine import checking, pipeline
+from transferlint.engine.plan import Checked, Plan
+from transferlint.fixes.rounds import fix_text
 from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.model import Confidence, Finding, Safety
-from transferlint.plan import Checked, Plan
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.suppressions import baseline
 
 PLAN = Plan(default_rules(), AnalysisOptions(excerpts=True))
 MARK = "  # transferlint: ignore[TL101] wanted"
@@ -193,13 +195,13 @@ def test_suppressions_are_added_for_every_member(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.py").write_text(reads(*[""] * 25))
     settings = Settings(jobs=1, context="file")
-    silence = engine.plan_for(settings, registry.load(), silence="measured")
-    made = engine.check_paths(["a.py"], settings, silence, Unheard())
+    silence = checking.plan_for(settings, registry.load(), silence="measured")
+    made = checking.check_paths(["a.py"], settings, silence, Unheard())
     assert (made.findings, len(made.silenced)) == ((), 1)
     text = Path("a.py").read_text()
     assert text.count("# transferlint: ignore[TL101] measured\n") == 25
     fixing = dataclasses.replace(settings, fix=True, unsafe_fixes=True)
-    again = engine.check_paths(["a.py"], fixing, engine.plan_for(fixing, registry.load()), Unheard())
+    again = checking.check_paths(["a.py"], fixing, checking.plan_for(fixing, registry.load()), Unheard())
     assert (again.findings, again.changed) == ((), 0)
     assert Path("a.py").read_text() == text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst
 import pytest
 
-from transferlint.fixes import apply_edits
+from transferlint.fixes.rounds import apply_edits
 from transferlint.flow.analysis import analyse
 from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.syntax import lower, spans

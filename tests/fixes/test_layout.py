@@ -10,11 +10,11 @@ import pytest
 from showing import RULES, fix, offered
 
 from proving import check_bytes
-from transferlint.fixes import apply_edits
-from transferlint.layout import laid_out
-from transferlint.line_length import BLACK, YAPF, formatter, line_length
+from transferlint.fixes.layout import laid_out
+from transferlint.fixes.line_length import BLACK, YAPF, formatter, line_length
+from transferlint.fixes.rounds import apply_edits
+from transferlint.fixes.surroundings import Statements, parsed
 from transferlint.model import Edit, Safety
-from transferlint.surroundings import Statements, parsed
 
 
 def edited(text: str, old: str, new: str, limit: int = 60) -> str:
@@ -301,7 +301,7 @@ def test_what_is_parsed_again_is_what_stands_around_the_fix(monkeypatch: pytest.
     text = head + "        one = call(a, b)\n" * 400
     read: list[int] = []
     for module in ("layout", "surroundings"):
-        monkeypatch.setattr(f"transferlint.{module}.parsed", lambda given: read.append(len(given)) or parsed(given))
+        monkeypatch.setattr(f"transferlint.fixes.{module}.parsed", lambda given: read.append(len(given)) or parsed(given))
     statements = Statements(text)
     for offset in (len(head) + text[len(head) :].index("call"), text.rindex("call")):
         edit = Edit(offset, offset, "another_name_that_is_long.and_its_attribute.")

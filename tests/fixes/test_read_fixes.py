@@ -8,7 +8,7 @@ import pytest
 from simulated import in_simulation
 
 from proving import all_rules, check_bytes, execute, fix, same
-from transferlint.fixes import apply_edits
+from transferlint.fixes.rounds import apply_edits
 from transferlint.model import Finding, Safety
 
 RULES = {rule.code: rule for rule in all_rules()}

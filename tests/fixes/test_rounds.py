@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transferlint.fixes import FixOutcome, apply_edits, fix_text
+from transferlint.fixes.rounds import FixOutcome, apply_edits, fix_text
 from transferlint.model import Edit, Finding, Fix, Safety, Site
 
 

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from proving import all_rules, check_bytes, execute, fix, same
-from transferlint.fixes import apply_edits
+from transferlint.fixes.rounds import apply_edits
 from transferlint.model import Safety
 
 RULES = {rule.code: rule for rule in all_rules()}

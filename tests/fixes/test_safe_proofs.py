@@ -19,7 +19,7 @@ import pytest
 from simulated import outcome
 
 from proving import all_rules, check_bytes
-from transferlint.fixes import fix_text
+from transferlint.fixes.rounds import fix_text
 from transferlint.model import Finding, Safety
 
 # Where a value comes from: what is written before it is used, and how it is spelled. `given`, `holder` (with `.y` and

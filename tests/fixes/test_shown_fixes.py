@@ -10,7 +10,7 @@ import pytest
 from showing import RULES, module, ran
 
 from proving import check_bytes, fix, same
-from transferlint.fixes import apply_edits
+from transferlint.fixes.rounds import apply_edits
 from transferlint.model import Safety
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

@@ -8,9 +8,9 @@ import textwrap
 import pytest
 
 from proving import default_rules
-from transferlint import pipeline
-from transferlint.plan import Plan
-from transferlint.silencing import Silent, reason_fault, silence_text
+from transferlint.engine import pipeline
+from transferlint.engine.plan import Plan
+from transferlint.suppressions.silencing import Silent, reason_fault, silence_text
 
 REASON = "H100 runs, TL500 or not"
 PLAN = Plan(default_rules())

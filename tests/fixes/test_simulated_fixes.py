@@ -20,7 +20,7 @@ import pytest
 from simulated import outcome
 
 from proving import all_rules, beside, check_bytes, default_rules, fix, without_marks
-from transferlint.fixes import fix_text
+from transferlint.fixes.rounds import fix_text
 from transferlint.model import Finding
 from transferlint.rule import Rule
 

@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from proving import all_rules, default_rules
-from transferlint import pipeline
-from transferlint.fixes import fix_text
+from transferlint.engine import pipeline
+from transferlint.engine.plan import Plan
+from transferlint.fixes.rounds import fix_text
 from transferlint.model import Confidence
-from transferlint.plan import Plan
 
 RULES = {rule.code: rule for rule in all_rules()}
 USUAL = frozenset(rule.code for rule in RULES.values() if rule.default)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import atomic
-from transferlint.atomic import WriteError
+from transferlint.files import atomic
+from transferlint.files.atomic import WriteError
 
 
 def only_file(folder: Path) -> list[str]:

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from interrupts import interruptible
 
-from transferlint import engine, fixes, registry, steps, workers
+from transferlint import registry
+from transferlint.engine import checking, steps, workers
+from transferlint.engine.plan import Plan
+from transferlint.fixes import rounds
 from transferlint.model import Safety
-from transferlint.plan import Plan
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
 
 BAD = """\
 import torch
@@ -46,9 +48,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(**changes: object) -> engine.Result:
+def run(**changes: object) -> checking.Result:
     settings = Settings(**{"fix": True, "jobs": 1, **changes})  # type: ignore[arg-type]
-    return engine.check_paths(["."], settings, engine.plan_for(settings, registry.load()), Silent())
+    return checking.check_paths(["."], settings, checking.plan_for(settings, registry.load()), Silent())
 
 
 def texts(tree: Path) -> dict[str, str]:
@@ -76,14 +78,14 @@ def test_a_read_only_file_is_said_and_the_others_are_fixed(tree, context):
 @pytest.mark.parametrize("context", ["file", "project"])
 def test_a_file_that_changed_meanwhile_keeps_what_was_saved(tree, monkeypatch, context):
     edited = BAD + "# saved by an editor\n"
-    real = fixes.fix_text
+    real = rounds.fix_text
 
     def fix_text(path, *rest, **named):
         if path == "b.py":
             (tree / "b.py").write_text(edited)
         return real(path, *rest, **named)
 
-    monkeypatch.setattr(fixes, "fix_text", fix_text)
+    monkeypatch.setattr(rounds, "fix_text", fix_text)
     result = run(context=context)
     assert texts(tree) == {"a.py": GOOD, "b.py": edited, "c.py": GOOD}
     assert [str(one) for one in result.troubles] == ["b.py: not written: the file changed while it was checked"]
@@ -107,8 +109,8 @@ def test_a_full_disk_is_said_for_each_file(tree, monkeypatch):
 def test_a_file_whose_encoding_lacks_a_character_is_said(tree):
     (tree / "b.py").write_bytes(b"# coding: latin-1\n" + BAD.encode())
     settings = Settings(jobs=1)
-    plan = engine.plan_for(settings, registry.load(), silence="für 1 €")
-    result = engine.check_paths(["."], settings, plan, Silent())
+    plan = checking.plan_for(settings, registry.load(), silence="für 1 €")
+    result = checking.check_paths(["."], settings, plan, Silent())
     assert [trouble.path for trouble in result.troubles] == ["b.py"]
     assert "cannot be written" in result.troubles[0].message
     assert "€" in (tree / "a.py").read_text(encoding="utf-8")
@@ -121,13 +123,13 @@ USER = "from made import make\n\n\ndef g(x):\n    for _ in range(9):\n        x 
 def test_nothing_is_written_on_the_word_of_a_file_that_changed(tree, monkeypatch):
     (tree / "made.py").write_text("import torch\n\n\ndef make():\n    return torch.zeros(3, device='cuda')\n")
     (tree / "b.py").write_text("import torch\n" + USER)
-    real = fixes.fix_text
+    real = rounds.fix_text
 
     def fix_text(path, *rest, **named):
         (tree / "made.py").write_text("import torch\n\n\ndef make():\n    return torch.zeros(3)\n")
         return real(path, *rest, **named)
 
-    monkeypatch.setattr(fixes, "fix_text", fix_text)
+    monkeypatch.setattr(rounds, "fix_text", fix_text)
     result = run()
     assert [str(one) for one in result.troubles] == [
         "b.py: not written: made.py, on which its findings rest, changed while it was checked"
@@ -139,19 +141,19 @@ def test_nothing_is_written_on_the_word_of_a_file_that_changed(tree, monkeypatch
 def test_stdin_and_diff_write_nothing(tree):
     settings = Settings(fix=True, jobs=1)
     packs = registry.load()
-    result = engine.check_paths(["."], settings, engine.plan_for(settings, packs, diff=True), Silent())
+    result = checking.check_paths(["."], settings, checking.plan_for(settings, packs, diff=True), Silent())
     assert len(result.diffs) == 3
-    _, outcome = engine.check_stdin("a.py", BAD.encode(), settings, engine.plan_for(settings, packs))
+    _, outcome = checking.check_stdin("a.py", BAD.encode(), settings, checking.plan_for(settings, packs))
     assert outcome.data == GOOD.encode()
     assert set(texts(tree).values()) == {BAD}
 
 
 def test_a_context_file_is_never_written(tree):
     plan = Plan(registry.load().rules, fix=True)
-    prepared = steps.prepare(workers.Job(0, engine.Target("a.py")).target, plan, wanted=False)
+    prepared = steps.prepare(workers.Job(0, checking.Target("a.py")).target, plan, wanted=False)
     assert prepared.data == b"" or prepared.source is None
     run_settings = Settings(fix=True, jobs=1)
-    engine.check_paths(["c.py"], run_settings, engine.plan_for(run_settings, registry.load()), Silent())
+    checking.check_paths(["c.py"], run_settings, checking.plan_for(run_settings, registry.load()), Silent())
     assert texts(tree) == {"a.py": BAD, "b.py": BAD, "c.py": GOOD}
 
 
@@ -197,8 +199,8 @@ def test_a_comment_stays_that_silences_what_only_another_file_makes_hot(tree):
     (tree / "train.py").write_text(CALLER)
     (tree / "helping.py").write_text(HELPER)
     alone = Settings(context="file", jobs=1)
-    plan = engine.plan_for(alone, registry.load())
-    judged = engine.check_paths(["helping.py"], alone, plan, Silent()).findings
+    plan = checking.plan_for(alone, registry.load())
+    judged = checking.check_paths(["helping.py"], alone, plan, Silent()).findings
     assert "TL002" in {finding.code for finding in judged}, "the file alone does not show what the comment is for"
     assert [finding.fix.safety for finding in judged if finding.fix and finding.code == "TL002"] == [Safety.UNSAFE]
     result = run()

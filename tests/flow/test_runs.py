@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from proving import all_rules
-from transferlint import engine
+from transferlint.engine import checking
+from transferlint.engine.pipeline import Plan
 from transferlint.model import Confidence, Finding, Safety
-from transferlint.pipeline import Plan
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
 
 RULE = next(rule for rule in all_rules() if rule.code == "TL401")
 NOISE = "torch.randn(4, 2).to(x.device)"
@@ -459,7 +459,8 @@ def write(files: Mapping[str, str], folder: Path) -> None:
 
 def findings(folder: Path, least: Confidence) -> Sequence[Finding]:
     """What is found in a project at least so surely."""
-    return engine.check_paths((str(folder),), Settings(), Plan(rules=(RULE,), min_confidence=least), Nobody()).findings
+    plan = Plan(rules=(RULE,), min_confidence=least)
+    return checking.check_paths((str(folder),), Settings(), plan, Nobody()).findings
 
 
 def safeties(files: Mapping[str, str], folder: Path) -> set[Safety]:
@@ -511,7 +512,7 @@ def test_files_by_their_names_give_what_their_folder_gives(
         (tmp_path / "pyproject.toml").unlink()
     named = sorted((os.path.join("pkg", name) for name in files), reverse=True)
     each = [
-        engine.check_paths(paths, Settings(), Plan(rules=(RULE,)), Nobody()).findings
+        checking.check_paths(paths, Settings(), Plan(rules=(RULE,)), Nobody()).findings
         for paths in ((".",), tuple(named))
     ]
     assert len({tuple(found.code for found in one) for one in each}) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzz.judging import Case, Fault
-from transferlint import workers
+from transferlint.engine import workers
 
 
 class Unavailable(Exception):

@@ -13,7 +13,7 @@ from fuzz.programs import program
 from fuzz.projects import laid_out
 from fuzz.soup import soup
 from transferlint.cli import main
-from transferlint.settings import KEYS
+from transferlint.settings.loading import KEYS
 
 _VALUES = (
     "true", "false", "1", "-1", "0", '"TL1"', '["TL1", "TL203"]', "[]", '["ALL"]', '["NONE"]', "{}", '{ "*.py" = ["TL1"] }', '""',

@@ -16,9 +16,10 @@ from fuzz.counting import Runaway, calls
 from fuzz.judging import Case, Fault
 from fuzz.programs import program
 from fuzz.properties import comments, compiles, differ
-from transferlint import engine, registry
+from transferlint import registry
+from transferlint.engine import checking
 from transferlint.model import Finding
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
 
 _MODULES = (
     "pkg/__init__.py",
@@ -95,13 +96,13 @@ class Projects:
         except Runaway as error:
             return [Fault("does not end", f"{error} for {size:,} characters")]
 
-    def _run(self, *paths: str, cache: str = "", **changed: object) -> engine.Result:
+    def _run(self, *paths: str, cache: str = "", **changed: object) -> checking.Result:
         settings = dataclasses.replace(Settings(root=os.getcwd()), jobs=1, extend_select=("TL4",), **changed)  # type: ignore[arg-type]
-        plan = engine.plan_for(settings, self._registry, cache=cache)
-        return engine.check_paths(paths, settings, plan, _Silent())
+        plan = checking.plan_for(settings, self._registry, cache=cache)
+        return checking.check_paths(paths, settings, plan, _Silent())
 
     def _judged(self, case: Case, limit: int) -> list[Fault]:
-        made: list[engine.Result] = []
+        made: list[checking.Result] = []
         calls(lambda: made.append(self._run(".")), limit)
         (first,) = made
         if first.troubles:

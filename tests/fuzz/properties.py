@@ -15,7 +15,9 @@ from fuzz.counting import Runaway, calls
 from fuzz.judging import Case, Fault
 from fuzz.mutants import parses
 from proving import default_rules
-from transferlint import fixes, late, pipeline, steps
+from transferlint import late
+from transferlint.engine import pipeline, steps
+from transferlint.fixes import rounds
 from transferlint.model import Finding
 
 _RULES = ("TL4",)  # beside those that are on by default
@@ -76,7 +78,7 @@ class Texts:
 
         for unsafe in (False, True):
             try:
-                made = fixes.fix_text("program.py", text, check, unsafe)
+                made = rounds.fix_text("program.py", text, check, unsafe)
             except RuntimeError as error:
                 return [Fault("an internal error in what is fixed", str(error))]
             codes = ", ".join(sorted({one.code for one in made.fixed}))
@@ -90,7 +92,7 @@ class Texts:
             lost = comments(text) - comments(made.text)
             if lost:
                 return [Fault(f"the fix of {codes} loses a comment", f"{next(iter(lost))}\n{diff}")]
-            again = fixes.fix_text("program.py", made.text, check, unsafe)
+            again = rounds.fix_text("program.py", made.text, check, unsafe)
             if again.text != made.text:
                 more = pipeline.unified_diff("program.py", made.text, again.text)
                 return [Fault(f"the fix of {codes} changes more the second time", f"{diff}\n{more}")]

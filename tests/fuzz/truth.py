@@ -31,8 +31,8 @@ from runtime_check.records import Header, Run
 from runtime_check.session import Session
 from runtime_check.simulate import conditions, trial
 from runtime_check.verdicts import Judgement, VerdictKind, judge
-from transferlint import pipeline
-from transferlint.fixes import fix_text
+from transferlint.engine import pipeline
+from transferlint.fixes.rounds import fix_text
 from transferlint.model import Confidence, Finding, QuietSite, Safety, Site
 
 _HEADER = Header(("program.py",), "", "simulated", "", "", "", "simulate", "modelled")

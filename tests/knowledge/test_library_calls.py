@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import engine, registry, settings
-from transferlint.settings import Settings
+from transferlint import registry
+from transferlint.engine import checking
+from transferlint.settings import loading
+from transferlint.settings.loading import Settings
 
 HEAD = """\
 import torch, wandb, accelerate
@@ -35,9 +37,9 @@ def found(body: str, knowledge: str = "") -> list[str]:
     text = HEAD + LOOP.format(body=body)
     used = Settings(context="file")
     if knowledge:
-        used = settings.inline(knowledge, used)
-    plan = engine.plan_for(used, registry.load())
-    result, _ = engine.check_stdin("a.py", text.encode(), used, plan)
+        used = loading.inline(knowledge, used)
+    plan = checking.plan_for(used, registry.load())
+    result, _ = checking.check_stdin("a.py", text.encode(), used, plan)
     assert not result.troubles
     line = text.count("\n")
     return [finding.code for finding in result.findings if finding.site.line == line]
@@ -88,6 +90,6 @@ def test_what_the_user_says(knowledge: str, body: str, codes: list[str]) -> None
 def test_hot_by_the_settings(tmp_path: Path) -> None:
     text = "import torch\n\ndef advance(state):\n    x = torch.ones(3, device='cuda')\n    return x.sum().item()\n"
     for knowledge, codes in (('knowledge.hot = ["a.advance"]', ["TL101"]), ('knowledge.hot = ["b.advance"]', [])):
-        used = settings.inline(knowledge, Settings(context="file"))
-        result, _ = engine.check_stdin("a.py", text.encode(), used, engine.plan_for(used, registry.load()))
+        used = loading.inline(knowledge, Settings(context="file"))
+        result, _ = checking.check_stdin("a.py", text.encode(), used, checking.plan_for(used, registry.load()))
         assert [finding.code for finding in result.findings] == codes

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import settings
 from transferlint.knowledge.user import UserKnowledge
-from transferlint.settings import Settings, SettingsError
+from transferlint.settings import loading
+from transferlint.settings.loading import Settings, SettingsError
 
 
 def _read(tmp_path: Path, table: str) -> Settings:
     path = tmp_path / "pyproject.toml"
     path.write_text("[tool.transferlint.knowledge]\n" + table)
-    return settings.read(str(path))
+    return loading.read(str(path))
 
 
 def test_every_key_is_read_and_shown(tmp_path: Path):
@@ -37,12 +37,12 @@ def test_every_key_is_read_and_shown(tmp_path: Path):
         hot=("mylib.Trainer.advance",),
         cold=("mylib.tools.*",),
     )
-    assert settings.as_table(read)["knowledge"] == rows
-    assert settings.as_table(Settings())["knowledge"] == {}
+    assert loading.as_table(read)["knowledge"] == rows
+    assert loading.as_table(Settings())["knowledge"] == {}
 
 
 def test_the_command_line_has_it_too():
-    read = settings.inline('knowledge.reads = ["mylib.peek"]', Settings())
+    read = loading.inline('knowledge.reads = ["mylib.peek"]', Settings())
     assert read.knowledge == UserKnowledge(reads=("mylib.peek",))
 
 
@@ -75,7 +75,7 @@ def test_a_table_is_asked_for(tmp_path: Path):
     path = tmp_path / "transferlint.toml"
     path.write_text("knowledge = ['a.b']\n")
     with pytest.raises(SettingsError, match="`knowledge` must be a table from what functions do"):
-        settings.read(str(path))
+        loading.read(str(path))
 
 
 def test_one_name_may_be_hot_and_move(tmp_path: Path):

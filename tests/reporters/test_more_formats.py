@@ -13,7 +13,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from transferlint import formats as names
 from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Heat, Level, Part, Safety, Site
 from transferlint.reporters import (
     azure,
@@ -30,6 +29,7 @@ from transferlint.reporters import (
 )
 from transferlint.reporters import json as json_reporter
 from transferlint.reporters.report import Report, RuleCard, fingerprints
+from transferlint.settings import formats as names
 
 SCHEMA = json.loads(Path(str(json_reporter.__file__)).with_name("report.schema.json").read_text(encoding="utf-8"))
 EMPTY = Report((), {}, 3)

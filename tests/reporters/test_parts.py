@@ -7,11 +7,11 @@ import itertools
 
 import pytest
 
-from transferlint.formats import ORDERS
 from transferlint.model import Site
 from transferlint.reporters import formats, order, parts
 from transferlint.reporters.parts import Look
 from transferlint.reporters.report import Report
+from transferlint.settings.formats import ORDERS
 
 
 @pytest.mark.parametrize("color", [False, True])

@@ -13,12 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from transferlint import atomic, discovery, engine, registry, workers
+from transferlint import registry
 from transferlint.cache import places
 from transferlint.cli import main
-from transferlint.engine import Result
+from transferlint.engine import checking, workers
+from transferlint.engine.checking import Result
+from transferlint.files import atomic
 from transferlint.model import Finding
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources import discovery
 
 BAD = (
     "import torch\n\n\ndef f(x: torch.Tensor):\n    for _ in range(9):\n        x = x + torch.zeros(3).to(x.device)\n"
@@ -142,7 +145,7 @@ def test_a_file_that_is_gone_when_it_is_read(tree, monkeypatch, capsys):
         (tree / "b.py").unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr(engine, "discover", discovered)
+    monkeypatch.setattr(checking, "discover", discovered)
     for context in ("file", "project"):
         (tree / "b.py").write_text(BAD)
         assert main(["check", "-q", "-f", "concise", "--context", context]) == 2
@@ -161,7 +164,7 @@ def test_a_file_that_is_gone_when_it_is_fixed(tree, monkeypatch):
 
     monkeypatch.setattr(atomic, "write", write)
     settings = Settings(fix=True, jobs=1)
-    result = engine.check_paths(["."], settings, engine.plan_for(settings, registry.load()), Silent())
+    result = checking.check_paths(["."], settings, checking.plan_for(settings, registry.load()), Silent())
     assert "b.py: not written: No such file or directory" in [str(one) for one in result.troubles]
     assert (tree / "a.py").read_text() == (tree / "c.py").read_text() == GOOD
 
@@ -216,11 +219,11 @@ def test_a_worker_that_is_killed_costs_its_file_and_no_other(tree, context):
     for number in range(8):
         (tree / f"m{number}.py").write_text(BAD)
     settings = Settings(jobs=2, context=context, select=("TL401",))
-    plan = engine.plan_for(settings, registry.load())
+    plan = checking.plan_for(settings, registry.load())
     import dataclasses
 
     plan = dataclasses.replace(plan, rules=(killing("b.py"),))  # type: ignore[arg-type]
-    result: Result = engine.check_paths(["."], settings, plan, Silent())
+    result: Result = checking.check_paths(["."], settings, plan, Silent())
     assert [str(one) for one in result.troubles] == ["internal error: the worker that checked b.py died; please report"]
     assert len(result.findings) == 10
 
@@ -245,7 +248,7 @@ def test_a_worker_that_is_killed_from_outside_costs_nothing(tree):
 def test_a_killed_run_leaves_files_that_the_next_one_removes(tree):
     script = (
         "import os, signal, sys\n"
-        "from transferlint import atomic\n"
+        "from transferlint.files import atomic\n"
         "real = os.replace\n"
         "os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)\n"
         "atomic.write('a.py', b'new', None)\n"

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transferlint import escaping, pipeline, rows
+from transferlint import escaping, rows
 from transferlint.cli import main
+from transferlint.engine import pipeline
 from transferlint.model import Edit, Evidence, Finding, Fix, Heat, Level, Safety, Site
 from transferlint.reporters import azure, concise, formats, github, grouped, statistics, text
 from transferlint.reporters import json as json_reporter

@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keystrokes import EDITED, FILES, PIECES, inserted, typed
 
-from transferlint import engine, registry
-from transferlint.nearest import Nearest
-from transferlint.scopes import Scopes
+from transferlint import registry
+from transferlint.engine import checking
+from transferlint.engine.scopes import Scopes
 from transferlint.server.documents import Document, uri_of
 from transferlint.server.projects import Projects
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
+from transferlint.sources.nearest import Nearest
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ PACKS = registry.load()
 def projects() -> Projects:
     def scopes_for(path: str) -> Scopes:
         chosen = Settings(root=os.getcwd())
-        return Scopes(Nearest(chosen), engine.plan_for(chosen, PACKS, write=False))
+        return Scopes(Nearest(chosen), checking.plan_for(chosen, PACKS, write=False))
 
     return Projects(scopes_for)
 

@@ -15,7 +15,7 @@ from generating import STATEMENTS, suite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transferlint import workers
+from transferlint.engine import workers
 from transferlint.syntax import front_end, spans
 from transferlint.syntax.source import Source, SourceError
 

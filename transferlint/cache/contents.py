@@ -11,7 +11,7 @@ from typing import Any
 
 from transferlint.cache import entries
 from transferlint.cache.signatures import Signature, settled, signature
-from transferlint.screen import worth_analysing
+from transferlint.files.screen import worth_analysing
 
 _SHELF = "contents"
 

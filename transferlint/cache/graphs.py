@@ -14,7 +14,7 @@ from typing import Any
 
 from transferlint.cache import entries
 from transferlint.cache.signatures import Signature, settled
-from transferlint.screen import is_package
+from transferlint.files.screen import is_package
 
 _SHELF = "graphs"
 _FORMAT = 3  # of a row: another number where rows are others, as versions share the folder

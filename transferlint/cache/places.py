@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Mapping
 
-from transferlint.repository import repository
+from transferlint.files.repository import repository
 
 VARIABLE = "TRANSFERLINT_CACHE_DIR"
 

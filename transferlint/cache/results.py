@@ -14,7 +14,7 @@ from typing import Any
 from transferlint.cache import entries
 
 _SHELF = "results"
-_OWN = ("transferlint.model", "transferlint.plan", "transferlint.discovery")
+_OWN = ("transferlint.model", "transferlint.engine.plan", "transferlint.sources.discovery")
 
 
 class _Reader(pickle.Unpickler):

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from transferlint import shards
-from transferlint.formats import FORMATS, ORDERS
+from transferlint.settings.formats import FORMATS, ORDERS
+from transferlint.sources import shards
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _CONTEXTS = ("file", "project")

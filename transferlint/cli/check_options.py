@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transferlint import late
-from transferlint.shards import Shard
+from transferlint.sources.shards import Shard
 
 
 @late.dataclass(frozen=True, slots=True)

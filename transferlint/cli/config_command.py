@@ -19,8 +19,9 @@ from transferlint.cli.codes import FAILED
 @click.option("--output-format", "-f", type=click.Choice(("text", "json")), default="text", help="Form of the list.")
 def COMMAND(path: str, explain: str | None, output_format: str) -> int:
     """Show the settings that hold for PATH (default: the current folder), and which file each comes from."""
-    from transferlint import nearest, settings
-    from transferlint.setting_keys import KEYS
+    from transferlint.settings import loading
+    from transferlint.settings.setting_keys import KEYS
+    from transferlint.sources import nearest
 
     if explain is not None and explain not in KEYS:
         near = difflib.get_close_matches(explain.replace("_", "-"), KEYS, n=1)
@@ -30,12 +31,12 @@ def COMMAND(path: str, explain: str | None, output_format: str) -> int:
         return FAILED
     try:
         source = nearest.find(nearest.common_folder([path]))
-        found = settings.read(source) if source else settings.Settings(root=os.getcwd())
-        origins = settings.origins(source) if source else {}
-    except settings.SettingsError as error:
+        found = loading.read(source) if source else loading.Settings(root=os.getcwd())
+        origins = loading.origins(source) if source else {}
+    except loading.SettingsError as error:
         output.complain(error)
         return FAILED
-    held = settings.as_table(found)
+    held = loading.as_table(found)
     rows = [_row(key, held.get(key), origins.get(key, "")) for key in KEYS if explain in (None, key) and key in held]
     if explain == "extend":
         rows = [_row("extend", None, "")]
@@ -52,8 +53,8 @@ def COMMAND(path: str, explain: str | None, output_format: str) -> int:
 
 
 def _row(key: str, value: Any, source: str) -> dict[str, Any]:
-    from transferlint.setting_keys import KEYS
-    from transferlint.settings import Settings, as_table
+    from transferlint.settings.loading import Settings, as_table
+    from transferlint.settings.setting_keys import KEYS
 
     usual = as_table(Settings()).get(key)
     return {

@@ -16,7 +16,7 @@ def COMMAND(stage: str, file: str) -> int:
 
     A defect in a stage shows as a traceback here, and nowhere else.
     """
-    from transferlint import workers
+    from transferlint.engine import workers
     from transferlint.syntax.source import SourceError
 
     try:

@@ -14,7 +14,7 @@ from transferlint.cli.codes import FAILED
 
 if TYPE_CHECKING:
     from transferlint.cli.explaining import Explained
-    from transferlint.nearest import Nearest
+    from transferlint.sources.nearest import Nearest
 
 _LEVELS = ("possible", "likely", "certain")
 _WIDTH = 11
@@ -46,7 +46,7 @@ def COMMAND(
 
     Exit code: 0 explained, 2 where there is no such file or line, or the file is not Python.
     """
-    from transferlint.settings import SettingsError
+    from transferlint.settings.loading import SettingsError
 
     forwarded = [*(["--min-confidence", min_confidence] if min_confidence else []), *(["--isolated"] * isolated)]
     forwarded += ["--min-frequency", str(min_frequency)] if min_frequency is not None else []
@@ -88,16 +88,17 @@ def _nearest(path: str, forwarded: Sequence[str]) -> Nearest:
 
 def _explained(path: str, line: int, nearest: Nearest) -> tuple[str, tuple[Explained, ...]]:
     """The text of the line and what is explained of it. Raises _Unexplained."""
-    from transferlint import engine, registry, workers
+    from transferlint import registry
     from transferlint.cli.explaining import Terms, Unreadable, explain, look
-    from transferlint.scopes import Scopes
+    from transferlint.engine import checking, workers
+    from transferlint.engine.scopes import Scopes
     from transferlint.syntax.positions import NEWLINE
     from transferlint.syntax.source import SourceError
 
     data = _bytes(path)
     packs = registry.load(paths=nearest.top.rules)
-    plan = engine.plan_for(nearest.top, packs)
-    scopes = Scopes(nearest, plan, lambda other: engine.plan_for(other, packs))
+    plan = checking.plan_for(nearest.top, packs)
+    scopes = Scopes(nearest, plan, lambda other: checking.plan_for(other, packs))
     try:
         facts, comments = look(path, data, scopes)
     except SourceError as error:

@@ -7,21 +7,23 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferlint import context, detecting, late, pipeline, selection, steps, workers
-from transferlint.discovery import Target
+from transferlint import late
+from transferlint.engine import detecting, pipeline, steps, workers
+from transferlint.engine.pipeline import Outcome, Plan
+from transferlint.engine.steps import Prepared
 from transferlint.flow.explain import Belief, beliefs
 from transferlint.model import Confidence, Direction, Evidence, Finding, Heat, Part, Site
-from transferlint.pipeline import Outcome, Plan
 from transferlint.rule import Rule
-from transferlint.steps import Prepared
+from transferlint.settings import selection
+from transferlint.sources import context
+from transferlint.sources.discovery import Target
 from transferlint.syntax import collector
 
 if TYPE_CHECKING:
+    from transferlint.engine.scopes import Scopes
     from transferlint.flow.facts import FileFacts
     from transferlint.flow.project import Project
-    from transferlint.scopes import Scopes
     from transferlint.syntax.suppressions import Suppression
-
 
 
 @late.dataclass(frozen=True, slots=True)

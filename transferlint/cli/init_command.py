@@ -23,8 +23,9 @@ _HOOKS = ".pre-commit-config.yaml"
 def COMMAND(hook: bool | None, baseline: bool | None) -> int:
     """Write `[tool.transferlint]` into the pyproject.toml of the current folder, or a transferlint.toml where it has
     none. Nothing that is there is changed."""
-    from transferlint import atomic, nearest
-    from transferlint.setting_keys import SettingsError
+    from transferlint.files import atomic
+    from transferlint.settings.setting_keys import SettingsError
+    from transferlint.sources import nearest
 
     try:
         there = nearest.find(os.getcwd())
@@ -70,7 +71,7 @@ def _table(baseline: bool) -> list[str]:
 
 
 def _write(path: Path, lines: list[str], section: bool) -> None:
-    from transferlint import atomic
+    from transferlint.files import atomic
 
     before = path.read_bytes() if path.exists() else b""
     end = b"\r\n" if b"\r\n" in before else b"\n"

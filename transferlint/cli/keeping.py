@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from transferlint import context, gitignore, late, nearest
+from transferlint import late
 from transferlint.cache import runs
 from transferlint.cache.runs import News
-from transferlint.engine import Result
-from transferlint.nearest import Nearest
+from transferlint.engine.checking import Result
+from transferlint.files import gitignore
+from transferlint.files.repository import repository
 from transferlint.registry import Registry
-from transferlint.repository import repository
+from transferlint.sources import context, nearest
+from transferlint.sources.nearest import Nearest
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -72,6 +74,6 @@ def _above(folder: str) -> Iterator[str]:
 def _settings_in(folder: str) -> Iterator[str]:
     for name in dict.fromkeys((*nearest.NAMES, *context.MARKERS, ".gitignore")):
         yield os.path.join(folder, name)
-    from transferlint import line_length  # which a run does without that has nothing to keep
+    from transferlint.fixes import line_length  # which a run does without that has nothing to keep
 
     yield from line_length.consulted(folder)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from transferlint import late
-from transferlint import nearest as nearest_of
-from transferlint import settings as settings_of
 from transferlint.model import Confidence
-from transferlint.nearest import Nearest
-from transferlint.settings import Settings, SettingsError
+from transferlint.settings import loading
+from transferlint.settings.loading import Settings, SettingsError
+from transferlint.sources import nearest as nearest_of
+from transferlint.sources.nearest import Nearest
 
 _PLAIN = ("output_format", "sort", "fix", "unsafe_fixes", "jobs", "context", "force_exclude", "respect_gitignore")
 
@@ -27,7 +27,7 @@ def _merged(found: Settings, given: Mapping[str, Any]) -> Settings:
     """What a settings file says, and then the command line. Raises SettingsError."""
     for text in given["config"]:
         if not names_file(text):
-            found = settings_of.inline(text, found)
+            found = loading.inline(text, found)
     values: dict[str, Any] = {name: given[name] for name in _PLAIN if given[name] is not None}
     if given["min_confidence"]:
         values["min_confidence"] = Confidence[given["min_confidence"].upper()]
@@ -68,12 +68,12 @@ def _of_file(given: Mapping[str, Any]) -> Settings:
             raise SettingsError("--isolated and a settings file exclude each other")
         return Settings(root=os.path.abspath(root or os.getcwd()))
     if files:
-        found = settings_of.read(files[0], named=True)
+        found = loading.read(files[0], named=True)
         return late.replace(found, root=os.path.abspath(root or os.getcwd()))
     named = [given["stdin_filename"] or "" if path == "-" else path for path in given["paths"]]
     start = root or nearest_of.common_folder(path for path in named if path)
     path = nearest_of.find(start)
-    found = settings_of.read(path) if path else Settings(root=os.path.abspath(root or os.getcwd()))
+    found = loading.read(path) if path else Settings(root=os.path.abspath(root or os.getcwd()))
     return late.replace(found, root=os.path.abspath(root)) if root else found
 
 

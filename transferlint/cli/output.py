@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 import click
 
-from transferlint import atomic, escaping
+from transferlint import escaping
+from transferlint.files import atomic
 
 
 class OutputError(Exception):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transferlint.cli import output
-from transferlint.formats import usual_order
 from transferlint.reporters import formats, parts
 from transferlint.reporters.parts import Look, Part
 from transferlint.reporters.report import Report
-from transferlint.settings import Settings
+from transferlint.settings.formats import usual_order
+from transferlint.settings.loading import Settings
 
 if TYPE_CHECKING:
     from transferlint.cli.check_options import CheckOptions

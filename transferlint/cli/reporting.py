@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferlint import engine, late, registry
+from transferlint import late, registry
 from transferlint.cache import packs as installed_packs
 from transferlint.cache import places, pruning
 from transferlint.cache.runs import News
@@ -22,22 +22,23 @@ from transferlint.cli.check_options import CheckOptions
 from transferlint.cli.codes import FAILED, FOUND
 from transferlint.cli.merging import nearest
 from transferlint.cli.progress import NoProgress, TerminalProgress
-from transferlint.discovery import discover
-from transferlint.engine import Result
-from transferlint.formats import usual_order
+from transferlint.engine import checking
+from transferlint.engine.checking import Result
+from transferlint.engine.pipeline import Plan
+from transferlint.engine.scopes import Scopes
 from transferlint.model import Finding
-from transferlint.nearest import Nearest
-from transferlint.pipeline import Plan
 from transferlint.registry import Registry
 from transferlint.reporters import order, parts
 from transferlint.reporters.report import Problem, Report, count, tallies
-from transferlint.scopes import Scopes
-from transferlint.settings import Settings, SettingsError, as_table
-from transferlint.shards import weight
+from transferlint.settings.formats import usual_order
+from transferlint.settings.loading import Settings, SettingsError, as_table
+from transferlint.sources.discovery import discover
+from transferlint.sources.nearest import Nearest
+from transferlint.sources.shards import weight
 from transferlint.version import version
 
 if TYPE_CHECKING:
-    from transferlint.changes import Changes
+    from transferlint.sources.changes import Changes
 
 
 def run_check(
@@ -95,7 +96,7 @@ def _run_once(
             pruning.prune(kept)
             return code
     with TerminalProgress() if _shows_progress(options) else NoProgress() as progress:
-        result = engine.check_paths(options.paths or (".",), settings, plan, progress, scopes, options.shard)
+        result = checking.check_paths(options.paths or (".",), settings, plan, progress, scopes, options.shard)
     if kept:
         pruning.prune(kept)
     if options.verbose:
@@ -115,7 +116,7 @@ def _since(options: CheckOptions) -> Changes | None:
     """What changed since the revision that was named. Raises SettingsError."""
     if options.diff_base is None:
         return None
-    from transferlint import changes
+    from transferlint.sources import changes
 
     paths = [options.stdin_filename or "." if path == "-" else path for path in options.paths or (".",)]
     return changes.since(options.diff_base, [path for path in paths if os.path.exists(path)] or ["."])
@@ -125,11 +126,11 @@ def _plan(options: CheckOptions, settings: Settings, packs: Registry, kept: str,
     """The plan of files for which these settings hold. Raises SettingsError."""
     known = None
     if settings.baseline and not options.write_baseline:
-        from transferlint import baseline
+        from transferlint.suppressions import baseline
 
         known = baseline.read(settings.baseline)
     silence = (options.reason or "") if options.add_ignore else None
-    plan = engine.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
+    plan = checking.plan_for(settings, packs, not options.write_baseline, options.diff, silence, known, kept)
     return late.replace(plan, quiet=options.quiet_sites, front_end=options.front_end or "", since=since)
 
 
@@ -152,7 +153,7 @@ def _check_stdin(options: CheckOptions, scopes: Scopes, packs: Registry, environ
         return FAILED
     data = sys.stdin.buffer.read()
     plan = scopes.plans[0]
-    result, outcome = engine.check_stdin(options.stdin_filename or "-", data, scopes.nearest.top, plan, scopes)
+    result, outcome = checking.check_stdin(options.stdin_filename or "-", data, scopes.nearest.top, plan, scopes)
     fixing = plan.changes and not options.diff
     if fixing:
         output.write_bytes(outcome.data or data)
@@ -179,7 +180,7 @@ def _refuse_contradictions(options: CheckOptions) -> None:
     if options.diff_base is not None and options.write_baseline:
         raise click.UsageError("--write-baseline and --diff-base exclude each other: a baseline knows everything")
     if options.reason is not None:
-        from transferlint.silencing import reason_fault
+        from transferlint.suppressions.silencing import reason_fault
 
         fault = "it is given without --add-ignore" if not options.add_ignore else reason_fault(options.reason)
         if fault:
@@ -189,7 +190,7 @@ def _refuse_contradictions(options: CheckOptions) -> None:
 def _write_baseline(options: CheckOptions, scopes: Scopes, packs: Registry, result: Result) -> int:
     """Write all that was found, each finding to the baseline that its file's settings name; what could not be checked
     is said, and is in none."""
-    from transferlint import baseline
+    from transferlint.suppressions import baseline
 
     problems = _said(packs, result)
     found: dict[str, list[Finding]] = {scopes.nearest.top.baseline: []}

@@ -7,19 +7,19 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from transferlint import resuming
 from transferlint.cache import runs, sessions
 from transferlint.cache.runs import News
-from transferlint.cells import by_cells
 from transferlint.cli import output, rendering
 from transferlint.cli.codes import FOUND
 from transferlint.cli.keeping import Run
-from transferlint.engine import Result
-from transferlint.plan import Outcome, Plan
+from transferlint.engine import resuming
+from transferlint.engine.cells import by_cells
+from transferlint.engine.checking import Result
+from transferlint.engine.plan import Outcome, Plan
 from transferlint.reporters import parts
 from transferlint.reporters.parts import Look, Part
 from transferlint.reporters.report import Report
-from transferlint.settings import Settings
+from transferlint.settings.loading import Settings
 
 if TYPE_CHECKING:
     from transferlint.cli.check_options import CheckOptions

@@ -16,7 +16,7 @@ def COMMAND(of: str) -> int:
     """Print a JSON schema. `report` is that of `check --output-format json`; each line of json-lines is its
     `$defs/finding`. `settings` is that of `transferlint.toml` and `[tool.transferlint]`."""
     if of == "settings":
-        from transferlint import setting_keys
+        from transferlint.settings import setting_keys
 
         output.show_data(setting_keys.schema())
         return 0

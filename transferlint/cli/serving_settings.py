@@ -6,17 +6,19 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from transferlint import baseline, engine, late, registry
+from transferlint import late, registry
 from transferlint.cache import places
 from transferlint.cli import output
 from transferlint.cli.cards import card
 from transferlint.cli.codes import FAILED
 from transferlint.cli.merging import names_file, nearest
-from transferlint.plan import Plan
+from transferlint.engine import checking
+from transferlint.engine.plan import Plan
+from transferlint.engine.scopes import Scopes
 from transferlint.registry import Registry
-from transferlint.scopes import Scopes
 from transferlint.server import serving
-from transferlint.settings import Settings, SettingsError
+from transferlint.settings.loading import Settings, SettingsError
+from transferlint.suppressions import baseline
 from transferlint.version import version
 
 _ABSENT = (
@@ -56,4 +58,4 @@ def serve(
 def _plan(settings: Settings, packs: Registry) -> Plan:
     """What is done to files for which these settings hold: nothing is changed. Raises SettingsError."""
     known = baseline.read(settings.baseline) if settings.baseline else None
-    return engine.plan_for(late.replace(settings, fix=False, unsafe_fixes=False), packs, False, known=known)
+    return checking.plan_for(late.replace(settings, fix=False, unsafe_fixes=False), packs, False, known=known)

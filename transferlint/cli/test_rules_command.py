@@ -30,7 +30,8 @@ def COMMAND(paths: tuple[str, ...], fixtures: str | None) -> int:
 
     Exit code: 0 all is well, 1 something failed, 2 there is nothing to test, or a rule file was refused.
     """
-    from transferlint import registry, workers
+    from transferlint import registry
+    from transferlint.engine import workers
 
     loaded = registry.load(points=(), paths=paths)
     for line in loaded.refused:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from transferlint.cli import output
-from transferlint.settings import DEFAULT_EXCLUDE
+from transferlint.settings.loading import DEFAULT_EXCLUDE
 
 _LOOKED_AT = (".py", ".pyi", ".ipynb", "pyproject.toml", "transferlint.toml", ".gitignore")
 

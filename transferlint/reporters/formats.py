@@ -14,7 +14,7 @@ _FOR_PEOPLE = ("concise", "grouped")
 
 
 def render(report: Report, form: str, color: bool = False, quiet: bool = False, width: int = 0) -> str:
-    """The report in a format of `transferlint.formats.FORMATS`. `color`, `quiet` (no summary) and `width` (of the
+    """The report in a format of `settings.formats.FORMATS`. `color`, `quiet` (no summary) and `width` (of the
     terminal, 0 for none) are for those that people read."""
     reporter = importlib.import_module(f"transferlint.reporters.{form.replace('-', '_')}")
     if form in _OF_FILES:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lsprotocol import types
 
 from transferlint import escaping
-from transferlint.plan import UNPARSABLE
+from transferlint.engine.plan import UNPARSABLE
 from transferlint.server.found import Found, Link
 from transferlint.server.positions import Range
 

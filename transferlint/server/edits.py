@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from transferlint import fixes, late, plan, silencing
-from transferlint.fixes import apply_edits
+from transferlint import late
+from transferlint.engine import plan
+from transferlint.engine.pipeline import finished
+from transferlint.fixes import rounds
+from transferlint.fixes.rounds import apply_edits
 from transferlint.model import Edit, Finding, Safety
-from transferlint.pipeline import finished
 from transferlint.server.kept import Checked
+from transferlint.suppressions import silencing
 from transferlint.syntax import front_end
 
 REASON = "TODO: say why"
@@ -54,7 +57,7 @@ def fix_of(checked: Checked, finding: Finding) -> tuple[Edit, ...]:
     if source is None or finding.fix is None or not finding.fix.edits or front_end.refusal(source):
         return ()
     allowed = late.replace(finding, fix=late.replace(finding.fix, safety=Safety.SAFE))
-    made = fixes.fix_text(source.path, source.text, lambda text: [allowed] if text == source.text else [], False)
+    made = rounds.fix_text(source.path, source.text, lambda text: [allowed] if text == source.text else [], False)
     return tuple(dict.fromkeys(finding.fix.edits)) if made.fixed else ()
 
 

@@ -6,9 +6,9 @@ import dataclasses
 import os
 
 from transferlint import late
-from transferlint.cells import by_cells
+from transferlint.engine.cells import by_cells
+from transferlint.engine.plan import UNPARSABLE
 from transferlint.model import Evidence, Finding, Site
-from transferlint.plan import UNPARSABLE
 from transferlint.server.checking import Analysis
 from transferlint.server.documents import Documents, uri_of
 from transferlint.server.positions import Lines, Position, Range

@@ -12,24 +12,26 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from transferlint import context, late, pipeline, steps
+from transferlint import late
 from transferlint.cache import programs
-from transferlint.context import Context, Sources
-from transferlint.discovery import Target, Trouble
+from transferlint.engine import pipeline, steps
+from transferlint.engine.plan import Outcome, Plan, internal
+from transferlint.engine.scopes import Scopes
+from transferlint.engine.steps import Prepared, Programs
+from transferlint.files.screen import is_package, worth_analysing
 from transferlint.flow.incremental.traced_project import TracedProject
 from transferlint.flow.incremental.traces import Unforeseen
 from transferlint.model import Finding
-from transferlint.plan import Outcome, Plan, internal
-from transferlint.scopes import Scopes
-from transferlint.screen import is_package, worth_analysing
-from transferlint.steps import Prepared, Programs
+from transferlint.sources import context
+from transferlint.sources.context import Context, Sources
+from transferlint.sources.discovery import Target, Trouble
 from transferlint.syntax import collector
 from transferlint.syntax.source import Source
 
 if TYPE_CHECKING:
     from transferlint.flow.callgraph.modules import ModuleIndex
     from transferlint.flow.project import Project
-    from transferlint.reach import Reach
+    from transferlint.sources.reach import Reach
 
 
 class Superseded(Exception):

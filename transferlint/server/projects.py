@@ -7,13 +7,15 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from transferlint import context, late, steps, workers
-from transferlint.discovery import Exclusion
-from transferlint.pipeline import Outcome, unparsable
-from transferlint.scopes import Scopes
+from transferlint import late
+from transferlint.engine import steps, workers
+from transferlint.engine.pipeline import Outcome, unparsable
+from transferlint.engine.scopes import Scopes
 from transferlint.server import edits
 from transferlint.server.documents import Document
 from transferlint.server.kept import Checked, KeptProject, screened
+from transferlint.sources import context
+from transferlint.sources.discovery import Exclusion
 from transferlint.syntax import collector
 from transferlint.syntax.notebooks import SUFFIX
 from transferlint.syntax.source import SourceError

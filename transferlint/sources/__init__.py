@@ -1,0 +1,1 @@
+"""Which files: those that are checked, and those of their project that matter for them."""

@@ -1,0 +1,1 @@
+"""What is not reported: comments that silence findings, and baselines of findings that are known."""
