@@ -86,6 +86,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             or _or_none(transfer.before)
             or _of_a_batch(function, transfer.subject)
             or _used(function, transfer)
+            or _computed(function, transfer.subject)
         )
         if not known:
             continue
@@ -136,6 +137,15 @@ def _used(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for what is used as a tensor elsewhere, and may be one by all else that is known."""
     assert transfer.subject is not None
     return bool(transfer.before.kinds & (UNKNOWN | TENSOR)) and shown_of.moved_tensor(function, transfer.subject)
+
+
+def _computed(function: FunctionFacts, reg: Reg) -> bool:
+    """True for the result of an operator, by variables too: no module is computed, and of what is, tensors move."""
+    made = function.code[reg]
+    if isinstance(made, p.Load):
+        stores = [one for at in function.stores(made.slot) if isinstance(one := function.code[at], p.Store)]
+        return bool(stores) and all(isinstance(function.code[one.value], p.Binary) for one in stores)
+    return isinstance(made, p.Binary)
 
 
 @once

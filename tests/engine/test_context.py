@@ -61,10 +61,28 @@ def test_the_root_that_is_given_wins(project):
     assert around("lib/model.py", project_root=str(project)).root == str(project)
 
 
-def test_without_a_marker_it_is_the_common_folder(project):
+def test_without_a_marker_it_is_the_current_folder(project, monkeypatch):
     (project / "pyproject.toml").unlink()
     assert around("lib/model.py", "tests").root == str(project)
+    found = around("lib/model.py")
+    assert found.root == str(project)
+    assert set(found.others) == {"lib/base.py", "tests/test_model.py"}
+    assert not found.whole
+
+
+def test_the_common_folder_where_the_current_one_says_nothing(project, monkeypatch):
+    (project / "pyproject.toml").unlink()
+    monkeypatch.chdir(project / "scripts")  # it holds none of the files
+    assert around("../lib/model.py").root == str(project / "lib")
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(project))  # it holds the projects of many
     assert around("lib/model.py").root == str(project / "lib")
+    monkeypatch.setenv("HOME", str(project / "lib"))
+    assert around("lib/model.py").root == str(project / "lib")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(context, "MAX_FILES_UNMARKED", 4)  # it holds too much
+    found = around("lib/model.py")
+    assert (found.root, found.note) == (str(project / "lib"), "")
 
 
 def test_several_paths_have_one_project(project):

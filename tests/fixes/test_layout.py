@@ -301,7 +301,8 @@ def test_what_is_parsed_again_is_what_stands_around_the_fix(monkeypatch: pytest.
     text = head + "        one = call(a, b)\n" * 400
     read: list[int] = []
     for module in ("layout", "surroundings"):
-        monkeypatch.setattr(f"transferlint.fixes.{module}.parsed", lambda given: read.append(len(given)) or parsed(given))
+        name = f"transferlint.fixes.{module}.parsed"
+        monkeypatch.setattr(name, lambda given: read.append(len(given)) or parsed(given))
     statements = Statements(text)
     for offset in (len(head) + text[len(head) :].index("call"), text.rindex("call")):
         edit = Edit(offset, offset, "another_name_that_is_long.and_its_attribute.")

@@ -137,13 +137,16 @@ class Project(PlacedProject):
     def _cool(linked: Mapping[str, tuple[FilePlacement, list[Placed], HeatMap]]) -> None:
         """What is called, and from cold places alone, is cold, unless it is known to be hot; until no more is found.
         A call by a method that nobody calls itself counts for nothing beside others that no option asks for; it is then
-        as cold.
+        as cold. A call of an unknown object may be one of any method of that name.
         """
         callers: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
+        named: dict[str, list[tuple[str, int, int]]] = {}
         for key in sorted(linked):
             for caller, reg, target, index in linked[key][2].edges():
                 if (target, index) != (key, caller) and target in linked:
                     callers.setdefault((target, index), []).append((key, caller, reg))
+            for caller, reg, name in linked[key][2].named():
+                named.setdefault(name, []).append((key, caller, reg))
         waiting = dict(callers)
         changed = True
         while changed:
@@ -163,7 +166,9 @@ class Project(PlacedProject):
                     continue
                 cold = all(why for _, why in found)
                 unasked = all(why is not None and why.root.cause is Cause.OPTION_UNUSED for _, why in found)
-                if unasked if borrowed else cold or all(rare for rare, _ in found):
+                if (unasked if borrowed else cold or all(rare for rare, _ in found)) and all(
+                    linked[key][2].rare(caller, reg)[0] for key, caller, reg in named.get(heat.method(index), ())
+                ):
                     heat.cool(index, found[0][1] if cold else None)
                     for key, caller in sorted(idle):
                         linked[key][2].cool(caller, found[0][1])

@@ -25,7 +25,7 @@ MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git
 # Of a folder with more, only what is to be checked is read: up to so many files each by itself, more of them together.
 # The largest repositories of the field have 5,000 Python files.
 MAX_FILES = 20_000
-MAX_FILES_UNMARKED = 2_000
+MAX_FILES_UNMARKED = 5_000
 # In a closed world (docs/analysis.md) any file may say whether another runs, so that for one file all those are
 # analysed that imports connect with it. So many files take about ten seconds; larger worlds are read as projects are.
 MAX_CLOSED = 400
@@ -88,8 +88,8 @@ def around(
     walked just now.
 
     The project's folder is the `project_root` of the settings, or the nearest above all paths that has one of
-    `MARKERS`, or the deepest above all paths. Its files are named like the paths: absolute where one of these is, else
-    relative to the current folder.
+    `MARKERS`, or the current folder, if it is above all paths, or the deepest above all paths. Its files are named like
+    the paths: absolute where one of these is, else relative to the current folder.
     """
     project = walked(paths, targets, nearest, below)
     if project.note:
@@ -106,11 +106,11 @@ def walked(
     """The project of `targets` as `around` has it, before it is known which of its files matter for them."""
     root, marked = root_of(paths, nearest.top.project_root)
     limit = MAX_FILES if marked else MAX_FILES_UNMARKED
-    start = root if any(os.path.isabs(path) for path in paths) else _relative(root)
+    start, found = _files(root, limit, paths, nearest, below)
+    if len(found) > limit and not marked:
+        root = common_folder(paths)
+        start, found = _files(root, limit, paths, nearest, below)
     names = [target.path for target in targets]
-    listed = (below or {}).get(start)
-    modules = walk(start, nearest) if listed is None else (one for one in listed if one.path.endswith(".py"))
-    found = [target.path for target in itertools.islice(modules, limit + 1)]
     if len(found) > limit:
         if len(names) <= limit:
             why = f"{start} has more than {limit:,} Python files: those to be checked are checked without the others"
@@ -129,6 +129,16 @@ def walked(
     return Context(root, tuple(first.values()), links, (), states=states, whole=marked)
 
 
+def _files(
+    root: str, limit: int, paths: Sequence[str], nearest: Nearest, below: Mapping[str, Sequence[Target]] | None
+) -> tuple[str, list[str]]:
+    """How a project's folder is named, and its Python files, of which one more than `limit` at most is looked for."""
+    start = root if any(os.path.isabs(path) for path in paths) else _relative(root)
+    listed = (below or {}).get(start)
+    modules = walk(start, nearest) if listed is None else (one for one in listed if one.path.endswith(".py"))
+    return start, [target.path for target in itertools.islice(modules, limit + 1)]
+
+
 def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:
     """The project's absolute folder, and whether somebody said that it is one."""
     if named:
@@ -139,8 +149,16 @@ def root_of(paths: Sequence[str], named: str) -> tuple[str, bool]:
             return folder, True
         above = os.path.dirname(folder)
         if above == folder:
-            return start, False
+            return _current(start) or start, False
         folder = above
+
+
+def _current(start: str) -> str:
+    """The current folder, as mypy and ruff take it, where it is above a folder of which nothing says to what project it
+    belongs; "" where it is not, and where it holds what belongs to many (a home, or what is above it)."""
+    current = os.getcwd()
+    many = os.path.join(os.path.expanduser("~"), "").startswith(os.path.join(current, ""))
+    return "" if many or not start.startswith(os.path.join(current, "")) else current
 
 
 def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Context:

@@ -27,7 +27,7 @@ from transferlint.flow.placement.placed import Placed
 from transferlint.flow.placement.placement import FilePlacement, made_functions
 from transferlint.knowledge import roles
 from transferlint.model import Level
-from transferlint.reasons import HARDLY_EVER, Cause, Reason, is_a
+from transferlint.reasons import AT_TIMES, HARDLY_EVER, Cause, Reason, is_a
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 from transferlint.syntax.regions import Region
@@ -284,6 +284,8 @@ class HeatMap:
             level = max(level, Level.PER_STEP)
         else:
             level = Level.PER_ELEMENT if level >= Level.PER_STEP else Level.PER_STEP
+        if outer.amortised and outer.amortised.cause in AT_TIMES and self._loops.steps(function, index):
+            outer = late.replace(outer, amortised=None, unsure=True)
         if level == outer.level >= Level.PER_STEP and not (kind == "step" and outer.unsure):
             return outer
         element = kind == "element"
@@ -449,6 +451,15 @@ class HeatMap:
         if not known.unsure or known.caller is None or not self._private(index):
             return False
         return known.caller[0] == self._file.key and self.idle(known.caller[1])
+
+    def named(self) -> list[tuple[int, Reg, str]]:
+        """The calls of which only the method's name is known: caller, register, and the name."""
+        return self._shape.edges.named
+
+    def method(self, index: int) -> str:
+        """The name of a method, "" of another function."""
+        function = self._file.program.functions[index]
+        return function.name if self._file.program.functions[function.parent].kind == "class" else ""
 
     def edges(self) -> Iterator[tuple[int, Reg, str, int]]:
         """The calls of this file: caller, register, the callee's file and index."""

@@ -20,6 +20,7 @@ _ARMS = frozenset({"then", "else"})
 _BARS = frozenset({"tqdm", "trange"})
 _REQUESTS = frozenset({"recv", "broadcast", "input", "accept", "readline"})
 _ENTRIES = frozenset({"items", "keys", "values"})
+_DRAWING = frozenset({"next", "next_batch", "get_batch", "__next__"})
 _STRIDED = 3  # range(start, stop, size): batches of something
 
 
@@ -307,15 +308,19 @@ def over_entries(function: Function, region: Region, mappings: bool) -> bool:
 
 
 def draws(function: Function, index: int, values: Sequence[Value]) -> bool:
-    """True for a loop that takes a batch in each turn from a loader of which it has the iterator: `next(batches)`."""
+    """True for a loop that takes a batch in each turn from a loader, or from its iterator: `next(batches)`,
+    `loader.next_batch()`."""
     for reg in function.lookup.registers(index):
         made = function.code[reg]
         callee = function.code[made.function] if isinstance(made, p.Call) else None
-        if not isinstance(made, p.Call) or not isinstance(callee, p.Outer) or callee.name != "next" or not made.args:
+        if isinstance(callee, p.Outer) and callee.name == "next" and isinstance(made, p.Call) and made.args:
+            stores, source = guards.single_stores(function), made.args[0]
+            while isinstance(held := function.code[source], p.Load) and stores.get(held.slot, source) < source:
+                source = stores[held.slot]
+        elif isinstance(callee, p.Attr) and callee.name in _DRAWING:
+            source = callee.object
+        else:
             continue
-        stores, source = guards.single_stores(function), made.args[0]
-        while isinstance(held := function.code[source], p.Load) and held.slot in stores and stores[held.slot] < source:
-            source = stores[held.slot]
         named = any(roles.LOADER_WORDS.search(word) for word in _spelled(function, source))
         if (named or values[source].kinds & LOADER) and _innermost(function, reg, function.regions[index]):
             return True

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from transferlint import late
 from transferlint.flow.callgraph.names import ClassInfo, ident, split
 from transferlint.flow.callgraph.roles import lies_in
-from transferlint.flow.frequency.callees import methods_by_name
+from transferlint.flow.frequency.callees import few, methods_by_name
 from transferlint.flow.frequency.uses import LOOP, RARELY, STEP, Uses
 from transferlint.knowledge import roles
 from transferlint.knowledge.torch_names import OWN_CALLS
@@ -82,7 +82,8 @@ class _Search:
         for key, (_, uses) in files.items():
             for index, name in uses.named:
                 self._named.setdefault(name, set()).add(ident(key, index))
-        self._told = methods_by_name(file for file, _ in files.values())
+        known = methods_by_name(file for file, _ in files.values())
+        self._told = {name for name, idents in known.items() if few(idents)}
         self._outside = self._mentioned_outside()
         self._broken = self._not_imported()
         # Classes, and the functions that make one: whether each does so only sometimes.

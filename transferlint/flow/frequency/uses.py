@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from transferlint import late
 from transferlint.flow.callgraph.names import find, ident, split
 from transferlint.flow.frequency.call_edges import CallEdges
-from transferlint.flow.frequency.callees import by_name
-from transferlint.flow.lattice.values import DEVICE_NAME, DTYPE, MODULE, NAME, OBJECT, TENSOR, UNKNOWN, Value
+from transferlint.flow.frequency.callees import by_name, few
+from transferlint.flow.lattice.values import DEVICE_NAME, DTYPE, NAME, TENSOR, Value
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Parameter, Reg
@@ -76,14 +76,13 @@ class Spelled:
 
 def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str, tuple[str, ...]]) -> Spelled:
     """What a file spells; `methods` are the idents of all methods of a name."""
-    kinds = UNKNOWN | OBJECT | MODULE
     stops: dict[int, list[tuple[int, Reg]]] = {}
     for at, region, reg in _stops(file, placed):
         stops.setdefault(at, []).append((region, reg))
     failing = {at for at, found in stops.items() if at and any(not region for region, _ in found)}
     outside = (reg for region, reg in stops.get(0, ()) if not region)
     fails = min(outside, default=len(file.program.functions[0].code))
-    perhaps = tuple((one.function.index, reg, name) for one in placed for reg, name in by_name(one, methods, kinds))
+    perhaps = tuple((one.function.index, reg, name) for one in placed for reg, name in by_name(one, methods))
     mentions = {
         (function.index, guarded(file, function.index, reg), target, sometimes(function, reg))
         for function in file.program.functions
@@ -206,7 +205,8 @@ def _named(file: FilePlacement, methods: Mapping[str, tuple[str, ...]]) -> Itera
     for function in file.program.functions:
         for reg in function.lookup.of(p.Attr):
             made = function.code[reg]
-            owner = function.code[made.object] if isinstance(made, p.Attr) and made.name in methods else None
+            told = isinstance(made, p.Attr) and few(methods.get(made.name, ()))
+            owner = function.code[made.object] if isinstance(made, p.Attr) and told else None
             own = isinstance(owner, p.Load) and function.slot_names[owner.slot] == "self"
             if owner is not None and isinstance(made, p.Attr) and not own:
                 yield function.index, made.name

@@ -24,7 +24,7 @@ Asked = tuple[str, tuple[Any, ...], Any]
 # A function of a file, and the file and function that saw how it is declared.
 Head = tuple[int, str, int]
 Edges = tuple[list[tuple[int, Reg, int]], list[tuple[int, Reg, int]], list[tuple[int, Reg, str, int]],
-              list[tuple[int, Reg, str, int]]]  # fmt: skip
+              list[tuple[int, Reg, str, int]], list[tuple[int, Reg, str]]]  # fmt: skip
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -127,6 +127,14 @@ class NotedHeat(HeatMap):
         """See `HeatMap`."""
         return self.heat.edges()
 
+    def named(self) -> list[tuple[int, Reg, str]]:
+        """See `HeatMap`."""
+        return self.heat.named()
+
+    def method(self, index: int) -> str:
+        """See `HeatMap`."""
+        return self.heat.method(index)
+
 
 class Briefs:
     """What callers see of placed functions, once for each, and traces in which that stands for these."""
@@ -224,6 +232,7 @@ class RecordedProject(TracedProject):
 
 
 def edges_of(heat: HeatMap) -> Edges:
-    """The calls of a file: within it, what it lends there, those that leave it, those that may."""
+    """The calls of a file: within it, what it lends there, those that leave it, those that may, and those of which only
+    a name is known."""
     edges = heat.edges_by_kind()
-    return edges.calls, edges.lent, edges.outgoing, edges.maybe
+    return edges.calls, edges.lent, edges.outgoing, edges.maybe, edges.named

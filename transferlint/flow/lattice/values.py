@@ -478,6 +478,14 @@ def put_into_words(value: Value) -> bool:
     return held_on_device(value) or on_device_or_plain(value)
 
 
+def number_of_device(value: Value) -> bool:
+    """True for what is copied to the host where a number is made of it: a tensor on the device on some path, on the
+    others a tensor there, or nobody knows what."""
+    return held_on_device(value) or (
+        value.on_device and not value.places & HOST and value.may_be(TENSOR) and value.is_a(TENSOR | UNKNOWN)
+    )
+
+
 def on_device_or_plain(value: Value) -> bool:
     """True for what is a tensor on the device on some path, and a tensor or a number on all."""
     return value.on_device and value.may_be(TENSOR) and value.is_a(TENSOR | HOST_VALUE)

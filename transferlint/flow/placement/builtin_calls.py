@@ -29,6 +29,8 @@ from transferlint.flow.lattice.values import (
     element,
     held_on_device,
     join,
+    number_of_device,
+    on_device_or_plain,
     put_into_words,
     with_field,
 )
@@ -245,7 +247,7 @@ def number(frame: Frame, reg: Reg, made: Call, api: str) -> Value:
     for argument in made.args:
         value = frame.values[argument]
         reads |= value.reads
-        if put_into_words(value) or moved_element(frame, argument):
+        if number_of_device(value) or on_device_or_plain(value) or moved_element(frame, argument):
             frame.record(reg, NUMBER, argument, value, HOST, api, explicit=False)
             reads |= {reg}
     return Value(HOST_VALUE, HOST, reads=frozenset(sorted(reads)[:4]))

@@ -53,6 +53,7 @@ from transferlint.flow.lattice.values import (
     combine,
     held_on_device,
     made_of,
+    number_of_device,
 )
 from transferlint.flow.placement import devices
 from transferlint.flow.placement.frame import Frame
@@ -206,7 +207,7 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> 
     places = created_on(frame, made) or HOST
     for argument in [*made.args, *(r for key, r in made.keywords if key in _NUMBERS)]:
         value = frame.values[argument]
-        if value.is_a(TENSOR) and value.on_device:
+        if number_of_device(value):
             frame.record(reg, NUMBER, argument, value, HOST, "size from t", explicit=False)
     literal = LITERAL if all(v.flags & LITERAL for v in values) else 0
     reads: frozenset[int] = frozenset()

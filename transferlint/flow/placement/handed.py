@@ -6,9 +6,11 @@ from transferlint.flow.lattice.values import NAME, Value, element
 from transferlint.flow.placement import effects, known_calls
 from transferlint.flow.placement.frame import Frame
 from transferlint.knowledge.lookup import callbacks
+from transferlint.model import Level
 from transferlint.syntax.program import Attr, Call, Instruction, Reg, Sequence
 
 _THREADS = ("threading.Thread", "threading.Timer")
+_BINDS = ("types.MethodType", "functools.partial")
 _STARTS = ("functools.partial", *_THREADS)
 
 
@@ -46,10 +48,18 @@ def hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: In
                     frame.handed[reg, target] = row.level
 
 
+def patched(frame: Frame, reg: Reg, given: Reg) -> None:
+    """Note the function that becomes the `forward` of a module: `m.forward = f`, `m.forward = MethodType(f, m)`."""
+    called = _called(frame, given)
+    target = frame.file.names.resolved(called.name) if called.kinds == NAME and called.name else ""
+    if "#" in target:
+        frame.handed[reg, target] = Level.PER_STEP
+
+
 def _called(frame: Frame, given: Reg) -> Value:
     """The function that is passed, itself or with some of its arguments: `partial(self._hook, name)`."""
     made = frame.code[given]
-    if isinstance(made, Call) and made.args and frame.dotted(made.function) == "functools.partial":
+    if isinstance(made, Call) and made.args and frame.dotted(made.function) in _BINDS:
         return frame.values[made.args[0]]
     return frame.values[given]
 

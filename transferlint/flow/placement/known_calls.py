@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from transferlint.flow.placement.placed_file import PlacedFile
 
 
-
 def call(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> Value:
     """A function, method or class of the checked source."""
     function = owner.program.functions[index]

@@ -375,8 +375,7 @@ def _container(frame: Frame, reg: Reg, made: Call, subject: Reg, base: Value, na
 
 
 def _within(frame: Frame, subject: Reg, wider: Value) -> None:
-    """Note in a container that an element of it holds more by now: `d[key].append(x)`, `d.setdefault(k, []).append(x)`.
-    """
+    """Note in a container that an element of it holds more: `d[k].append(x)`, `d.setdefault(k, []).append(x)`."""
     made = frame.code[subject]
     of, index = element_of(frame.function, made)
     around = frame.values[of] if of is not None else NOTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from transferlint.flow.lattice.transfers import NUMBER
-from transferlint.flow.lattice.values import HOST, MOVED, ON_DEVICE, TENSOR, UNKNOWN
+from transferlint.flow.lattice.values import HOST, MOVED, ON_DEVICE, UNKNOWN, number_of_device
 from transferlint.flow.placement.frame import Frame
 from transferlint.knowledge.torch_numbers import numbers
 from transferlint.syntax.program import Call, Const, Load, Reg, Sequence, Subscript
@@ -25,7 +25,7 @@ def taken(frame: Frame, reg: Reg, made: Call, operator: str, behind: int) -> Non
     for argument, api in given:
         for part in _parts(frame, argument):
             value = frame.values[part]
-            if value.is_a(TENSOR) and value.on_device:
+            if number_of_device(value):
                 frame.record(reg, NUMBER, part, value, HOST, api, explicit=False)
                 return
 

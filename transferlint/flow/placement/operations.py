@@ -43,12 +43,23 @@ from transferlint.flow.lattice.values import (
     element,
     join,
     made_of,
+    number_of_device,
     on_device_or_plain,
     put_into_words,
     updated,
     with_field,
 )
-from transferlint.flow.placement import attributes, calls, indexing, instances, known_calls, numbers, operators, ranks
+from transferlint.flow.placement import (
+    attributes,
+    calls,
+    handed,
+    indexing,
+    instances,
+    known_calls,
+    numbers,
+    operators,
+    ranks,
+)
 from transferlint.flow.placement.annotated import annotated, either
 from transferlint.flow.placement.devices import named_place
 from transferlint.flow.placement.frame import Frame
@@ -165,6 +176,8 @@ def set_attribute(frame: Frame, reg: Reg, made: p.SetAttr) -> Value:
             frame.file.store_attribute(info, made.name, value)
     if made.name == "data" and base:
         frame.state.paths.pop(f"{base}.data", None)
+    if made.name == "forward":
+        handed.patched(frame, reg, made.value)
     return value
 
 
@@ -457,7 +470,7 @@ def slice_(frame: Frame, reg: Reg, made: p.Slice) -> Value:
     for bound in (made.lower, made.upper, made.step):
         if bound is not None:
             value = frame.values[bound]
-            if on_device_or_plain(value) or numbers.moved_element(frame, bound):
+            if number_of_device(value) or on_device_or_plain(value) or numbers.moved_element(frame, bound):
                 frame.record(bound, NUMBER, bound, value, HOST, "x[:t]", explicit=False)
     return Value(HOST_VALUE, HOST, LITERAL)
 
