@@ -78,7 +78,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     found = (
         (f, t)
         for f, t in hot(facts, SYNCHRONIZE)
-        if not (f.warmth(t.register).weak or f.role.host_side or _timed(f, t.register) or _meant(f, t))
+        if not (f.role.host_side or _timed(f, t.register) or _meant(f, t))
         and not (f.framework(t.register) and (_beside(f, t) or _read_anyway(f, t)))
     )
     for function, group in clusters(found):
@@ -88,7 +88,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f"`{brief(function.text(first))}` makes the host wait for the GPU {function.warmth(first).level.each}",
             _instead(function, group[0]),
             others(function, group),
-            Confidence.LIKELY,
+            Confidence.POSSIBLE if function.warmth(first).weak else Confidence.LIKELY,
             together(function, group, [_fix(function, t) for t in group]),
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from transferlint.syntax.program import (
     Attr,
     Call,
+    Choice,
     Function,
     Instruction,
     Load,
@@ -69,13 +70,16 @@ class Targets:
             yield from self._named(names, owner, reg)
 
     def of(self, names: Names, function: Function, callee: Reg) -> Iterator[str]:
-        """The qualified names of the functions that a callee may be: `f` where `f` is defined more than once,
-        `table[key]`, `table.get(key)` and `self.table[key]` of a display of functions."""
+        """The qualified names of the functions that a callee may be: `f` where `f` is defined more than once, or bound
+        to one of several, `table[key]`, `table.get(key)` and `self.table[key]` of a display of functions."""
         made = function.code[callee]
         if isinstance(made, Load | Outer | Attr):
             held = self._of(names, function, made)
             if len(held) > 1 and not isinstance(made, Attr):
                 yield from (name for owner, reg in held for name in self._named(names, owner, reg))
+            elif isinstance(made, Load) and not held:
+                bound_to = _alternatives(function, made.slot)
+                yield from (name for reg in bound_to for name in self._named(names, function, reg))
             for owner, reg in held:
                 bound = owner.code[reg]
                 if isinstance(bound, Call):  # `MethodType(table[key], self)`
@@ -113,6 +117,18 @@ class Targets:
         name = names.resolved(names.dotted(owner, reg))
         if name:
             yield name
+
+
+def _alternatives(function: Function, slot: Slot) -> list[Reg]:
+    """What a variable is bound to, where that is one of several names: `run = self.fast if asked else self.slow`."""
+    found: list[Reg] = []
+    for at in function.lookup.about(Store, slot):
+        made = function.code[at]
+        chosen = function.code[made.value] if isinstance(made, Store) else None
+        if isinstance(made, Store):
+            found += [chosen.body, chosen.orelse] if isinstance(chosen, Choice) else [made.value]
+    named = [reg for reg in found if isinstance(function.code[reg], Outer | Attr)]
+    return named if len(named) > 1 else []
 
 
 def _is_table(function: Function, reg: Reg) -> bool:

@@ -326,8 +326,9 @@ class HeatMap:
         function = self._file.program.functions[index]
         if not own.unsure:
             return own
-        steps = loops.takes_a_step(function)
-        if self._loops.runs_steps(function) or (function.name in _DRIVERS and not steps):
+        steps, computes = loops.takes_a_step(function), self._computes(function)
+        # What holds the loop of a program is not given a batch.
+        if self._loops.runs_steps(function) or (function.name in _DRIVERS and not steps and not computes):
             return Warmth(Level.ONCE, True, reason=Reason(Cause.HAS_LOOP, function.name))
         if steps:
             return Warmth(Level.PER_STEP, False, reason=Reason(Cause.TRAINING_STEP, function.name))
@@ -336,7 +337,7 @@ class HeatMap:
             return Warmth(Level.PER_EPOCH, True, reason=Reason(Cause.EPOCH_RESULT, f"{info.name}.compute"))
         if unasked.tabulates(self._file, function):
             return Warmth(Level.ONCE, True, cold=Reason(Cause.PRINTS_TABLE, function.name))
-        asked = Asked(self._file, function, self._computes(function), self._called(index), self._private(index))
+        asked = Asked(self._file, function, computes, self._called(index), self._private(index))
         row = prediction(asked)
         if row is not None:
             self.predicted[index] = row

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from transferlint import late
 from transferlint.flow.lattice.transfers import Transfer
 from transferlint.flow.lattice.values import NOTHING, ON_DEVICE, Value, join
-from transferlint.flow.placement.narrowing import Place, Told, narrowed, passed, refined
+from transferlint.flow.placement.narrowing import Place, Told, passed, refined
 from transferlint.flow.placement.usage import Usage
 from transferlint.model import Direction, Level
 from transferlint.syntax.program import (
@@ -95,7 +95,7 @@ class Frame:
         self.region = 0
         self.leaning = leaning
         self.refuted = False
-        self.narrowed = narrowed(file.names, function)
+        self.narrowed = usage.narrowed
         self._tested = {place for facts in self.narrowed.values() for place in facts}
         self.passed = passed(file.names, function)
         self._paths: dict[Reg, str] = {}

@@ -44,7 +44,7 @@ from transferlint.flow.placement.stored import AttributeStores
 from transferlint.flow.placement.untraced import run_on_data
 from transferlint.flow.placement.usage import usage
 from transferlint.knowledge.roles import called_by_libraries
-from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot
+from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot, StoreOuter
 
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
@@ -69,6 +69,7 @@ class FilePlacement(PlacedFile):
         self._families: dict[tuple[str, int], tuple[ClassInfo, ...]] = {}
         self._holding: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self.stores = AttributeStores(self.key, self._news)
+        self._setters: dict[str, list[Function]] | None = None  # by name: what binds it outside of itself
         self._flags = dict(FLAGS)
         self._bound: dict[int, dict[Slot, Value]] = {}
         # The parameters of functions as they are by themselves, and as they were last placed with.
@@ -344,6 +345,7 @@ class FilePlacement(PlacedFile):
         if values is None:
             self.place(owner)
             values = self._bound.get(owner, {})
+        self._set_up(owner, name)
         elsewhere = self.stores.value(owner, name)
         found = join(values.get(slot), elsewhere)
         if found is not None:
@@ -365,9 +367,25 @@ class FilePlacement(PlacedFile):
         if 0 in self._running:
             return None
         self.place(0)
-        elsewhere = self.stores.value(0, self.program.functions[0].slot_names[slot])
+        name = self.program.functions[0].slot_names[slot]
+        self._set_up(0, name)
+        elsewhere = self.stores.value(0, name)
         found = join(self._bound.get(0, {}).get(slot), elsewhere)
         return kept(found) if found is not None and elsewhere is None else found
+
+    def _set_up(self, owner: int, name: str) -> None:
+        """Place the functions that bind a variable of the module or of another function (`global`, `nonlocal`), so that
+        others may ask for it."""
+        if self._setters is None:
+            self._setters = {}
+            for function in self.program.functions:
+                for reg in function.lookup.of(StoreOuter):
+                    if isinstance(made := function.code[reg], StoreOuter):
+                        self._setters.setdefault(made.name, []).append(function)
+        for function in self._setters.get(name, ()):
+            bound = find(self.program, function, name)
+            if bound is not None and bound[0] == owner and function.index not in self._running:
+                self.place(function.index)
 
     def attribute(self, info: ClassInfo, name: str) -> Value | None:
         """What methods of the class, or of its nearest bases, store in `self.name`."""

@@ -1,16 +1,19 @@
 """What a function does with its variables tells what they are: the evidence that placement starts from.
 
 One pass over the code, no flow: a variable on which a method is called that only tensors have, or that is handed to a
-torch operator, is taken for a tensor; one that is handed to numpy, for an array. Where both are seen nothing is said.
+torch operator, is taken for a tensor; one that is handed to numpy, for an array. Where both are seen nothing is said,
+and what is done behind a test of its type says nothing of the others: `np.max(x) if isinstance(x, np.ndarray) else x`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from transferlint import late
 from transferlint.flow.callgraph.names import Names, split
 from transferlint.flow.dataflow.operands import operands, tree
+from transferlint.flow.placement.narrowing import Place, Told, narrowed
 from transferlint.flow.placement.proofs import Proofs, proofs
 from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
@@ -89,6 +92,7 @@ _COUNTING = frozenset(f"torch.{name}" for name in ("long", "int", "int64", "int3
 _OF_DATA = frozenset(
     f"torch.{name}" for name in ("tensor", "from_numpy", "Tensor", "LongTensor", "FloatTensor", "IntTensor")
 )
+_NOWHERE: Mapping[Slot, frozenset[Reg]] = MappingProxyType({})
 _SELVES = frozenset({"self", "cls", "ctx", "accelerator", "fabric", "args", "config", "cfg"})
 
 
@@ -107,6 +111,7 @@ class Usage:
     last: dict[Slot, Reg]  # where the last evidence is that a variable holds a tensor
     shown: Proofs  # what is shown to be on the host where it is stored
     shown_given: dict[Slot, frozenset[str]]  # and of parameters
+    narrowed: dict[int, dict[Place, tuple[Told, Reg]]]  # what tests of their types show of variables: see `narrowing`
 
 
 def usage(names: Names, function: Function) -> Usage:
@@ -126,6 +131,8 @@ def usage(names: Names, function: Function) -> Usage:
     table = effects()
     foreign = bool(names.frameworks) and not names.torch  # what torch's tensors alone have says nothing of others
     lookup = function.lookup
+    tested = narrowed(names, function)
+    apart = _behind_tests(function, tested)
     left = [made.value for at in lookup.of(Discard) if isinstance(made := code[at], Discard)]
     dropped = {call.function for at in left if isinstance(call := code[at], Call)}
     for reg in lookup.of(Attr, Subscript, Compare, Call):
@@ -141,7 +148,7 @@ def usage(names: Names, function: Function) -> Usage:
                     continue
                 if instruction.name in TENSOR_ONLY or instruction.name == "device":
                     _see(code, instruction.object, reg, tensors, last)
-                elif instruction.name in ARRAY_ONLY:
+                elif instruction.name in ARRAY_ONLY and reg not in apart.get(base.slot, ()):
                     arrays.add(base.slot)
                 elif instruction.name in _ARRAYS_TOO:
                     shared.add(base.slot)
@@ -187,7 +194,7 @@ def usage(names: Names, function: Function) -> Usage:
                     ("torch.nn.Module", "torch.utils", "torch.cuda", "torch.dist")
                 ):
                     if effect is Effect.ARRAY:
-                        _add(code, instruction.args[0], arrays)
+                        _add(code, instruction.args[0], arrays, reg, apart)
                     continue
                 if name.removeprefix("torch.") in _NOT_OPERATORS:
                     continue
@@ -205,7 +212,7 @@ def usage(names: Names, function: Function) -> Usage:
                         for operand in operands(operation):
                             _add(code, operand, computed)
                 for argument in instruction.args[:1]:
-                    _add(code, argument, arrays)
+                    _add(code, argument, arrays, reg, apart)
     if tensors and not numpy and not arrays:
         tensors |= dict.fromkeys(shared & {given.slot for given in function.parameters} - tensors.keys(), 0)
     both = tensors.keys() & arrays
@@ -222,7 +229,9 @@ def usage(names: Names, function: Function) -> Usage:
     again = _made_of_data(names, function)
     given = {slot for slot in found if tensors[slot] < again.get(slot, len(code))}
     shown = proofs(function, converted)
-    return Usage(found, given, arrays - both, called, numbered, sizes, computed - tensors.keys(), opened, last, *shown)
+    return Usage(
+        found, given, arrays - both, called, numbered, sizes, computed - tensors.keys(), opened, last, *shown, tested
+    )  # fmt: skip
 
 
 def _made_of_data(names: Names, function: Function) -> dict[Slot, Reg]:
@@ -291,7 +300,22 @@ def _see(code: list[Instruction], reg: Reg, at: Reg, first: dict[Slot, Reg], las
         last[instruction.slot] = at
 
 
-def _add(code: list[Instruction], reg: Reg, into: set[Slot]) -> None:
+def _add(
+    code: list[Instruction], reg: Reg, into: set[Slot], at: Reg = -1, apart: Mapping[Slot, frozenset[Reg]] = _NOWHERE
+) -> None:
     instruction = code[reg]
-    if isinstance(instruction, Load):
+    if isinstance(instruction, Load) and at not in apart.get(instruction.slot, ()):
         into.add(instruction.slot)
+
+
+def _behind_tests(
+    function: Function, tested: dict[int, dict[Place, tuple[Told, Reg]]]
+) -> dict[Slot, frozenset[Reg]]:
+    """By variable: what stands in an arm that a test of its type guards."""
+    found: dict[Slot, set[Reg]] = {}
+    for number, facts in tested.items():
+        inside = function.lookup.registers(number)
+        for place in facts:
+            if isinstance(place, int):
+                found.setdefault(place, set()).update(inside)
+    return {slot: frozenset(registers) for slot, registers in found.items()}
