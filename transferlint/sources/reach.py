@@ -2,9 +2,10 @@
 
 When a few files are checked, the rest of their project is context, and only some of it can change what is said about
 them. What counts (`Bounds`): everything that the checked files import, whatever that imports, and so on; the files that
-use names of the checked ones, and those that use these (a function is as hot as the loops that call it), each with what
-they import themselves, base classes above all. A name that a package only passes on (`from .core import Brain` in an
-`__init__.py`) leads to where it is defined, not to all that the package imports.
+use names of the checked ones, and those that use these (a function is as hot as the loops that call it), or call their
+methods by way of what their classes derive from, each with what they import themselves, base classes above all. A name
+that a package only passes on (`from .core import Brain` in an `__init__.py`) leads to where it is defined, not to all
+that the package imports.
 
 Imports are read off the bytes, a hundred times as fast as parsing: those in functions and docstrings count, and so does
 `import_module("a.b")`; names put together at run time do not.
@@ -30,6 +31,8 @@ _NO_NAME = late.pattern(rb"[^\w\s,*.\\\x80-\xff]")
 _SPACE = late.pattern(rb"\s*")
 _COMMENT = late.pattern(rb"#[^\r\n]*")
 _DEFINED = late.pattern(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
+_METHODS = late.pattern(rb"(?m)^[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)")
+_BASES = 2  # levels of imports from a class to those that it derives from
 _WORD = late.pattern(rb"\w+")
 _CALLED = late.pattern(rb"(?<!def )\b(\w+)\(")
 _DEFINES = late.pattern(rb"(?m)^[ \t]*(?:async[ \t]+def|def|class)[ \t]")
@@ -193,12 +196,13 @@ class Reach:
         self._traced: dict[tuple[str, str], frozenset[str]] = {}
         self._used_by: dict[str, set[str]] = {}
         self._said: dict[tuple[str, bool], frozenset[bytes]] = {}
+        self._methods: dict[str, frozenset[bytes]] = {}
         # By file: what it uses, what it asks its callers for, and what matters for it then.
         self._near: dict[str, tuple[frozenset[str], frozenset[bytes], Reached]] = {}
 
     def near(self, file: str) -> Reached:
         """`of` one file within the usual bounds, kept until another file changes or this one uses others."""
-        used, asking = self.used(file), self._asking(file)
+        used, asking = self.used(file), self._asking(file) | self._overridable(file)
         known = self._near.get(file)
         if known is None or known[:2] != (used, asking):
             known = self._near[file] = used, asking, self.of([file])
@@ -224,6 +228,7 @@ class Reach:
         self._near = {one: known for one, known in self._near.items() if one == file}
         self._said.pop((file, True), None)
         self._said.pop((file, False), None)
+        self._methods.pop(file, None)
         before = self._uses.pop(file, frozenset())
         if self._used_by:
             after = self.used(file)
@@ -248,7 +253,7 @@ class Reach:
                     used_by.setdefault(used, set()).add(file)
         seen, new = set(files), set(files)
         for level in range(levels):
-            found: set[str] = set()
+            found = self._by_dispatch(files) - seen if not level else set[str]()
             for file in new:
                 asking = self._asking(file)
                 candidates = (user for user in used_by.get(file, ()) if user not in seen and user not in found)
@@ -256,6 +261,26 @@ class Reach:
             new = found - seen
             seen |= new
         return seen - files
+
+    def _by_dispatch(self, files: set[str]) -> set[str]:
+        """The files that call methods of these by way of what their classes derive from: those that use a file in which
+        a function of the same name stands, and call it."""
+        found: set[str] = set()
+        for file in files:
+            own = self._overridable(file)
+            for base in self._closure({file}, _BASES) - {file} if own else ():
+                common = own & self._overridable(base)
+                users = self._used_by.get(base, ()) if common else ()
+                found.update(user for user in users if common & self._words(user, True))
+        return found
+
+    def _overridable(self, file: str) -> frozenset[bytes]:
+        """The methods of a file whose callers matter, by whatever class they are called."""
+        known = self._methods.get(file)
+        if known is None:
+            names = _METHODS.findall(self.sources.get(file, b""))
+            known = self._methods[file] = frozenset(name for name in names if not roles.certain(_text(name)))
+        return known
 
     def _asking(self, file: str) -> frozenset[bytes]:
         """The functions of a file whose name does not tell how often they run: their callers do; and those of which
