@@ -148,7 +148,8 @@ def test_a_user_that_calls_only_what_is_told_by_name_does_not_matter():
 def test_who_calls_a_method_by_way_of_its_base_class_matters():
     files = {
         "base.py": "class Base:\n    def advance(self, x): pass\n",
-        "model.py": "from base import Base\nclass M(Base):\n    def advance(self, x): pass\n    def forward(self): pass\n",
+        "model.py": "from base import Base\nclass M(Base):\n"
+        "    def advance(self, x): pass\n    def forward(self, x): pass\n",
         "server.py": "from base import Base\ndef serve(model: Base):\n    model.advance(1)\n",
         "other.py": "from base import Base\ndef serve(model: Base):\n    model.forward(1)\n",
     }
