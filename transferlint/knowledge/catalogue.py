@@ -6,6 +6,7 @@ import functools
 
 from transferlint.knowledge import (
     accelerate,
+    composer,
     einops,
     ignite,
     libraries,
@@ -39,7 +40,9 @@ TABLES: tuple[tuple[Api, ...], ...] = (
     ignite.TABLE, einops.TABLE, tensordict.TABLE, torch_geometric.TABLE, torchmetrics.TABLE, tensorboard.TABLE,
     wandb.TABLE, tqdm.TABLE, libraries.TABLE,
 )  # fmt: skip
-HOOKS: tuple[tuple[Hook, ...], ...] = (lightning.HOOKS, transformers.HOOKS, ignite.HOOKS, torchmetrics.HOOKS)
+HOOKS: tuple[tuple[Hook, ...], ...] = (
+    lightning.HOOKS, transformers.HOOKS, ignite.HOOKS, torchmetrics.HOOKS, composer.HOOKS,
+)  # fmt: skip
 CALLBACKS: tuple[tuple[Callback, ...], ...] = (
     torch_hooks.CALLBACKS, torch_data.CALLBACKS, transformers.CALLBACKS, ignite.CALLBACKS,
 )  # fmt: skip
