@@ -113,3 +113,30 @@ def ready():
     (flag,) = (function.values[reg] for reg in function.of(p.Store))
     assert flag.may_be(v.TENSOR)
     assert flag.on_device
+
+
+def test_attributes_that_methods_of_files_set_that_nobody_enters():
+    base = """\
+class Processor:
+    def __init__(self):
+        self.device = "cpu"
+
+    def to(self, device):
+        self.device = device
+        return self
+
+    def preprocess(self, batch):
+        return batch["x"].to(self.device)
+"""
+    use = """\
+from base import Processor
+
+
+def forward(processor: Processor, batch):
+    x = processor.preprocess(batch)
+    return x
+"""
+    facts = linked({"base.py": base, "use.py": use}, entered=["use.py"])["use.py"]
+    function = next(one for one in facts.functions if one.function.name == "forward")
+    (x,) = (function.values[reg] for reg in function.of(p.Store))
+    assert not x.on_host

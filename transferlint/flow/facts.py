@@ -330,9 +330,7 @@ class FileFacts:
         else:
             self.placement = FilePlacement(program, options, project)
             placed = self.placement.settle()
-            overriding = overrides([self.placement])
-            methods = methods_by_name([self.placement], overriding)
-            self.heat = HeatMap(self.placement, placed, overriding, methods)
+            self.heat = HeatMap(self.placement, placed, overrides([self.placement]), methods_by_name([self.placement]))
             self.heat.tell(runs_alone(self.placement, self.heat.uses()))
             if project is not None and path in project.programs:
                 self.heat.borrow(project.linked(path)[2])

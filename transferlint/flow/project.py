@@ -13,7 +13,7 @@ from transferlint import late
 from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.flow.callgraph.names import split
 from transferlint.flow.callgraph.overriding import Overriding, overrides
-from transferlint.flow.frequency.callees import Methods, methods_by_name
+from transferlint.flow.frequency.callees import methods_by_name
 from transferlint.flow.frequency.heat import HeatMap
 from transferlint.flow.frequency.runs import runs
 from transferlint.flow.lattice.interning import Shared
@@ -122,14 +122,13 @@ class Project(PlacedProject):
             for function in owner.program.functions:
                 function.forget()
 
-    def _dispatch(self) -> tuple[Overriding, Methods]:
+    def _dispatch(self) -> tuple[Overriding, Mapping[str, tuple[str, ...]]]:
         """What overrides the methods of the files that are entered, and their methods by name."""
         files = [self._placements[key] for key in self.entered]
-        overriding = overrides(files)
-        return overriding, methods_by_name(files, overriding)
+        return overrides(files), methods_by_name(files)
 
     def _heat(
-        self, file: FilePlacement, placed: list[Placed], by: tuple[Overriding, Methods]
+        self, file: FilePlacement, placed: list[Placed], by: tuple[Overriding, Mapping[str, tuple[str, ...]]]
     ) -> HeatMap:
         """The heat of a file, before others tell theirs."""
         return HeatMap(file, placed, *by)

@@ -59,9 +59,17 @@ TABLE: tuple[Api, ...] = (
         "docs.pytorch.org torch.autograd 'Variable (deprecated)': Variable(tensor) returns a Tensor",
     ),
     Api(
-        _torch("nonzero masked_select unique unique_consecutive argwhere bincount histc"),
+        _torch("nonzero masked_select unique unique_consecutive argwhere bincount"),
         Effect.SHAPE,
         "docs.pytorch.org torch.nonzero: 'When input is on CUDA, torch.nonzero() causes host-device synchronization'",
+    ),
+    Api(
+        _torch("histc"),
+        Effect.SHAPE,
+        "source: aten/src/ATen/native/cuda/SummaryOps.cu _histc_cuda_template: where `min` equals `max`, as by default,"
+        " the smallest and the largest element are read",
+        unless=("max",),
+        otherwise=Effect.KEEP,
     ),
     Api(
         _torch("to_sparse to_sparse_coo to_sparse_csr to_sparse_csc", "Tensor."),

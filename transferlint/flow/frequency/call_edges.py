@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from transferlint.flow.callgraph.names import split
 from transferlint.flow.callgraph.overriding import Overriding
-from transferlint.flow.frequency.callees import Methods, few, unresolved
+from transferlint.flow.frequency.callees import few, unresolved
 from transferlint.flow.placement.placed import Placed
 from transferlint.syntax.program import Reg
 
@@ -17,7 +19,7 @@ class CallEdges:
     few methods have may be calls of each of them. `overriding` names for methods (idents) those that override them."""
 
     def __init__(
-        self, key: str, placed: list[Placed], overriding: Overriding, methods: Methods
+        self, key: str, placed: list[Placed], overriding: Overriding, methods: Mapping[str, tuple[str, ...]]
     ) -> None:
         self._key = key
         self.calls: list[tuple[int, Reg, int]] = []
@@ -36,7 +38,7 @@ class CallEdges:
                 self._add(one.function.index, reg, name, self.lent, self.maybe)
             for reg, method in unresolved(one, methods):
                 self.named.append((one.function.index, reg, method))
-                for name in few(methods, method):
+                for name in few(methods[method]):
                     self._add(one.function.index, reg, name, self.lent, self.maybe)
         self.callees = {callee for _, _, callee in (*self.calls, *self.lent)}
 

@@ -14,7 +14,6 @@ from transferlint.flow.callgraph.overriding import Overriding
 from transferlint.flow.callgraph.roles import reference
 from transferlint.flow.frequency import loops, shares, unasked
 from transferlint.flow.frequency.call_edges import CallEdges
-from transferlint.flow.frequency.callees import Methods
 from transferlint.flow.frequency.flags import passing_hooks
 from transferlint.flow.frequency.loop_kinds import LoopKinds
 from transferlint.flow.frequency.predictors import Asked, Predictor, prediction
@@ -49,7 +48,7 @@ class _Shape:
 
     placed: list[Placed]
     overriding: Overriding
-    methods: Methods
+    methods: Mapping[str, tuple[str, ...]]
     made: dict[int, tuple[Function, Reg]]
     passing: frozenset[int]
     loops: LoopKinds
@@ -61,7 +60,7 @@ def _shape(
     file: FilePlacement,
     placed: list[Placed],
     overriding: Overriding,
-    methods: Methods,
+    methods: Mapping[str, tuple[str, ...]],
     before: HeatMap | None,
 ) -> _Shape:
     known = before._shape if before is not None else None
@@ -103,7 +102,7 @@ class HeatMap:
         file: FilePlacement,
         placed: list[Placed],
         overriding: Overriding | None = None,
-        methods: Methods | None = None,
+        methods: Mapping[str, tuple[str, ...]] | None = None,
         before: HeatMap | None = None,
         touched: bool = True,
     ) -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from transferlint import late
 from transferlint.flow.callgraph.names import ClassInfo, ident, split
-from transferlint.flow.callgraph.overriding import overrides
 from transferlint.flow.callgraph.roles import lies_in
 from transferlint.flow.frequency.callees import few, methods_by_name
 from transferlint.flow.frequency.uses import LOOP, RARELY, STEP, Uses
@@ -83,9 +82,8 @@ class _Search:
         for key, (_, uses) in files.items():
             for index, name in uses.named:
                 self._named.setdefault(name, set()).add(ident(key, index))
-        entered = [file for file, _ in files.values()]
-        methods = methods_by_name(entered, overrides(entered))
-        self._told = {name for name in methods if few(methods, name)}
+        known = methods_by_name(file for file, _ in files.values())
+        self._told = {name for name, idents in known.items() if few(idents)}
         self._outside = self._mentioned_outside()
         self._broken = self._not_imported()
         # Classes, and the functions that make one: whether each does so only sometimes.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from transferlint import late
 from transferlint.flow.callgraph.names import find, ident, split
 from transferlint.flow.frequency.call_edges import CallEdges
-from transferlint.flow.frequency.callees import Methods, by_name, few
+from transferlint.flow.frequency.callees import by_name, few
 from transferlint.flow.lattice.values import DEVICE_NAME, DTYPE, NAME, TENSOR, Value
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
@@ -74,7 +74,7 @@ class Spelled:
     stops: Mapping[int, Sequence[tuple[int, Reg]]]  # by function, the regions in which code raises, and where
 
 
-def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Methods) -> Spelled:
+def spelled(file: FilePlacement, placed: Sequence[Placed], methods: Mapping[str, tuple[str, ...]]) -> Spelled:
     """What a file spells; `methods` are the idents of all methods of a name."""
     stops: dict[int, list[tuple[int, Reg]]] = {}
     for at, region, reg in _stops(file, placed):
@@ -200,12 +200,12 @@ def _mentioned(file: FilePlacement, function: Function) -> Iterator[tuple[Reg, s
             yield reg, target
 
 
-def _named(file: FilePlacement, methods: Methods) -> Iterator[tuple[int, str]]:
+def _named(file: FilePlacement, methods: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[int, str]]:
     """The methods that are read of anything but `self`, each with the function that does."""
     for function in file.program.functions:
         for reg in function.lookup.of(p.Attr):
             made = function.code[reg]
-            told = isinstance(made, p.Attr) and few(methods, made.name)
+            told = isinstance(made, p.Attr) and few(methods.get(made.name, ()))
             owner = function.code[made.object] if isinstance(made, p.Attr) and told else None
             own = isinstance(owner, p.Load) and function.slot_names[owner.slot] == "self"
             if owner is not None and isinstance(made, p.Attr) and not own:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from transferlint import late
 from transferlint.flow.callgraph.overriding import Overriding
-from transferlint.flow.frequency.callees import Methods
 from transferlint.flow.frequency.heat import HeatMap
 from transferlint.flow.frequency.runs import Runs
 from transferlint.flow.frequency.uses import Uses
@@ -176,14 +175,14 @@ class RecordedProject(TracedProject):
         self._linked = {key: (owner, placed, self._noted[key].heat) for key, (owner, placed, _) in self._linked.items()}
 
     def _heat(
-        self, file: FilePlacement, placed: list[Placed], by: tuple[Overriding, Methods]
+        self, file: FilePlacement, placed: list[Placed], by: tuple[Overriding, Mapping[str, tuple[str, ...]]]
     ) -> HeatMap:
         self.reader = file.key
         noted = self._noted[file.key] = NotedHeat(super()._heat(file, placed, by), file.key, self)
         self.reader = ""
         return noted
 
-    def dispatched(self) -> tuple[Overriding, Methods]:
+    def dispatched(self) -> tuple[Overriding, Mapping[str, tuple[str, ...]]]:
         """What overrides methods, and the methods by name."""
         return self._dispatch()
 

@@ -12,7 +12,6 @@ from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.flow.callgraph.names import ClassInfo, find
 from transferlint.flow.callgraph.overriding import Overriding
 from transferlint.flow.callgraph.roles import Role
-from transferlint.flow.frequency.callees import Methods
 from transferlint.flow.frequency.heat import HeatMap
 from transferlint.flow.incremental.recorded import FileRecord, Head, Seen
 from transferlint.flow.incremental.script import Script
@@ -41,7 +40,7 @@ from transferlint.flow.project import Project
 from transferlint.syntax.program import Function, Parameter, Program, Reg, Slot
 
 # What overrides methods, and the methods by name.
-Dispatch = tuple[Overriding, Methods]
+Dispatch = tuple[Overriding, Mapping[str, tuple[str, ...]]]
 
 
 class RestoredProject(Project):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.flow.callgraph.overriding import Overriding
-from transferlint.flow.frequency.callees import Methods
 from transferlint.flow.frequency.heat import HeatMap
 from transferlint.flow.incremental.changes import differing, rebound, redeclared, rewritten, visible
 from transferlint.flow.incremental.replay import TracedFiles, TracedPlacement
@@ -18,7 +17,7 @@ from transferlint.flow.placement.placement import FilePlacement
 from transferlint.syntax.program import Program
 
 # What overrides methods, and the methods by name.
-_Dispatch = tuple[Overriding, Methods]
+_Dispatch = tuple[Overriding, Mapping[str, tuple[str, ...]]]
 
 
 class TracedProject(TracedFiles):

@@ -252,6 +252,8 @@ def _numbers(frame: Frame, position: Reg, value: Value) -> bool:
         return bool(held)
     if value.on_device or (value.items is not None and not listed) or _shown(frame, position, "tuple", set()):
         return False
+    if _made_tuple(frame, position):
+        return False
     return bool(held) and all(one.kinds & HOST_VALUE and not one.kinds & (TENSOR | CONTAINER) for one in held)
 
 
@@ -279,6 +281,14 @@ def _shown(frame: Frame, reg: Reg, kind: str, seen: set[int]) -> bool:
     stores = frame.function.lookup.about(Store, made.slot)
     bound = [one.value for at in stores if isinstance(one := frame.code[at], Store)]
     return bool(bound) and all(_shown(frame, one, kind, seen) for one in bound)
+
+
+def _made_tuple(frame: Frame, reg: Reg) -> bool:
+    """True for a variable that was made a tuple last: `at = [slice(None)] + rest`, `at = tuple(at)`."""
+    made = frame.code[reg]
+    stores = frame.function.lookup.about(Store, made.slot) if isinstance(made, Load) else ()
+    last = frame.code[max((at for at in stores if at < reg), default=reg)]
+    return isinstance(last, Store) and _shown(frame, last.value, "tuple", set())
 
 
 def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:

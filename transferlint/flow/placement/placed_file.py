@@ -23,8 +23,10 @@ _PASSED_ON = 6  # modules through which a name is followed to where it was impor
 
 
 class PlacedProject(ProjectNames):
-    """A project whose files are placed; `news`, `recursion` and `shared` are of all of them together."""
+    """A project whose files are placed; `news`, `recursion` and `shared` are of all of them together. Of the files that
+    are not `entered` only that is placed which others ask for."""
 
+    entered: list[str]
     news: News
     recursion: Recursion
     shared: Shared

@@ -44,7 +44,17 @@ from transferlint.flow.placement.stored import AttributeStores
 from transferlint.flow.placement.untraced import run_on_data
 from transferlint.flow.placement.usage import usage
 from transferlint.knowledge.roles import called_by_libraries
-from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot, StoreOuter
+from transferlint.syntax.program import (
+    Function,
+    Load,
+    Make,
+    Parameter,
+    Program,
+    Reg,
+    SetAttr,
+    Slot,
+    StoreOuter,
+)
 
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
@@ -70,6 +80,8 @@ class FilePlacement(PlacedFile):
         self._holding: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self.stores = AttributeStores(self.key, self._news)
         self._setters: dict[str, list[Function]] | None = None  # by name: what binds it outside of itself
+        self._placed_whole: bool | None = None  # whether all of the file is placed, whoever asks
+        self._attribute_setters: dict[int, dict[str, list[int]]] = {}
         self._flags = dict(FLAGS)
         self._bound: dict[int, dict[Slot, Value]] = {}
         # The parameters of functions as they are by themselves, and as they were last placed with.
@@ -332,6 +344,30 @@ class FilePlacement(PlacedFile):
             if found is not None and found[1] not in found[0]._running:
                 found[0].place(found[1])
 
+    def store_all(self, info: ClassInfo, name: str) -> None:
+        """Place the methods of a class that store an attribute, in a file of which nobody places the rest."""
+        if self._placed_whole is None:
+            self._placed_whole = self.project is None or self.key in self.project.entered
+        for method in () if self._placed_whole else self._storing_methods(info).get(name, ()):
+            if method not in self._running:
+                self.place(method)
+
+    def _storing_methods(self, info: ClassInfo) -> dict[str, list[int]]:
+        """By attribute, the methods of a class that store it."""
+        found = self._attribute_setters.get(info.index)
+        if found is None:
+            found = self._attribute_setters[info.index] = {}
+            for function in self.program.functions:
+                if function.parent != info.index or function.kind != "function" or not function.parameters:
+                    continue
+                own = function.parameters[0].slot
+                for reg in function.lookup.of(SetAttr):
+                    made = function.code[reg]
+                    base = function.code[made.object] if isinstance(made, SetAttr) else None
+                    if isinstance(made, SetAttr) and isinstance(base, Load) and base.slot == own:
+                        found.setdefault(made.name, []).append(function.index)
+        return found
+
     def outer(self, function: Function, name: str) -> Value:
         """What a name bound outside of the function holds: the join of all that its owner stores there."""
         bound = find(self.program, function, name)
@@ -402,6 +438,7 @@ class FilePlacement(PlacedFile):
             return None
         if owner[0] is not self or self.stores.value(info.index, name) is None:
             owner[0].construct(info)
+        owner[0].store_all(info, name)
         value = owner[0].stores.value(info.index, name)
         slot = owner[0].program.functions[info.index].slots.get(name)
         if slot is not None and name not in info.methods:

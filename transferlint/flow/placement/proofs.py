@@ -51,7 +51,7 @@ def proofs(function: Function, arrays: list[Reg]) -> tuple[Proofs, dict[Slot, fr
 
 def _subject(function: Function, call: p.Instruction) -> tuple[Slot, str] | None:
     """The variable, and the path from it, of what a method is called on; None for other expressions."""
-    code, path = function.code, ""
+    code, path, unsure = function.code, "", False
     callee = code[call.function] if isinstance(call, p.Call) else None
     made = code[callee.object] if isinstance(callee, p.Attr) else None
     while made is not None and not isinstance(made, p.Load):
@@ -67,9 +67,19 @@ def _subject(function: Function, call: p.Instruction) -> tuple[Slot, str] | None
             made = code[made.object]
         elif isinstance(made, p.Subscript) and isinstance(code[made.index], p.Slice) and not path:
             made = code[made.object]  # a slice of a tensor: a list has no such method
+        elif isinstance(made, p.Subscript) and not path:
+            unsure = not _of_dimensions(function, made.index)  # the key of a mapping, or a mask of rows
+            made = code[made.object]
         else:
             return None
-    return (made.slot, path) if made is not None else None
+    return (made.slot, path) if made is not None and not unsure else None
+
+
+def _of_dimensions(function: Function, index: Reg) -> bool:
+    """True for an index of several dimensions, which tensors alone take: `x[:, j]`, and so does what it is taken of."""
+    made = function.code[index]
+    parts = made.items if isinstance(made, p.Sequence) and made.kind == "tuple" else ()
+    return any(isinstance(function.code[one], p.Slice) for one in parts)
 
 
 def _brought(function: Function) -> frozenset[Slot]:
