@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
 import gzip
 import json
@@ -52,6 +53,15 @@ class Measured:
     lines: int = 0
     missed: list[str] = dataclasses.field(default_factory=list)
 
+    def add(self, other: Measured) -> None:
+        """Add what was found of other rows."""
+        self.rows += other.rows
+        self.found += other.found
+        self.gone, self.silent = self.gone + other.gone, self.silent + other.silent
+        self.absent, self.findings = self.absent + other.absent, self.findings + other.findings
+        self.lines += other.lines
+        self.missed += other.missed
+
     @property
     def line(self) -> str:
         """One line of the table."""
@@ -69,10 +79,12 @@ def main() -> None:
     parser.add_argument("--half", choices=sorted(HALVES), help="measure one of the two alone")
     parser.add_argument("--command", default=f"{sys.executable} -m transferlint check --output-format json --no-cache")
     parser.add_argument("--missed", action="store_true", help="print what was missed of what may be read")
+    parser.add_argument("--jobs", type=int, default=2, help="commits that are checked at a time")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to a file")
     given = parser.parse_args()
     halves = [given.half] if given.half else sorted(HALVES)
-    measured = {half: measure(list(rows(HALVES[half])), given.git, shlex.split(given.command)) for half in halves}
+    command = shlex.split(given.command)
+    measured = {half: measure(list(rows(HALVES[half])), given.git, command, given.jobs) for half in halves}
     text = "\n".join(_tables(measured))
     print(text)
     if given.missed and "read" in measured:
@@ -89,29 +101,37 @@ def rows(path: Path) -> Iterator[Row]:
         yield from map(json.loads, lines)
 
 
-def measure(given: Sequence[Row], projects: Path, command: list[str]) -> Measured:
+def measure(given: Sequence[Row], projects: Path, command: list[str], jobs: int = 1) -> Measured:
     """Check the file of each row before its change, and after it where the mistake is gone."""
-    made = Measured()
     by_commit: dict[tuple[str, str], list[Row]] = {}
     for row in given:
         by_commit.setdefault((row["repo"], row["parent"]), []).append(row)
-    for (name, parent), group in sorted(by_commit.items()):
-        project = _project(projects, name)
-        if project is None:
-            made.absent += len(group)
-            continue
-        before = _checked(project, parent, {row["path"] for row in group}, command)
-        made.findings += sum(len(found) for found, _ in before.values())
-        made.lines += sum(lines for _, lines in before.values())
-        for row in group:
-            hits = [one for one in before[row["path"]][0] if _tells(one, row["path"], set(row["before_lines"]))]
-            made.rows[row["kind"]] += 1
-            made.found[row["kind"]] += bool(hits)
-            if not hits:
-                made.missed.append(f"{name}@{parent[:10]} {row['path']}:{row['before_lines']} {row['note']}")
-            elif row["after_clean"]:
-                made.gone += 1
-                made.silent += not _still({one["code"] for one in hits}, row, project, command)
+    made = Measured()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for one in pool.map(lambda group: _of_commit(group, projects, command), by_commit.values()):
+            made.add(one)
+    return made
+
+
+def _of_commit(group: list[Row], projects: Path, command: list[str]) -> Measured:
+    """What is found of the rows of one commit."""
+    made, name, parent = Measured(), group[0]["repo"], group[0]["parent"]
+    project = _project(projects, name)
+    if project is None:
+        made.absent = len(group)
+        return made
+    before = _checked(project, parent, {row["path"] for row in group}, command)
+    made.findings = sum(len(found) for found, _ in before.values())
+    made.lines = sum(lines for _, lines in before.values())
+    for row in group:
+        hits = [one for one in before[row["path"]][0] if _tells(one, row["path"], set(row["before_lines"]))]
+        made.rows[row["kind"]] += 1
+        made.found[row["kind"]] += bool(hits)
+        if not hits:
+            made.missed.append(f"{name}@{parent[:10]} {row['path']}:{row['before_lines']} {row['note']}")
+        elif row["after_clean"]:
+            made.gone += 1
+            made.silent += not _still({one["code"] for one in hits}, row, project, command)
     return made
 
 
