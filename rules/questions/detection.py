@@ -28,6 +28,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .alike import alike
+from .moved_later import moved_later
 
 _CALLS = 4  # how far up the calls
 _NEAR = 8  # lines between transfers that one change serves
@@ -266,6 +267,8 @@ def sure(function: FunctionFacts, transfer: Transfer, loops: bool = True) -> Con
     enough."""
     warmth = function.warmth(transfer.register)
     if warmth.weak or (warmth.unsure and not loops) or once_a_request(function, transfer.register):
+        return Confidence.POSSIBLE
+    if moved_later(function, transfer):
         return Confidence.POSSIBLE
     before = transfer.before
     if before.is_a(TENSOR) and before.places and not before.places & ~DEVICE:
