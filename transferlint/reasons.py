@@ -71,7 +71,8 @@ class Cause(enum.Enum):
     NOT_ASKED_FOR = enum.auto()
 
 
-# What a program does now and then, an evaluation every so many steps: a loop over steps there is as hot as any.
+# What a program does now and then, or if an option asks for it, such as an evaluation: a loop over steps there is as
+# hot as any.
 AT_TIMES = frozenset({Cause.INTERVAL, Cause.ONE_ITERATION, Cause.LAST_TIME, Cause.SWITCH})
 
 # What hardly ever happens: the loops of a function that is called only then do not count.

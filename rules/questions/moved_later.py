@@ -17,8 +17,8 @@ def moved_later(function: FunctionFacts, transfer: Transfer) -> bool:
     the read: `n = lengths.max().item()`, `lengths = lengths.to(device)`."""
     if transfer.subject is None or not only_assumed(transfer.before):
         return False
-    moves = [(reg, slot) for reg, slot in _moves(function) if reg > transfer.register]
-    return bool(moves) and not _variables(function, transfer.subject).isdisjoint(slot for _, slot in moves)
+    moved = {slot for reg, slot in _moves(function) if reg > transfer.register}
+    return bool(moved) and not moved.isdisjoint(_variables(function, transfer.subject))
 
 
 @once

@@ -166,9 +166,9 @@ class Project(PlacedProject):
                     continue
                 cold = all(why for _, why in found)
                 unasked = all(why is not None and why.root.cause is Cause.OPTION_UNUSED for _, why in found)
-                if (unasked if borrowed else cold or all(rare for rare, _ in found)) and all(
-                    linked[key][2].rare(caller, reg)[0] for key, caller, reg in named.get(heat.method(index), ())
-                ):
+                rarely = unasked if borrowed else cold or all(rare for rare, _ in found)
+                others = named.get(heat.method(index), ()) if rarely else ()
+                if rarely and all(linked[key][2].rare(caller, reg)[0] for key, caller, reg in others):
                     heat.cool(index, found[0][1] if cold else None)
                     for key, caller in sorted(idle):
                         linked[key][2].cool(caller, found[0][1])

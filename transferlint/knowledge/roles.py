@@ -225,7 +225,7 @@ DRAWING = frozenset({"imshow", "subplot", "subplots", "set_title", "savefig", "f
 # Functions that choose what an environment, which the host steps, is given.
 ACTING = late.pattern(r"(^|_)(act|(sample|select|get|choose|compute|predict|draw)_actions?)(_|$)")
 # Functions of which one call is one request, however many tokens it makes.
-GENERATING = late.pattern(r"(^|_)generate(?!_(next_)?(token|step)$)(_|$)")
+GENERATING = late.pattern(r"(^|_)generate(_|$)")
 # What judges one batch, with metrics that are mostly computed on the host.
 JUDGING = frozenset({"validation_step", "test_step", "predict_step", "evaluate_batch", "eval_step", "val_step"})
 # Classes that make pictures, files and reports of what a run gives.

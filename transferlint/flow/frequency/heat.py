@@ -326,9 +326,10 @@ class HeatMap:
         function = self._file.program.functions[index]
         if not own.unsure:
             return own
-        steps, computes = loops.takes_a_step(function), self._computes(function)
+        steps = loops.takes_a_step(function)
         # What holds the loop of a program is not given a batch.
-        if self._loops.runs_steps(function) or (function.name in _DRIVERS and not steps and not computes):
+        drives = function.name in _DRIVERS and not steps and not self._computes(function)
+        if drives or self._loops.runs_steps(function):
             return Warmth(Level.ONCE, True, reason=Reason(Cause.HAS_LOOP, function.name))
         if steps:
             return Warmth(Level.PER_STEP, False, reason=Reason(Cause.TRAINING_STEP, function.name))
@@ -337,7 +338,7 @@ class HeatMap:
             return Warmth(Level.PER_EPOCH, True, reason=Reason(Cause.EPOCH_RESULT, f"{info.name}.compute"))
         if unasked.tabulates(self._file, function):
             return Warmth(Level.ONCE, True, cold=Reason(Cause.PRINTS_TABLE, function.name))
-        asked = Asked(self._file, function, computes, self._called(index), self._private(index))
+        asked = Asked(self._file, function, self._computes(function), self._called(index), self._private(index))
         row = prediction(asked)
         if row is not None:
             self.predicted[index] = row

@@ -40,21 +40,11 @@ from transferlint.flow.placement.passing import passed, written
 from transferlint.flow.placement.placed import Placed
 from transferlint.flow.placement.placed_file import PlacedFile, PlacedProject
 from transferlint.flow.placement.recursion import Recursion
-from transferlint.flow.placement.stored import AttributeStores
+from transferlint.flow.placement.stored import AttributeStores, binding_outside, storing_methods
 from transferlint.flow.placement.untraced import run_on_data
 from transferlint.flow.placement.usage import usage
 from transferlint.knowledge.roles import called_by_libraries
-from transferlint.syntax.program import (
-    Function,
-    Load,
-    Make,
-    Parameter,
-    Program,
-    Reg,
-    SetAttr,
-    Slot,
-    StoreOuter,
-)
+from transferlint.syntax.program import Function, Make, Parameter, Program, Reg, Slot
 
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 _NONE_LENT: frozenset[tuple[Reg, str]] = frozenset()  # one for all: an empty set takes 216 bytes
@@ -348,25 +338,13 @@ class FilePlacement(PlacedFile):
         """Place the methods of a class that store an attribute, in a file of which nobody places the rest."""
         if self._placed_whole is None:
             self._placed_whole = self.project is None or self.key in self.project.entered
-        for method in () if self._placed_whole else self._storing_methods(info).get(name, ()):
+        if self._placed_whole:
+            return
+        if info.index not in self._attribute_setters:
+            self._attribute_setters[info.index] = storing_methods(self.program, info.index)
+        for method in self._attribute_setters[info.index].get(name, ()):
             if method not in self._running:
                 self.place(method)
-
-    def _storing_methods(self, info: ClassInfo) -> dict[str, list[int]]:
-        """By attribute, the methods of a class that store it."""
-        found = self._attribute_setters.get(info.index)
-        if found is None:
-            found = self._attribute_setters[info.index] = {}
-            for function in self.program.functions:
-                if function.parent != info.index or function.kind != "function" or not function.parameters:
-                    continue
-                own = function.parameters[0].slot
-                for reg in function.lookup.of(SetAttr):
-                    made = function.code[reg]
-                    base = function.code[made.object] if isinstance(made, SetAttr) else None
-                    if isinstance(made, SetAttr) and isinstance(base, Load) and base.slot == own:
-                        found.setdefault(made.name, []).append(function.index)
-        return found
 
     def outer(self, function: Function, name: str) -> Value:
         """What a name bound outside of the function holds: the join of all that its owner stores there."""
@@ -413,11 +391,7 @@ class FilePlacement(PlacedFile):
         """Place the functions that bind a variable of the module or of another function (`global`, `nonlocal`), so that
         others may ask for it."""
         if self._setters is None:
-            self._setters = {}
-            for function in self.program.functions:
-                for reg in function.lookup.of(StoreOuter):
-                    if isinstance(made := function.code[reg], StoreOuter):
-                        self._setters.setdefault(made.name, []).append(function)
+            self._setters = binding_outside(self.program)
         for function in self._setters.get(name, ()):
             bound = find(self.program, function, name)
             if bound is not None and bound[0] == owner and function.index not in self._running:

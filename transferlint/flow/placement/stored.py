@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transferlint.flow.lattice.news import News
 from transferlint.flow.lattice.values import Value, join
+from transferlint.syntax.program import Function, Load, Program, SetAttr, StoreOuter
 
 Attribute = tuple[int, str]  # the index of a class or function and a name
 
@@ -72,3 +73,28 @@ class AttributeStores:
             del self._joined[attribute]
         else:
             self._joined[attribute] = found
+
+
+def storing_methods(program: Program, cls: int) -> dict[str, list[int]]:
+    """By attribute, the methods (indices) of a class that store it in the instance."""
+    found: dict[str, list[int]] = {}
+    for function in program.functions:
+        if function.parent != cls or function.kind != "function" or not function.parameters:
+            continue
+        own = function.parameters[0].slot
+        for reg in function.lookup.of(SetAttr):
+            made = function.code[reg]
+            base = function.code[made.object] if isinstance(made, SetAttr) else None
+            if isinstance(made, SetAttr) and isinstance(base, Load) and base.slot == own:
+                found.setdefault(made.name, []).append(function.index)
+    return found
+
+
+def binding_outside(program: Program) -> dict[str, list[Function]]:
+    """By name, the functions that bind it outside of themselves (`global`, `nonlocal`)."""
+    found: dict[str, list[Function]] = {}
+    for function in program.functions:
+        for reg in function.lookup.of(StoreOuter):
+            if isinstance(made := function.code[reg], StoreOuter):
+                found.setdefault(made.name, []).append(function)
+    return found

@@ -7,8 +7,7 @@ and what is done behind a test of its type says nothing of the others: `np.max(x
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from transferlint import late
 from transferlint.flow.callgraph.names import Names, split
@@ -92,7 +91,6 @@ _COUNTING = frozenset(f"torch.{name}" for name in ("long", "int", "int64", "int3
 _OF_DATA = frozenset(
     f"torch.{name}" for name in ("tensor", "from_numpy", "Tensor", "LongTensor", "FloatTensor", "IntTensor")
 )
-_NOWHERE: Mapping[Slot, frozenset[Reg]] = MappingProxyType({})
 _SELVES = frozenset({"self", "cls", "ctx", "accelerator", "fabric", "args", "config", "cfg"})
 
 
@@ -148,7 +146,7 @@ def usage(names: Names, function: Function) -> Usage:
                     continue
                 if instruction.name in TENSOR_ONLY or instruction.name == "device":
                     _see(code, instruction.object, reg, tensors, last)
-                elif instruction.name in ARRAY_ONLY and reg not in apart.get(base.slot, ()):
+                elif instruction.name in ARRAY_ONLY and not _tested(code, instruction.object, reg, apart):
                     arrays.add(base.slot)
                 elif instruction.name in _ARRAYS_TOO:
                     shared.add(base.slot)
@@ -193,8 +191,8 @@ def usage(names: Names, function: Function) -> Usage:
                 if effect in _DATA_EFFECTS or name.startswith(
                     ("torch.nn.Module", "torch.utils", "torch.cuda", "torch.dist")
                 ):
-                    if effect is Effect.ARRAY:
-                        _add(code, instruction.args[0], arrays, reg, apart)
+                    if effect is Effect.ARRAY and not _tested(code, instruction.args[0], reg, apart):
+                        _add(code, instruction.args[0], arrays)
                     continue
                 if name.removeprefix("torch.") in _NOT_OPERATORS:
                     continue
@@ -212,7 +210,8 @@ def usage(names: Names, function: Function) -> Usage:
                         for operand in operands(operation):
                             _add(code, operand, computed)
                 for argument in instruction.args[:1]:
-                    _add(code, argument, arrays, reg, apart)
+                    if not _tested(code, argument, reg, apart):
+                        _add(code, argument, arrays)
     if tensors and not numpy and not arrays:
         tensors |= dict.fromkeys(shared & {given.slot for given in function.parameters} - tensors.keys(), 0)
     both = tensors.keys() & arrays
@@ -300,17 +299,19 @@ def _see(code: list[Instruction], reg: Reg, at: Reg, first: dict[Slot, Reg], las
         last[instruction.slot] = at
 
 
-def _add(
-    code: list[Instruction], reg: Reg, into: set[Slot], at: Reg = -1, apart: Mapping[Slot, frozenset[Reg]] = _NOWHERE
-) -> None:
+def _add(code: list[Instruction], reg: Reg, into: set[Slot]) -> None:
     instruction = code[reg]
-    if isinstance(instruction, Load) and at not in apart.get(instruction.slot, ()):
+    if isinstance(instruction, Load):
         into.add(instruction.slot)
 
 
-def _behind_tests(
-    function: Function, tested: dict[int, dict[Place, tuple[Told, Reg]]]
-) -> dict[Slot, frozenset[Reg]]:
+def _tested(code: list[Instruction], reg: Reg, at: Reg, apart: dict[Slot, frozenset[Reg]]) -> bool:
+    """True for a variable whose type is tested before the register `at` comes by."""
+    instruction = code[reg]
+    return isinstance(instruction, Load) and at in apart.get(instruction.slot, ())
+
+
+def _behind_tests(function: Function, tested: dict[int, dict[Place, tuple[Told, Reg]]]) -> dict[Slot, frozenset[Reg]]:
     """By variable: what stands in an arm that a test of its type guards."""
     found: dict[Slot, set[Reg]] = {}
     for number, facts in tested.items():
