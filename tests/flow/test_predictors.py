@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from proving import check_bytes, default_rules
 from transferlint.flow.frequency.predictors import PREDICTORS
-from transferlint.model import Level
+from transferlint.model import Confidence, Level
 
 MEASURED = json.loads(
     (Path(__file__).parents[2] / "benchmarks" / "results" / "predictors.json").read_text(encoding="utf-8")
@@ -48,3 +49,16 @@ def test_the_row_of_a_function(look: Callable[..., Any], source: str, wanted: st
     for index, row in heat.predicted.items():
         assert heat.base(index).level is Level.PER_STEP
         assert heat.base(index).weak is not row.decides
+
+
+def test_an_explicit_wait_in_what_nobody_is_seen_to_call_is_possible() -> None:
+    text = """\
+import torch
+
+
+def march(rays: torch.Tensor, steps: int):
+    torch.cuda.synchronize()
+    return rays.cumsum(0) * steps
+"""
+    (found,) = check_bytes("march.py", text.encode(), default_rules(), Confidence.POSSIBLE)
+    assert (found.code, found.confidence) == ("TL306", Confidence.POSSIBLE)
