@@ -268,3 +268,30 @@ def test_empty_file(folder: Path, capsys: pytest.CaptureFixture[str]):
     (folder / "a.py").write_text("")
     assert main(["explain", "a.py:1"]) == 2
     assert "has no line 1" in capsys.readouterr().err
+
+
+def test_a_call_of_what_waits_names_the_place(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "pyproject.toml").write_text("")
+    finite = "import torch\n\n\ndef finite(x):\n    return torch.isfinite(x).all().item()\n"
+    (folder / "helpers.py").write_text(finite + "\n\ndef both(x):\n    return finite(x) and x.dim()\n")
+    (folder / "a.py").write_text("from helpers import both\n\n" + loop("if not both(loss):", "    break"))
+    line = next(n for n, one in enumerate((folder / "a.py").read_text().splitlines(), 1) if "both(loss)" in one)
+    assert main(["explain", f"a.py:{line}", "-f", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (call,) = answer["calls"]
+    assert (call["source"], call["function"]) == ("both(loss)", "finite")
+    assert (call["waits_at"]["path"], call["waits_at"]["line"]) == ("helpers.py", 5)
+    assert main(["explain", f"a.py:{line}"]) == 0
+    said = capsys.readouterr().out
+    assert "helpers.py:5, in `finite`" in said
+    assert "Nothing on this line" not in said
+
+
+def test_what_is_judged_in_the_function_says_where(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "pyproject.toml").write_text("")
+    (folder / "helpers.py").write_text("def keep(rows, x):\n    rows.append(x.item())\n")
+    (folder / "a.py").write_text("from helpers import keep\n\n" + loop("keep([], loss)"))
+    line = next(n for n, one in enumerate((folder / "a.py").read_text().splitlines(), 1) if "keep([]" in one)
+    assert main(["explain", f"a.py:{line}", "-f", "json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["expressions"]
+    assert one["verdict"]["reason"] == "it is made in the function that is called, and judged there: helpers.py:2"

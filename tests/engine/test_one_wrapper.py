@@ -13,6 +13,11 @@ from transferlint.settings import selection
 from transferlint.settings.loading import Settings
 
 WRAPPERS = """
+import gc
+
+import torch
+
+
 class Part:
     @classmethod
     def made(cls, x):
@@ -25,6 +30,27 @@ class Part:
 
 def number(x):
     return x.max().item()
+
+
+def tidy():
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+def tidy_if(asked):
+    if asked:
+        torch.cuda.synchronize()
+"""
+LOOP = """
+from wrappers import tidy, tidy_if
+
+
+def train(model, loader, device):
+    for x in loader:
+        model(x.to(device)).sum().backward()
+        tidy()
+        tidy_if(x.dim() > 2)
+    tidy()
 """
 USER = """
 import torch
@@ -58,9 +84,9 @@ def check(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "wrappers.py").write_text(WRAPPERS)
 
-    def run(path: str = "user.py") -> list[tuple[int, list[int]]]:
-        (tmp_path / "user.py").write_text(USER)
-        plan = Plan(rules=selection.choose(all_rules(), ("TL101",), (), ()))
+    def run(path: str = "user.py", user: str = USER, code: str = "TL101") -> list[tuple[int, list[int]]]:
+        (tmp_path / "user.py").write_text(user)
+        plan = Plan(rules=selection.choose(all_rules(), (code,), (), ()))
         found = checking.check_paths((path,), Settings(), plan, Unheard()).findings
         return [(one.site.line, [e.site.line for e in one.evidence if e.part is Part.SAME]) for one in found]
 
@@ -72,4 +98,9 @@ def test_what_is_given_back_counts_at_each_call(check):
 
 
 def test_what_is_kept_is_told_of_where_it_is_read(check):
-    assert check("wrappers.py") == [(7, [])]
+    assert check("wrappers.py") == [(12, [])]
+
+
+def test_what_only_waits_is_told_of_where_it_is_called(check):
+    assert check(user=LOOP, code="TL306") == [(8, [])]
+    assert check("wrappers.py", LOOP, "TL306") == [(28, [])]  # behind a condition on what it is given: told of itself

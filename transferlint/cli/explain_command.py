@@ -14,6 +14,7 @@ from transferlint.cli.codes import FAILED
 
 if TYPE_CHECKING:
     from transferlint.cli.explaining import Explained
+    from transferlint.flow.within_calls import Within
     from transferlint.sources.nearest import Nearest
 
 _LEVELS = ("possible", "likely", "certain")
@@ -60,16 +61,16 @@ def COMMAND(
         nearest = _nearest(path, forwarded)
         for line in nearest.troubles:
             output.complain(line)
-        source, explained = _explained(path, int(number), nearest)
+        source, explained, within = _explained(path, int(number), nearest)
     except (_Unexplained, SettingsError) as error:
         output.complain(error)
         return FAILED
     if output_format == "json":
         from transferlint.cli.explaining import as_data
 
-        output.show_data(as_data(path, int(number), source, explained))
+        output.show_data(as_data(path, int(number), source, explained, within))
         return 0
-    _show(list(_lines(path, int(number), source, explained)), color)
+    _show(list(_lines(path, int(number), source, explained, within)), color)
     return 0
 
 
@@ -86,12 +87,13 @@ def _nearest(path: str, forwarded: Sequence[str]) -> Nearest:
         return nearest(given.params)
 
 
-def _explained(path: str, line: int, nearest: Nearest) -> tuple[str, tuple[Explained, ...]]:
+def _explained(path: str, line: int, nearest: Nearest) -> tuple[str, tuple[Explained, ...], tuple[Within, ...]]:
     """The text of the line and what is explained of it. Raises _Unexplained."""
     from transferlint import registry
     from transferlint.cli.explaining import Terms, Unreadable, explain, look
     from transferlint.engine import checking, workers
     from transferlint.engine.scopes import Scopes
+    from transferlint.flow.within_calls import within_calls
     from transferlint.syntax.positions import NEWLINE
     from transferlint.syntax.source import SourceError
 
@@ -112,7 +114,8 @@ def _explained(path: str, line: int, nearest: Nearest) -> tuple[str, tuple[Expla
         raise _Unexplained(f"{path}: has no line {line}; it ends at line {count}")
     selected = frozenset(rule.code for rule in plan.rules)
     terms = Terms(selected, plan.min_confidence, scopes.ignored(path), comments, plan.min_frequency)
-    return lines[line - 1], workers.deep(lambda: explain(facts, line, packs.rules, terms))
+    explained = workers.deep(lambda: explain(facts, line, packs.rules, terms))
+    return lines[line - 1], explained, within_calls(facts, line)
 
 
 def _bytes(path: str) -> bytes:
@@ -125,11 +128,13 @@ def _bytes(path: str) -> bytes:
         raise _Unexplained(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
-def _lines(path: str, line: int, source: str, explained: Sequence[Explained]) -> Iterator[tuple[str, str]]:
+def _lines(
+    path: str, line: int, source: str, explained: Sequence[Explained], within: Sequence[Within]
+) -> Iterator[tuple[str, str]]:
     """The answer as lines with the style of each."""
     yield f"{path}:{line}", "bold"
     yield f"  {source.strip()}", ""
-    if not explained:
+    if not explained and not within:
         yield "", ""
         yield "Nothing on this line transfers data, waits for the device, or looks as if it might.", ""
         return
@@ -148,6 +153,11 @@ def _lines(path: str, line: int, source: str, explained: Sequence[Explained]) ->
             yield _row("expected", belief.expected), ""
         if belief.confidence is not None:
             yield _row("confidence", f"{belief.confidence.name.lower()}: {belief.confidence_words}"), ""
+    for call in within:
+        yield "", ""
+        yield f"`{_brief(call.source)}`  (column {call.site.column})", "bold"
+        yield _row("calls", f"what waits for the device: {call.at.path}:{call.at.line}, in `{call.function}`"), ""
+        yield _row("", f"`transferlint explain {call.at.path}:{call.at.line}` says whether that is reported"), "dim"
 
 
 def _row(name: str, text: str) -> str:

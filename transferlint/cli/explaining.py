@@ -12,6 +12,7 @@ from transferlint.engine import detecting, pipeline, steps, workers
 from transferlint.engine.pipeline import Outcome, Plan
 from transferlint.engine.steps import Prepared
 from transferlint.flow.explain import Belief, beliefs
+from transferlint.flow.within_calls import Within
 from transferlint.model import Confidence, Direction, Evidence, Finding, Heat, Part, Site
 from transferlint.rule import Rule
 from transferlint.settings import selection
@@ -193,7 +194,9 @@ def _lost(job: workers.Job) -> Prepared:
     return Prepared(job.target.path, outcome=Outcome(job.target.path))
 
 
-def as_data(path: str, line: int, source: str, explained: Sequence[Explained]) -> dict[str, Any]:
+def as_data(
+    path: str, line: int, source: str, explained: Sequence[Explained], within: Sequence[Within]
+) -> dict[str, Any]:
     """The explanation as plain data, for JSON."""
     return {
         "version": 1,
@@ -201,6 +204,15 @@ def as_data(path: str, line: int, source: str, explained: Sequence[Explained]) -
         "line": line,
         "source": source,
         "expressions": [{**_believed(one.belief), "verdict": dataclasses.asdict(one.verdict)} for one in explained],
+        "calls": [
+            {
+                "site": dataclasses.asdict(one.site),
+                "source": one.source,
+                "function": one.function,
+                "waits_at": dataclasses.asdict(one.at),
+            }
+            for one in within
+        ],
     }
 
 

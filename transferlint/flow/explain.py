@@ -119,7 +119,9 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
         heat=_heat(function, reg, warmth),
         confidence=confidence,
         confidence_words=why_sure,
-        quiet=why_quiet(function, transfer, warmth)[1] or _at_calls(function, transfer),
+        quiet=why_quiet(function, transfer, warmth)[1]
+        or _at_calls(function, transfer)
+        or _told_inside(function, transfer),
         expected=_expected(function, reg, warmth),
     )
 
@@ -132,6 +134,14 @@ def _at_calls(function: FunctionFacts, transfer: Transfer) -> str:
         return ""
     name, user = function.function.name, called.function.qualname
     return f"it transfers what `{name}` is given, and is judged at the calls of `{name}`, as in `{user}`"
+
+
+def _told_inside(function: FunctionFacts, transfer: Transfer) -> str:
+    """Where the function that a call makes a transfer in is judged itself, "" where the call is."""
+    if not function.told_inside(transfer):
+        return ""
+    sites = [f"{one.site.path}:{one.site.line}" for one in function.wrapped(transfer)]
+    return f"it is made in the function that is called, and judged there: {sites[0]}" if sites else ""
 
 
 def _silent(function: FunctionFacts, reg: Reg, subject: Reg | None) -> Belief:

@@ -21,7 +21,7 @@ from transferlint.flow.lattice.options import AnalysisOptions
 from transferlint.flow.lattice.transfers import Transfer
 from transferlint.flow.lattice.values import ANYWHERE, DEVICE, ON_DEVICE, TENSOR, UNKNOWN, Value, framework_of
 from transferlint.flow.placement import given_by
-from transferlint.flow.placement.placed import Passed, Placed
+from transferlint.flow.placement.placed import NO_ARGUMENT, Passed, Placed
 from transferlint.flow.placement.placement import FilePlacement
 from transferlint.model import Confidence, Evidence, Finding, Fix, Heat, Part, Site
 from transferlint.syntax import program as p
@@ -297,7 +297,10 @@ class FunctionFacts:
 
 def _kept(one: Passed, places: int = ON_DEVICE) -> bool:
     """True for a wrapped transfer of what is on the device (`places`) by all calls, of which the function does not give
-    back what it read: it uses that itself. What is unknown anywhere is where a call says that it is."""
+    back what it read: it uses that itself. What is unknown anywhere is where a call says that it is. Not for a function
+    that only waits."""
+    if one.slot == NO_ARGUMENT:
+        return False
     return not one.returned and one.transfer.inside is None and bool(one.transfer.before.places & places)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from transferlint.flow.lattice.values import ANYWHERE, CONTAINER, HOST, NAME, OBJECT, TENSOR, UNKNOWN, Value, join
 from transferlint.flow.placement.frame import Frame
+from transferlint.flow.placement.placed import NO_ARGUMENT
 from transferlint.syntax.program import Attr, Call, Function, Parameter, Reg, Slot
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def _positional(function: Function, bound: bool) -> list[Parameter]:
 
 
 def is_explicit(made: Call, function: Function, slot: Slot) -> bool:
-    """Whether what a call gives for a parameter does not come out of `*parts` or `**named`."""
+    """Whether what a call gives for a parameter (NO_ARGUMENT: for none) does not come out of `*parts` or `**named`."""
     named = {name for name, _ in made.keywords}
-    if True not in made.stars and "" not in named:
+    if slot == NO_ARGUMENT or (True not in made.stars and "" not in named):
         return True
     return slot in slots(function)[: _first_star(made)] or function.slot_names[slot] in named
 

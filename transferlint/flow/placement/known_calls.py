@@ -42,6 +42,7 @@ from transferlint.flow.lattice.values import (
 from transferlint.flow.placement import devices, effects, foreign, given_by, instances, passing, reflection
 from transferlint.flow.placement.annotated import promised
 from transferlint.flow.placement.frame import Frame
+from transferlint.flow.placement.placed import NO_ARGUMENT
 from transferlint.flow.placement.start import names_place
 from transferlint.flow.placement.unknown_calls import unknown_call
 from transferlint.knowledge.libraries import MOVERS
@@ -197,16 +198,21 @@ def _is_super(frame: Frame, reg: Reg) -> bool:
 
 def _pass_on(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, placed: Placed, given: dict[Slot, Reg]) -> None:
     """Record at a call the transfers that the callee wraps."""
+    waits = False
     for one in placed.passed:
         argument = given.get(one.slot)
-        if argument is None or any(slot in given and not _none(frame, given[slot]) for slot in one.unless):
+        if argument is None and (waits or one.slot != NO_ARGUMENT):
+            continue
+        if any(slot in given and not _none(frame, given[slot]) for slot in one.unless):
             continue
         if one.unless and any(made.stars):
             continue  # who knows what else is given
         inner = one.transfer
         if one.returned and inner.direction is Direction.D2H and _uploaded(placed.returns):
             continue  # what comes back is on the device again: a round trip within the function
-        before = passing.before(frame.values[argument], inner, placed, ident(owner.key, placed.function.index))
+        before: Value | None = inner.before
+        if argument is not None:
+            before = passing.before(frame.values[argument], inner, placed, ident(owner.key, placed.function.index))
         if before is not None:
             where = inner.inside or (owner.key, placed.function.index, inner.register)
             direction = None if before.flags & PINNED else inner.direction
@@ -214,6 +220,7 @@ def _pass_on(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, placed: Plac
                 reg, inner.kind, argument, before, inner.places, inner.api, inner.explicit, inner.non_blocking,
                 direction, where,
             )  # fmt: skip
+            waits = argument is None
 
 
 def _uploaded(returns: Value | None) -> bool:

@@ -4,6 +4,9 @@ A transfer counts as wrapped where its subject is an argument of which nothing i
 comes of the argument by attributes and methods alone, and where it stands in no loop and behind no rare test: then
 every call makes it, and whether that matters is the caller's affair.
 
+A function that does nothing but wait (`torch.cuda.synchronize()`, `gc.collect()`) wraps that: who calls it in hot code
+is to be told, not who wrote it down once.
+
 And what a function puts on the device in the objects that its callers hand it, who find it there when it has returned:
 `for key in batch: batch[key] = batch[key].to(device)`, `data.x = data.x.cuda()`.
 """
@@ -16,7 +19,8 @@ from typing import TYPE_CHECKING
 from transferlint.flow.callgraph.roles import Role
 from transferlint.flow.dataflow import guards
 from transferlint.flow.dataflow.kept import region_of
-from transferlint.flow.lattice.transfers import MOVE, Transfer
+from transferlint.flow.dataflow.operands import tree
+from transferlint.flow.lattice.transfers import MOVE, SYNCHRONIZE, Transfer
 from transferlint.flow.lattice.values import (
     CONTAINER,
     FROM_PARAMETER,
@@ -32,7 +36,7 @@ from transferlint.flow.lattice.values import (
     join,
     with_field,
 )
-from transferlint.flow.placement.placed import ADDED, WITHIN, Passed, Placed, Written
+from transferlint.flow.placement.placed import ADDED, NO_ARGUMENT, WITHIN, Passed, Placed, Written
 from transferlint.knowledge.roles import alternate
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
@@ -44,6 +48,7 @@ _SMALL = 100  # instructions: a dozen lines
 _LOOPS = frozenset({"for", "while", "comprehension"})
 _ABSENT = frozenset({("is", "then"), ("==", "then"), ("is not", "else")})
 _RARE = frozenset({"handler", "message"})
+_BESIDE_WAITS = ("torch.", "gc.")
 
 
 def passed(frame: Frame, role: Role, transfers: list[Transfer]) -> tuple[Passed, ...]:
@@ -56,6 +61,10 @@ def passed(frame: Frame, role: Role, transfers: list[Transfer]) -> tuple[Passed,
     found = []
     slots = {given.slot: given for given in function.parameters if given.kind not in ("star", "double_star")}
     stores = guards.single_stores(function)
+    if _only_waits(frame, transfers):
+        waits = (one for one in transfers if _always(function, one.register, stores))
+        waits = (one for one in waits if not _asked(frame, one.register, slots))
+        return tuple(Passed(NO_ARGUMENT, one, returned=False) for one in waits)
     for transfer in transfers:
         if transfer.subject is None or not _always(function, transfer.register, stores):
             continue
@@ -65,6 +74,34 @@ def passed(frame: Frame, role: Role, transfers: list[Transfer]) -> tuple[Passed,
             returned = frame.returns is not None and transfer.register in _rests_on(frame.returns)
             found.append(Passed(slot, transfer, absent, returned))
     return tuple(found)
+
+
+def _only_waits(frame: Frame, transfers: list[Transfer]) -> bool:
+    """True for a function that waits, and else only calls torch and `gc`: it keeps and gives nothing."""
+    code, found = frame.code, frame.function.lookup
+    if any(one.kind != SYNCHRONIZE or one.subject is not None for one in transfers) or found.of(p.SetAttr, p.SetItem):
+        return False
+    waits = {one.register for one in transfers}
+    for reg in found.of(p.Return, p.Call):
+        made = code[reg]
+        if isinstance(made, p.Return):
+            given = code[made.value] if made.value is not None else None
+            if given is not None and not (isinstance(given, p.Const) and given.value is None):
+                return False
+        elif (
+            reg not in waits and isinstance(made, p.Call) and not frame.dotted(made.function).startswith(_BESIDE_WAITS)
+        ):
+            return False
+    return True
+
+
+def _asked(frame: Frame, reg: Reg, slots: Container[Slot]) -> bool:
+    """True behind a condition on what the function is given: not one on which devices there are."""
+    for region in frame.function.ancestors(region_of(frame.function, reg)):
+        read = tree(frame.code, region.test) if region.test is not None else ()
+        if any(isinstance(made := frame.code[one], p.Load) and made.slot in slots for one in read):
+            return True
+    return False
 
 
 def _rests_on(value: Value) -> frozenset[Reg]:

@@ -13,12 +13,13 @@ from transferlint.syntax.program import Function, Reg, Slot
 Written = tuple[tuple[Slot, str, Value], ...]
 ADDED = "+"  # one item more
 WITHIN = "[+]"  # one more in an item
+NO_ARGUMENT = -1
 
 
 @late.dataclass(frozen=True, slots=True)
 class Passed:
-    """A transfer that a function makes of the argument in `slot`, but not where one for `unless` is given. `returned`:
-    what it gives is what the function returns, or part of it."""
+    """A transfer that a function makes of the argument in `slot` (NO_ARGUMENT: a wait, whatever it is given), but not
+    where one for `unless` is given. `returned`: what it gives is what the function returns, or part of it."""
 
     slot: Slot
     transfer: Transfer
