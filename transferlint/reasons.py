@@ -43,7 +43,6 @@ class Cause(enum.Enum):
     HOST_DATA = enum.auto()  # the function
     SETUP = enum.auto()  # the function
     REMOVES_ITSELF = enum.auto()  # the function
-    PRINTS_TABLE = enum.auto()  # the function
     RARE_CALLERS = enum.auto()  # `of`: why one of its callers is rare
     # Functions that run once, and whose own loops count.
     HAS_LOOP = enum.auto()  # the function

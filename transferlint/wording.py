@@ -35,7 +35,6 @@ _WORDS = {
     Cause.HOST_DATA: "`{name}` prepares data on the host",
     Cause.SETUP: "`{name}` is setup, saving or display code",
     Cause.REMOVES_ITSELF: "`{name}` is a hook that removes itself after its first call",
-    Cause.PRINTS_TABLE: "`{name}` prints a table and is never called",
     Cause.RARE_CALLERS: "called only from code that runs rarely ({of})",
     Cause.HAS_LOOP: "`{name}` contains the loop over the steps",
     Cause.IMPORT: "runs once, on import",

@@ -391,50 +391,6 @@ def test_beginnings_and_more_switches_are_rare(look: LookUp, test: str) -> None:
     assert look(program(test)).warmth("seen").amortised
 
 
-LISTS = """
-class Reduction:
-    def forward(self, x, {parameter}):
-        {before}
-        if {test}:
-            for one in {name}:
-                full
-            return 1
-        seen
-        return 2
-"""
-
-
-@pytest.mark.parametrize("test", ["{0}", "{0} and x", "len({0}) > 0", "len({0})", "not len({0}) == 0"])
-def test_what_follows_when_there_is_something(look: LookUp, test: str) -> None:
-    name = "losses_of_micro_batches"
-    found = look(LISTS.format(parameter=name, test=test.format(name), before="pass", name=name))
-    assert bool(found.warmth("seen").amortised) is ("and" not in test)
-    assert found.warmth("full").hot
-
-
-@pytest.mark.parametrize(
-    ("parameter", "before", "name"),
-    [
-        ("losses", "pass", "x"),
-        ("loss", "pass", "loss"),
-        ("bias", "pass", "bias"),
-        ("losses=()", "pass", "losses"),
-        ("*losses", "pass", "losses"),
-        ("past_losses", "pass", "past_losses"),
-        ("y", "losses = []", "losses"),
-        ("y", "losses = self.pipeline(y)", "losses"),
-    ],
-)
-def test_what_may_well_be_nothing(look: LookUp, parameter: str, before: str, name: str) -> None:
-    test = "losses" if before != "pass" else parameter.strip("*").partition("=")[0]
-    assert look(LISTS.format(parameter=parameter, test=test, before=before, name=name)).warmth("seen").hot
-
-
-def test_a_list_that_is_made_of_others(look: LookUp) -> None:
-    text = LISTS.format(parameter="rows", test="losses", before="losses = [r.loss for r in rows]", name="losses")
-    assert look(text).warmth("seen").amortised == Reason(Cause.NO_DATA)
-
-
 def test_the_choice_of_what_stands_for_nothing(look: LookUp) -> None:
     text = "class Net:\n    def forward(self, rows):\n        y = rows.sum() if len(rows) > 0 else zero()\n"
     assert look(text).warmth("zero()").amortised == Reason(Cause.NO_DATA)
@@ -470,31 +426,6 @@ def test_a_list_that_is_filled_here_is_seldom_empty(look: LookUp, test: str, hot
                 return sum(losses)
     """)
     assert found.warmth("torch.zeros([1]).to(device)").hot is hot
-
-
-@pytest.mark.parametrize(
-    ("test", "rare"),
-    [
-        ("torch.isnan(x).any()", True),
-        ("nans.any() or is_nan.any()", True),
-        ("nans.any() and n", True),
-        ("not torch.isfinite(x).all()", True),
-        ("(~torch.isfinite(x)).any()", True),
-        ("math.isnan(n)", True),
-        ("torch.isnan(x).sum()", False),
-        ("nans.any() or n", False),
-        ("not nans.any()", False),
-        ("torch.isfinite(x).all()", False),
-        ("mask.any()", False),
-        ("(lambda: 3)()", False),
-    ],
-)
-def test_what_is_done_about_numbers_that_are_none(look: LookUp, test: str, rare: bool) -> None:
-    text = f"class Net:\n    def forward(self, x, n, nans, is_nan, mask):\n        if {test}:\n            seen\n"
-    warned = look(f"{text}            if n:\n                rank_zero_warn(n)\n")
-    assert bool(warned.warmth("seen").amortised) is rare
-    assert bool(look(f"{text}            if n:\n                raise ValueError\n").warmth("seen").amortised) is rare
-    assert look(f"{text}            x = x[n]\n").warmth("seen").hot
 
 
 @pytest.mark.parametrize(

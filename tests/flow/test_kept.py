@@ -359,30 +359,6 @@ def test_a_method_that_fills_what_is_missing(
 
 
 @pytest.mark.parametrize(
-    ("table", "test", "last", "rare"),
-    [
-        ("_slope_cache", "_slope_cache['stale']", "_slope_cache['stale'] = False", True),
-        ("TABLE", "TABLE['stale']", "TABLE['stale'] = False", True),
-        ("key", "self.kept['stale'] and n", "self.kept['stale'] = False", True),
-        ("key", "not self.kept['ready']", "self.kept['ready'] = True", True),
-        ("batch", "batch['stale']", "batch['stale'] = False", False),
-        ("_slope_cache", "_slope_cache['stale'] or n", "_slope_cache['stale'] = False", False),
-        ("_slope_cache", "_slope_cache['stale']", "_slope_cache['other'] = False", False),
-        ("_slope_cache", "_slope_cache['stale']", "_slope_cache['stale'] = True", False),
-        ("_slope_cache", "_slope_cache['stale']", "if n:\n                _slope_cache['stale'] = False", False),
-    ],
-)
-def test_a_flag_in_a_table(look: LookUp, table: str, test: str, last: str, rare: bool) -> None:
-    given = "batch" if table == "TABLE" else table
-    head = f"class Net:\n    def forward(self, x, n, {given}):\n"
-    text = f"{head}        if {test}:\n            seen\n            {last}\n"
-    assert bool(look(f"TABLE = dict(stale=True)\n{text}").warmth("seen").amortised) is rare
-    again = f"        {test.partition(' ')[0]} = True\n" if not test.startswith("not") else ""
-    if rare and again:
-        assert look(f"TABLE = dict(stale=True)\n{text}{again}").warmth("seen").hot
-
-
-@pytest.mark.parametrize(
     ("other", "after", "rare"),
     [
         ("y = store['key']", "store.update({'key': y, 'value': x})", True),

@@ -111,8 +111,6 @@ def test_one_transfer(look: LookUp, statement: str, kind: str, direction: str, e
 @pytest.mark.parametrize(
     "statement",
     [
-        "torch.equal(x, x)",
-        "x.equal(x)",
         "h.item()",
         "h.tolist()",
         "h.cpu()",

@@ -293,40 +293,6 @@ def test_what_stands_behind_an_option_in_the_same_test(look: LookUp) -> None:
     assert look(job("p != 'warn' and x.sum() > 0", "0.0")).warmth("x.sum()", nth=0).hot
 
 
-TABLE = """
-import torch
-from tabulate import tabulate
-
-
-class Tagger(torch.nn.Module):
-    def matrix({given}):
-        rows = []
-        for row in self.transitions:
-            for one in row:
-                rows.append([one.item()])
-        {end}
-
-{beside}
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "end", "beside", "cold"),
-    [
-        ("self", "print(tabulate(rows))", "", True),
-        ("self", "table = Table(rows)\n        print(table)", "", True),
-        ("self", "print(rows)", "", False),
-        ("self", "return tabulate(rows)", "", False),
-        ("self, x", "print(tabulate(rows))", "", False),
-        ("self", "print(tabulate(rows))\n        return rows", "", False),
-        ("self", "print(tabulate(rows))", "def f(t: Tagger):\n    while True:\n        t.matrix()", False),
-    ],
-)
-def test_a_report_that_nobody_calls(look: LookUp, given: str, end: str, beside: str, cold: bool) -> None:
-    found = look(TABLE.format(given=given, end=end, beside=beside)).warmth("one.item()")
-    assert bool(found.cold) is cold
-
-
 RATIO = """
 class Meter:
     def training_step(self, x):

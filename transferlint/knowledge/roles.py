@@ -6,7 +6,6 @@ Each row rests on the documentation of the library that calls such a method, or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from transferlint import late
 
@@ -312,12 +311,6 @@ TEST_PATHS: tuple[str, ...] = (
     "**/tests/**", "**/test/**", "**/testing/**", "**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/conftest.py",
     "**/benchmarks/**", "**/benchmark/**", "**/bench_*.py", "**/benchmark_*.py", "**/unit_tests/**", "**/test_utils/**",
 )  # fmt: skip
-
-
-def alternate(name: str, decorators: Iterable[str]) -> bool:
-    """True for an alternate constructor that loads nothing: `@classmethod def from_parts(cls, ...)`."""
-    made = any(decorator in ("classmethod", "staticmethod") for decorator in decorators)
-    return made and name.startswith("from_") and name not in COLD_EXACT
 
 
 def certain(name: str) -> bool:

@@ -17,7 +17,6 @@ _NONE = frozenset({("==", 0), ("<", 1), ("<=", 0)})
 _FILLED = frozenset({("!=", 0), (">=", 1), (">", 0)})
 _DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)(_is)?(_available|_enabled)?$")
 # A plural; not a class, a bias, an axis or a position.
-_PLURAL = late.pattern(r"(^|_)(?!(args|kwargs|pos|has|is|this)(_|$))\w*[^\Waiosu_]s(_|$)")
 _EARLIER = late.pattern(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
 # docs.pytorch.org: `torch.onnx.is_in_onnx_export`, `torch.compiler.is_exporting`, `torch.jit.is_tracing`,
 # `torch.jit.is_scripting`; and functions named after them.
@@ -65,7 +64,7 @@ def _rare(function: Function, reg: Reg, when: bool, stores: dict[Slot, Reg], see
     if not when:
         if _asks_for_device(function, reg):
             return Reason(Cause.CPU_ONLY)
-        return Reason(Cause.NO_DATA) if _counted(function, reg, stores) or _listed(function, reg, stores) else None
+        return Reason(Cause.NO_DATA) if _counted(function, reg, stores) else None
     return _switch(function, reg)
 
 
@@ -205,26 +204,6 @@ def _counted(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
     if isinstance(counted, p.Attr) and counted.name == "shape":
         return False  # that is how many dimensions it has
     return isinstance(counted, p.Attr | p.Subscript) and "self" not in tuple(identifiers(function, made.args[0]))
-
-
-def _listed(function: Function, reg: Reg, stores: dict[Slot, Reg]) -> bool:
-    """True for a list by its name, and by what is done with it: gone over, or asked for an item by its number. Not for
-    what a call gives: it may have nothing to give on some processes."""
-    made = function.code[reg]
-    if not isinstance(made, p.Load) or not _PLURAL.search(function.slot_names[made.slot]):
-        return False
-    source = function.code[stores[made.slot]] if made.slot in stores else None
-    if source is not None and not isinstance(source, p.Collect):
-        return False
-    return _brought(function, made.slot, stores) and any(
-        (isinstance(one, p.Next) and function.code[one.iterable] == made)
-        or (isinstance(one, p.Subscript) and function.code[one.object] == made and _number(function.code[one.index]))
-        for one in function.code
-    )
-
-
-def _number(made: p.Instruction) -> bool:
-    return isinstance(made, p.Const) and type(made.value) is int
 
 
 def _brought(function: Function, slot: Slot, stores: dict[Slot, Reg]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from transferlint.flow.callgraph.names import ident, split
 from transferlint.flow.dataflow.guards import identifiers
-from transferlint.flow.dataflow.kept import arm, is_self, own, region_of, same, wanting
+from transferlint.flow.dataflow.kept import arm, is_self, own, region_of, wanting
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
@@ -30,10 +30,8 @@ class Flags:
     def once(self, function: Function, index: int, test: Reg, when: bool) -> bool:
         """True for an arm that runs where a flag of `self` stands one way, where the arm, a method that it calls, or
         the function right after it, sets the flag the other way, and nothing but setup, the hooks of epochs and what
-        resets it now and then sets it back; or for a flag in a table that outlives the call, which the arm clears."""
-        if any(self._put_out(function, index, *asked) for asked in _flags(function, test, when)):
-            return True
-        return any(_cleared(function, index, *asked) for asked in _item_flags(function, test, when))
+        resets it now and then sets it back."""
+        return any(self._put_out(function, index, *asked) for asked in _flags(function, test, when))
 
     def filled(self, function: Function, index: int, test: Reg, when: bool) -> bool:
         """True for an arm that calls a method of `self` which always stores the attribute of which the test asks
@@ -175,37 +173,6 @@ def _flags(function: Function, test: Reg, when: bool) -> Iterator[tuple[str, boo
             yield from _flags(function, part, when)
     elif isinstance(made, p.Attr):
         yield from ((name, when) for name in own(function, test))
-
-
-def _item_flags(function: Function, test: Reg, when: bool) -> Iterator[tuple[p.Subscript, bool]]:
-    """The items of tables, named by texts, that have to be true, or false, for a test to be `when`."""
-    made = function.code[test]
-    if isinstance(made, p.Unary) and made.operator == "not":
-        yield from _item_flags(function, made.operand, not when)
-    elif isinstance(made, p.Boolean) and (made.operator == "and") == when:
-        for part in made.operands:
-            yield from _item_flags(function, part, when)
-    elif isinstance(made, p.Subscript):
-        key = function.code[made.index]
-        if isinstance(key, p.Const) and isinstance(key.value, str):
-            yield made, when
-
-
-def _cleared(function: Function, index: int, flag: p.Subscript, value: bool) -> bool:
-    """True for an arm that sets a flag of a table that outlives the call the other way; no arm of this function sets
-    it back."""
-    table = function.code[flag.object]
-    named = isinstance(table, p.Load) and roles.FIRST_TIME_WORDS.search(function.slot_names[table.slot])
-    if not named and not isinstance(table, p.Outer) and not own(function, flag.object):
-        return False
-    sets = [
-        (reg, function.code[made.value])
-        for reg, made in enumerate(function.code)
-        if isinstance(made, p.SetItem) and same(function, made.object, flag.object)
-        if same(function, made.index, flag.index)
-    ]
-    other = all(isinstance(made, p.Const) and made.value is (not value) for _, made in sets)
-    return other and any(_straight(function, region_of(function, reg), index) == index for reg, _ in sets)
 
 
 def _only_wanting(function: Function, test: Reg, when: bool) -> frozenset[str]:

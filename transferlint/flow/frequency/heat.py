@@ -336,8 +336,6 @@ class HeatMap:
         info = self._file.class_of(function)
         if function.name == "compute" and info is not None and info.module and "update" in info.methods:
             return Warmth(Level.PER_EPOCH, True, reason=Reason(Cause.EPOCH_RESULT, f"{info.name}.compute"))
-        if unasked.tabulates(self._file, function):
-            return Warmth(Level.ONCE, True, cold=Reason(Cause.PRINTS_TABLE, function.name))
         asked = Asked(self._file, function, self._computes(function), self._called(index), self._private(index))
         row = prediction(asked)
         if row is not None:

@@ -49,8 +49,6 @@ class Seldom:
         if index in self._failing(function):
             return Reason(Cause.ERROR)
         when = region.kind == "then"
-        if not region.implied and guards.not_finite(function, region.test, when) and _alarms(function, index):
-            return Reason(Cause.ERROR)
         if kept.fills(function, index, region.test, when) or self._flags.filled(function, index, region.test, when):
             return Reason(Cause.CACHE_FILL)
         if when and kept.beyond(function, index, region.test):
@@ -145,20 +143,6 @@ def _fails(function: Function, index: int) -> bool:
     asserted = (m for m in function.code[first.start : first.end] if isinstance(m, p.Test) and m.kind == "assert")
     constants = (function.code[made.value] for made in asserted)
     return any(isinstance(asked, p.Const) and not asked.value for asked in constants)
-
-
-def _alarms(function: Function, index: int) -> bool:
-    """True for an arm in which something, under whatever conditions, warns or raises."""
-    around = function.regions[index]
-    for block in function.blocks:
-        if not any(region is around for region in function.ancestors(block.region)):
-            continue
-        for made in function.code[block.start : block.end]:
-            callee = function.code[made.function] if isinstance(made, p.Call) else None
-            warns = isinstance(callee, p.Attr | p.Outer) and roles.WARNINGS.search(callee.name)
-            if warns or isinstance(made, p.Raise):
-                return True
-    return False
 
 
 def _counts_failure(function: Function, made: p.Instruction) -> bool:

@@ -45,7 +45,6 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 }
 _LIBRARIES = (*OWN_CALLS, "numpy.", "math.")
 _TOLD = frozenset("shape ndim dtype device is_cuda requires_grad grad training".split())  # by a tensor, a module
-_TABLE = late.pattern(r"(^|_)table|tabulate|Table")
 _CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
 
 
@@ -169,21 +168,6 @@ def counted(function: Function) -> bool:
     if not roles.sought(function.name):
         return False
     return not roles.certain(function.name) or (function.parent == 0 and roles.called_in_source(function.name))
-
-
-def tabulates(file: FilePlacement, function: Function) -> bool:
-    """True for a method that is given nothing, gives nothing back and ends in printing a table, where nothing in the
-    checked source calls it: a report for who asks for one."""
-    end = function.code[-1] if function.code else None
-    printed = function.code[end.value] if isinstance(end, p.Discard) else None
-    if not isinstance(printed, p.Call) or function.code[printed.function] != p.Outer("print"):
-        return False
-    if len(function.parameters) != 1 or file.program.functions[function.parent].kind != "class":
-        return False
-    if any(isinstance(made, p.Return | p.Yield) for made in function.code) or file.calls_of(function.index):
-        return False
-    shown = (reg for argument in printed.args for reg in tree(function.code, argument))
-    return any(_TABLE.search(_name(function, reg)) for reg in shown)
 
 
 def _name(function: Function, reg: Reg) -> str:

@@ -9,7 +9,6 @@ from transferlint.flow.lattice.transfers import (
     BUILD,
     COPY_INTO,
     DOWNLOAD,
-    EQUAL,
     MOVE,
     NUMBER,
     SCALAR_READ,
@@ -61,7 +60,7 @@ from transferlint.flow.placement.pinning import collated, pinning
 from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.model import Direction
-from transferlint.syntax.program import Attr, Call, Const, Load, Outer, Reg, Sequence, Subscript
+from transferlint.syntax.program import Attr, Call, Const, Outer, Reg, Sequence, Subscript
 
 # What gives whole numbers (docs.pytorch.org, the pages of these functions), unless `dtype` says otherwise.
 POSITIONS = frozenset(
@@ -376,18 +375,10 @@ def repeat_interleave(frame: Frame, reg: Reg, made: Call, subject: Reg | None, r
 
 def truth(frame: Frame, reg: Reg, subject: Reg | None, api: str) -> Value:
     value = frame.values[subject] if subject is not None else NOTHING
-    if value.is_a(TENSOR) and value.on_device and not (api in EQUAL and _of_itself(frame, reg, subject)):
+    if value.is_a(TENSOR) and value.on_device:
         frame.record(reg, TRUTH, subject, value, HOST, api, explicit=False)
         return PYTHON.but(reads=frozenset({reg}))
     return PYTHON
-
-
-def _of_itself(frame: Frame, reg: Reg, subject: Reg | None) -> bool:
-    """True for `torch.equal(x, x)` and `x.equal(x)`, which look at no element: aten/src/ATen/native/cuda/Equal.cpp."""
-    made, first = frame.code[reg], frame.code[subject] if subject is not None else None
-    if not isinstance(made, Call) or made.keywords or not isinstance(first, Load | Outer):
-        return False
-    return all(frame.code[one] == first for one in made.args)
 
 
 def parameter(value: Value) -> Value:

@@ -37,7 +37,6 @@ from transferlint.flow.lattice.values import (
     with_field,
 )
 from transferlint.flow.placement.placed import ADDED, NO_ARGUMENT, WITHIN, Passed, Placed, Written
-from transferlint.knowledge.roles import alternate
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
@@ -56,7 +55,7 @@ def passed(frame: Frame, role: Role, transfers: list[Transfer]) -> tuple[Passed,
     function = frame.function
     if not transfers or function.kind != "function" or len(function.code) > _SMALL or function.is_generator:
         return ()
-    if role.hot or (role.cold and not alternate(function.name, function.decorators)) or role.skip or role.host_side:
+    if role.hot or role.cold or role.skip or role.host_side:
         return ()
     found = []
     slots = {given.slot: given for given in function.parameters if given.kind not in ("star", "double_star")}
