@@ -46,7 +46,6 @@ Only shown, not applied:
 - one copy of the whole tensor before a loop that reads its elements
 - `torch.stack(values)` for `torch.tensor(values)` with a list of 0-d tensors
 - `torch._assert_async` for a number that is only compared to raise an error; the error message is lost
-- `x.shape[1]` for the longest of several lengths of rows of `x`; the mask is then as wide as the padding
 
 See also
 --------

@@ -26,8 +26,8 @@ Decisions every N steps, once per epoch (early stopping), or on an error path.
 Fix safety
 ----------
 Only shown: an element that decides is read from one copy of the whole tensor, made before the loop, which must not
-change it; or a tensor is no longer cut to the longest of its lengths. Other branches have no automatic fix: a
-branch-free form is a different program, and checking a loop's exit condition less often means more iterations.
+change it. Other branches have no automatic fix: a branch-free form is a different program, and checking a loop's exit
+condition less often means more iterations.
 
 See also
 --------
@@ -43,14 +43,13 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import Transfer
-from transferlint.model import Confidence, Evidence, Finding, Fix, Part, Safety
+from transferlint.model import Confidence, Evidence, Finding, Part, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .code import statement_text
 from .examples import beside_torch
-from .fixes import padding, reading_ahead
+from .fixes import reading_ahead
 from .questions.detection import brief, sure
 from .questions.round_trips import agreed, decisions
 
@@ -77,7 +76,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "decide on the device (`torch.where`, a mask, `clamp`), or defer the check",
                 evidence,
                 _sure(function, asked, by_register[read]),
-                _fix(function, made.value, by_register[read]),
+                reading_ahead.ahead(function, by_register[read]),
             )
 
 
@@ -104,13 +103,6 @@ def _sure(function: FunctionFacts, asked: Reg, read: Transfer) -> Confidence:
     before = read.register <= asked and function.region(read.register) in around
     inside = read.register in set(function.expression(asked))
     return found if before or inside else min(found, Confidence.LIKELY)
-
-
-def _fix(function: FunctionFacts, value: Reg, read: Transfer) -> Fix | None:
-    """What can be written for a condition that rests on an explicit read; None where nothing concrete is sure."""
-    found = statement_text.if_statement(function, value)
-    short = padding.shortened(function, *found) if found is not None else None
-    return short or reading_ahead.ahead(function, read) or padding.padded(function, read)
 
 
 RULE = Rule(

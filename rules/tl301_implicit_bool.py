@@ -36,7 +36,6 @@ Only shown, because too few of these edits were worth taking:
 
 - `if mask.any(): x[mask] = v` loses its branch. The assignment then always runs, also for an empty mask, and its
   right-hand side is always computed.
-- `all(t)` becomes `torch.all(t)`, which waits once instead of once per element.
 - A random number that only the host checks is drawn on the host, from another generator, so its value changes.
 - The elements that a loop checks are read from one copy made before the loop.
 - `torch.where` replaces a branch. Both sides are computed, including their errors and random numbers.
@@ -46,10 +45,6 @@ Only shown, because too few of these edits were worth taking:
 - Argument checks of torch are turned off (`validate_args=False`, `torch.linalg.inv_ex`). These checks are how people
   notice a NaN.
 - A branch or early exit for an empty mask is removed; check that the rest does nothing for an empty mask.
-- A loss is set to zero instead of skipping the step. Its gradients are zero then, the optimizer still steps, and what
-  was printed is not.
-- A tensor is no longer cut to the longest of its lengths.
-- `a is b` replaces `a is b or torch.equal(a, b)`.
 
 A loop whose exit depends on a device value has no fix: checking less often means more iterations.
 

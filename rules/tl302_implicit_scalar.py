@@ -36,8 +36,8 @@ Only shown, because too few of these edits were worth taking:
 - `total += float(t)` and `values.append(float(t))` stay on the device, as for `.item()` (TL101).
 - A tensor whose elements a loop reads is copied once before the loop.
 - `t.detach()` replaces `float(t)` if a tensor works as well as the number.
-- The longest of several lengths is replaced by the padded size, or the slice is removed (`x[:, : lengths.max()]`
-  becomes `x`), if the padding does no harm because the lengths or a mask mark what is valid.
+- The slice is removed (`x[:, : lengths.max()]` becomes `x`), if the padding does no harm because the lengths or a mask
+  mark what is valid.
 
 See also
 --------

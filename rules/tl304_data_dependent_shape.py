@@ -26,17 +26,11 @@ Fix safety
 ----------
 Only shown, not applied:
 
-- `x[mask].mean()` becomes a masked sum divided by a count, which adds in a different order. The mean is NaN for an
-  empty mask; this matters if the code took the mean only of a mask that is not empty.
+- `x[mask].mean()` becomes a masked sum divided by a count, which adds in a different order.
 - `x[mask] = t` becomes `masked_fill_`.
-- `output_size=` is set to the sum of the list that the repeats were uploaded from. It raises an error if that is wrong.
-- `.nonzero().item()` becomes `.int().argmax().item()`, which returns the first position if there are several, and 0 if
-  there is none.
 - Elements that the host reads come from one copy made before the loop.
 - `torch.where` replaces `x[mask] += t`, which binds a new tensor, and `x[mask] = y[mask]`.
 - Masks that may not have the shape of the tensor they select from.
-- `masked_scatter_` for rows.
-- All rows instead of `torch.unique` of them, if its inverse puts the results back.
 
 See also
 --------

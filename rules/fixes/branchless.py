@@ -1,4 +1,4 @@
-"""The fixes of a branch on a device value: a check that does not wait, a mask in place of the branch, fewer checks."""
+"""The fixes of a branch on a device value: a check that does not wait, a mask in place of the branch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from ..code import importing, statement_text
-from ..code.chains import called
-from ..questions import presence
-from . import padding, truth_text, unbranched
+from . import truth_text, unbranched
 
 _BY_ELEMENT = frozenset(
     "to float double half bfloat16 int long bool clamp abs neg exp log sqrt detach clone zeros_like ones_like full_like"
@@ -51,39 +49,8 @@ def of_if(function: FunctionFacts, value: Reg, read: Reg, start: int, text: str,
         _raised(function, value, start, text, tree)
         or _unguarded(function, value, start, text, tree)
         or _chosen(function, value, start, text, tree)
-        or padding.shortened(function, start, text, tree)
-        or unbranched.weighed(function, value, read, start, text, tree)
         or unbranched.always(function, read, start, text, tree)
-        or _identical(function, read)
-        or _asked_once(function, read)
     )
-
-
-def _identical(function: FunctionFacts, read: Reg) -> Fix | None:
-    """`a is b or torch.equal(a, b)` to `a is b`: equal tensors that are not the same take the general way then."""
-    users = function.users(read)
-    either = function.code[users[0]] if len(users) == 1 else None
-    if not isinstance(either, p.Boolean) or len(either.operands) != 2 or not presence.or_equal(function, read):
-        return None
-    others = [r for r in either.operands if r != read]
-    start, end = function.span(users[0])
-    if function.file.spans.commented(start, end):
-        return None
-    title = "compare by identity (`is`), not by value"
-    return Fix(title, Safety.DISPLAY, (Edit(start, end, function.text(others[0])),))
-
-
-def _asked_once(function: FunctionFacts, read: Reg) -> Fix | None:
-    """`all(mask)` to `torch.all(mask)`: Python's function asks every element."""
-    made, name = function.code[read], called(function, read)
-    if name not in ("builtins.all", "builtins.any") or not isinstance(made, p.Call) or len(made.args) != 1:
-        return None
-    value = function.values[made.args[0]]
-    torch, imports = importing.torch_name(function, read)
-    if value.kinds != TENSOR or not torch:
-        return None
-    edit = Edit(*function.span(made.function), f"{torch}.{name.rpartition('.')[2]}")
-    return Fix("check once, not for every element", Safety.UNSAFE, (*imports, edit))
 
 
 def _asserted(function: FunctionFacts, value: Reg) -> Fix | None:

@@ -38,7 +38,7 @@ def offered(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
         if (fix := reading_ahead.ahead(function, transfer)) is not None:
             return together(function, group, [reading_ahead.ahead(function, one) for one in group])
         fix = (
-            padding.padded(function, transfer)
+            padding.unsliced(function, transfer)
             or rebuilding.restacked(function, transfer)
             or host_numbers.for_host(function, transfer)
         )

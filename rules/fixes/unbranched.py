@@ -1,4 +1,4 @@
-"""The fixes of a branch whose body can run always: it does nothing for an empty mask, or what it adds is weighed."""
+"""The fix of a branch whose body can run always: it does nothing for an empty mask."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import ast
 import re
 
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.lattice.values import BOOLEAN, ON_DEVICE, TENSOR
+from transferlint.flow.lattice.values import BOOLEAN
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from ..code import importing, rewriting, statement_text
+from ..code import rewriting, statement_text
 
 _COUNTS = frozenset({"any", "sum", "count_nonzero"})
-_SAYS = frozenset({"print", "warn", "warning", "info", "debug", "error", "log"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 
 
@@ -98,76 +97,6 @@ def _works_with(body: list[ast.stmt], mask: str) -> bool:
         return False
     names = {ast.unparse(node) for node in nodes if isinstance(node, ast.Name | ast.Attribute)}
     return mask in names and any(isinstance(node, ast.Assign | ast.AugAssign) for node in nodes)
-
-
-def weighed(function: FunctionFacts, value: Reg, read: Reg, start: int, text: str, tree: ast.If) -> Fix | None:
-    """`if loss < limit: loss.backward()` and `if torch.isfinite(loss): total += loss` with the loss set to zero where
-    the condition does not hold."""
-    made = function.code[value]
-    asked, rest = [value], []
-    if isinstance(made, p.Boolean) and made.operator == "and":
-        asked = [r for r in made.operands if read in function.expression(r)]
-        rest = [r for r in made.operands if r not in asked]
-    name = _loss(function, asked[0]) if len(asked) == 1 and function.has_text(asked[0]) else ""
-    torch, imports = importing.torch_name(function, value)
-    if not name or not torch or not _only_added(tree.body, name) or not all(function.has_text(r) for r in rest):
-        return None
-    condition = function.file.text[slice(*function.outer_span(asked[0]))]
-    line = f"{name} = {torch}.where({condition}, {name}, 0)"
-    if statement_text.parsed(line) is None:
-        return None
-    line += rewriting.newline(function) + _indent(function, start)
-    title = "zero the loss if the condition fails: the gradients are zero then, and the optimizer still steps"
-    if rest:
-        first = tree.test
-        begin = start + statement_text.offset(text, first.lineno, first.col_offset)
-        end = start + statement_text.offset(text, first.end_lineno or 1, first.end_col_offset or 0)
-        words = " and ".join(function.text(r) for r in rest)
-        if _commented(function, begin, end):
-            return None
-        return Fix(title, Safety.DISPLAY, (*imports, Edit(start, start, line), Edit(begin, end, words)))
-    if not all(_says(one) for one in tree.orelse):
-        return None
-    body = dedented(function, start, text, tree)
-    return Fix(title, Safety.DISPLAY, (*imports, Edit(start, start + len(text), line + body))) if body else None
-
-
-def _loss(function: FunctionFacts, reg: Reg) -> str:
-    """The variable of a tensor that a condition compares with a bound, or asks to be finite."""
-    made = function.code[reg]
-    if isinstance(made, p.Compare):
-        given = list(made.operands) if made.operators[0] in ("<", "<=", ">", ">=") and len(made.operators) == 1 else []
-    else:
-        last = function.text(reg).partition("(")[0].rpartition(".")[2]
-        given = list(made.args[:1]) if isinstance(made, p.Call) and last == "isfinite" else []
-    for one in given:
-        value = function.values[one]
-        if isinstance(function.code[one], p.Load) and value.kinds & TENSOR and value.places & ON_DEVICE:
-            return function.text(one)
-    return ""
-
-
-def _only_added(body: list[ast.stmt], name: str) -> bool:
-    """True where a suite goes back from the loss, or adds it to a sum, and does nothing else that counts."""
-    nodes = [node for one in body for node in ast.walk(one)]
-    if any(isinstance(node, _LEAVES) for node in nodes):
-        return False
-    for node in nodes:
-        called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-        if called and name in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}:
-            return True
-    added = [one for one in body if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add)]
-    sums = all(isinstance(one.value, ast.Name) and one.value.id == name for one in added)
-    return bool(added) and sums and all(one in added or _says(one) for one in body)
-
-
-def _says(node: ast.stmt) -> bool:
-    """True for a statement that prints or logs."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if not isinstance(call, ast.Call):
-        return False
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return last in _SAYS
 
 
 def dedented(function: FunctionFacts, start: int, text: str, tree: ast.If) -> str:

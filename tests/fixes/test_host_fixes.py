@@ -20,16 +20,6 @@ CASES = [
     (
         "TL101",
         Safety.DISPLAY,
-        XL,
-        "whole = torch.round(lengths * x.size(1))\n"
-        "longest = whole.max().item()\n"
-        "y = torch.arange(longest, device=x.device)\n",
-        "whole = torch.round(lengths * x.size(1))\nlongest = x.size(1)\ny = torch.arange(longest, device=x.device)\n",
-        "",
-    ),
-    (
-        "TL101",
-        Safety.DISPLAY,
         X,
         "k = (x > 0).sum().item()\nif k != n:\n    raise ValueError(f'{k} and not {n}')\n",
         "torch._assert_async((x > 0).sum() == n)\n",
