@@ -15,7 +15,6 @@ from transferlint.syntax.program import Reg
 
 from ..code import importing, statement_text
 from ..code.chains import called
-from ..questions import presence
 from . import padding, truth_text, unbranched
 
 _BY_ELEMENT = frozenset(
@@ -54,23 +53,8 @@ def of_if(function: FunctionFacts, value: Reg, read: Reg, start: int, text: str,
         or padding.shortened(function, start, text, tree)
         or unbranched.weighed(function, value, read, start, text, tree)
         or unbranched.always(function, read, start, text, tree)
-        or _identical(function, read)
         or _asked_once(function, read)
     )
-
-
-def _identical(function: FunctionFacts, read: Reg) -> Fix | None:
-    """`a is b or torch.equal(a, b)` to `a is b`: equal tensors that are not the same take the general way then."""
-    users = function.users(read)
-    either = function.code[users[0]] if len(users) == 1 else None
-    if not isinstance(either, p.Boolean) or len(either.operands) != 2 or not presence.or_equal(function, read):
-        return None
-    others = [r for r in either.operands if r != read]
-    start, end = function.span(users[0])
-    if function.file.spans.commented(start, end):
-        return None
-    title = "compare by identity (`is`), not by value"
-    return Fix(title, Safety.DISPLAY, (Edit(start, end, function.text(others[0])),))
 
 
 def _asked_once(function: FunctionFacts, read: Reg) -> Fix | None:

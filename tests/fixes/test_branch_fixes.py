@@ -6,12 +6,10 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from showing import RULES, module, offered, ran, remaining
+from showing import module, offered, ran, remaining
 
 from proving import same
-from transferlint.engine import pipeline
-from transferlint.fixes.rounds import apply_edits
-from transferlint.model import Confidence, Safety
+from transferlint.model import Safety
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 X = "x: torch.Tensor"
@@ -166,16 +164,6 @@ def test_the_text_is_what_the_page_says(
         shared = before.keys() & after.keys()
         assert shared
         assert all(same(before[name], after[name]) for name in shared)
-
-
-def test_what_is_only_possible_has_a_fix_too() -> None:
-    text = module("if x is other or torch.equal(x, other):\n    n = 1\n", XO)
-    assert remaining("TL301", text) == 0
-    plan = pipeline.Plan((RULES["TL301"],), min_confidence=Confidence.POSSIBLE)
-    (found,) = pipeline.check_bytes("example.py", text.encode(), plan).findings
-    assert found.fix is not None
-    assert found.fix.safety is Safety.DISPLAY
-    assert apply_edits(text, found.fix.edits) == module("if x is other:\n    n = 1\n", XO)
 
 
 @pytest.mark.parametrize(
