@@ -2,8 +2,7 @@
 
 What it does
 ------------
-Reports a move to the device of data that was already moved there a few lines before and has not changed since, and the
-upload of a host copy of a tensor that is still on the device.
+Reports a move to the device of data that was already moved there a few lines before and has not changed since.
 
 Why
 ---
@@ -47,7 +46,7 @@ from collections.abc import Iterator
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
-from transferlint.flow.lattice.transfers import DOWNLOAD, MOVE, Transfer
+from transferlint.flow.lattice.transfers import MOVE, Transfer
 from transferlint.flow.lattice.values import ARRAY, FRAMEWORKS, FRESH, HOST, ON_DEVICE, PLAIN, TENSOR, UNKNOWN
 from transferlint.flow.sharing import path
 from transferlint.flow.writes import Writes
@@ -56,7 +55,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .code.chains import captured, method, receiver
+from .code.chains import method
 from .examples import beside_torch
 from .fixes import reusing
 from .questions.detection import brief, each, only_shown
@@ -78,23 +77,12 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 Confidence.LIKELY if transfer.places & ~HOST else Confidence.POSSIBLE,
                 None if function.framework(transfer.register) else only_shown(reusing.reuse(function, first, transfer)),
             )
-            continue
-        source = _still_there(function, transfer)
-        if source is not None:
-            yield function.finding(
-                transfer.register,
-                f"`{brief(function.text(transfer.register))}` uploads the host copy of a tensor that is still on the"
-                " device",
-                f"use `{brief(function.text(source), 32)}`",
-                (Evidence(function.site(source), "this tensor holds the same data"),),
-                Confidence.LIKELY,
-            )
 
 
 def claims(function: FunctionFacts) -> Iterator[Reg]:
     """The uploads that are reported here."""
     for transfer in function.transfers:
-        if _before(function, transfer) is not None or _still_there(function, transfer) is not None:
+        if _before(function, transfer) is not None:
             yield transfer.register
 
 
@@ -190,36 +178,6 @@ def _constant(function: FunctionFacts, reg: Reg, subject: Reg) -> bool:
     if not loops or at is None:
         return False
     return not invariance(function, loops[0]).writes.changed(at)
-
-
-def _still_there(function: FunctionFacts, transfer: Transfer) -> Reg | None:
-    """The device tensor of which the moved value is a copy, where neither has changed and the copy is used otherwise
-    too; None for other moves."""
-    reg, subject = transfer.register, transfer.subject
-    made = function.code[subject] if subject is not None else None
-    if not _upload(function, transfer) or not isinstance(made, p.Load):
-        return None
-    stores = function.stores(made.slot)
-    loads = function.loads(made.slot)
-    if len(stores) != 1 or len(loads) < 2 or captured(function, made.slot):
-        return None
-    store = function.code[stores[0]]
-    assert isinstance(store, p.Store)
-    copied = store.value
-    down = next((t for t in function.transfers_at(copied) if t.kind == DOWNLOAD), None)
-    if down is None or down.subject is None or not down.before.on_device or not down.before.is_a(TENSOR):
-        return None
-    source = receiver(function, copied)
-    named = path(function, down.subject)
-    if source is None or named is None or function.region(copied) not in _around(function, reg):
-        return None
-    if function.loops(copied) != function.loops(reg):
-        return None
-    writes = Writes(function, range(copied + 1, reg))
-    own = path(function, subject) if subject is not None else None
-    if writes.changed(named) or own is None or writes.reaches(own):
-        return None
-    return down.subject
 
 
 RULE = Rule(

@@ -50,15 +50,7 @@ CASES = {
                 mean.backward()
                 tracker.log(low.item(), mean.item())  # expect: TL101
     """,
-    "a copy of what is there still, not a round trip": """
-        class M(torch.nn.Module):
-            def forward(self, x: torch.Tensor, solver):
-                cost = x.softmax(-1)
-                copy = cost.cpu()
-                rows = solver.prepare(copy.shape)
-                return rows, copy.to(x.device) * 2  # expect: TL204
-    """,
-    "a round trip, where the copy serves nothing else": """
+    "a round trip": """
         class M(torch.nn.Module):
             def forward(self, x: torch.Tensor):
                 copy = x.softmax(-1).cpu()  # expect: TL201

@@ -227,7 +227,6 @@ ACTING = late.pattern(r"(^|_)(act|(sample|select|get|choose|compute|predict|draw
 # Functions of which one call is one request, however many tokens it makes.
 GENERATING = late.pattern(r"(^|_)generate(_|$)")
 # What judges one batch, with metrics that are mostly computed on the host.
-JUDGING = frozenset({"validation_step", "test_step", "predict_step", "evaluate_batch", "eval_step", "val_step"})
 # Classes that make pictures, files and reports of what a run gives.
 DISPLAY_CLASSES = late.pattern(r"(Artifact|Visuali[sz]|Plot|Profiler|Analy[sz]er$|Exporter$)")
 # Classes that serve one request at a time (diffusers, transformers): their `__call__` runs once for each.
