@@ -2,16 +2,14 @@
 
 What it does
 ------------
-Reports uploads with `non_blocking=True` in hot code of batches of a `DataLoader` with workers and without `pin_memory`,
-and of non-contiguous slices of pinned tensors (`pinned[:, :n]`).
+Reports uploads with `non_blocking=True` in hot code of batches of a `DataLoader` with workers and without `pin_memory`.
 
 Why
 ---
 The device can only fetch data by itself from pinned memory. From pageable memory, the driver first copies the data into
 its own buffer, and the host does that copy (docs.pytorch.org "A guide on good usage of non_blocking and pin_memory()").
 On an H200, an upload of 1 MiB keeps the host for 65 µs so, and for 6 µs from pinned memory; one of 4 MiB also waits
-until the device has done everything that was queued before it (benchmarks/results/costs.md). A non-contiguous pinned
-tensor is first made contiguous in pageable memory (aten/src/ATen/native/cuda/Copy.cu, `copy_requires_temporaries`).
+until the device has done everything that was queued before it (benchmarks/results/costs.md).
 
 Example
 -------
@@ -33,8 +31,7 @@ may be.
 
 Fix safety
 ----------
-Unsafe: the loader gets `pin_memory=True`, which takes memory from the machine and starts a thread. Only shown where the
-same loop also uploads without `non_blocking`, which waits as before.
+Unsafe: the loader gets `pin_memory=True`, which takes memory from the machine and starts a thread.
 
 See also
 --------
@@ -51,14 +48,14 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import MOVE, Transfer
-from transferlint.flow.lattice.values import ON_DEVICE, PINNED, TENSOR
-from transferlint.model import Confidence, Evidence, Finding, Fix, Safety
+from transferlint.flow.lattice.values import ON_DEVICE, PINNED
+from transferlint.model import Confidence, Evidence, Finding, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .questions import loaders as loaders_of
-from .questions.detection import Found, brief, clusters, hot, only_shown, others, together
+from .questions.detection import Found, brief, clusters, hot, others, together
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -71,36 +68,20 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         loader = _unpinned(function, transfer)
         if loader is not None:
             loaders[function.index, transfer.register] = loader
-        if loader is not None or _with_gaps(function, transfer):
             found.append((function, transfer))
     for function, group in clusters(found):
         first = group[0]
-        source = loaders.get((function.index, first.register))
-        where = "the loader does not pin its batches" if source is not None else "the source is not contiguous"
+        sources = [loaders[function.index, one.register] for one in group]
+        made = sources[0].function.site(sources[0].register)
         yield function.finding(
             first.register,
-            f"`{brief(function.text(first.register))}` occupies the host in spite of `non_blocking=True`: {where}",
-            "pin the batches" if source is not None else "move all of it, and slice it on the device",
-            (*_made(source), *others(function, group)),
+            f"`{brief(function.text(first.register))}` occupies the host in spite of `non_blocking=True`: the loader"
+            " does not pin its batches",
+            "pin the batches",
+            (Evidence(made, "made here, without `pin_memory`"), *others(function, group)),
             Confidence.LIKELY,
-            _whole(function, group, together(function, group, [_cure(function, t, loaders) for t in group])),
+            together(function, group, [loaders_of.pinning(source) for source in sources]),
         )
-
-
-def _cure(function: FunctionFacts, transfer: Transfer, loaders: dict[tuple[int, Reg], loaders_of.Loader]) -> Fix | None:
-    source = loaders.get((function.index, transfer.register))
-    return loaders_of.pinning(source) if source is not None else None
-
-
-def _whole(function: FunctionFacts, group: list[Transfer], fix: Fix | None) -> Fix | None:
-    """The fix, only shown where the same turns upload more and wait for that: `x.cuda()` beside it."""
-    around = [function.loops(one.register)[:1] for one in group]
-    waits = any(
-        one.kind == MOVE and one.places & ON_DEVICE and not one.non_blocking and not one.before.places & ON_DEVICE
-        for one in function.transfers
-        if function.loops(one.register)[:1] in around
-    )
-    return only_shown(fix) if waits else fix
 
 
 def _asks(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -120,26 +101,6 @@ def _unpinned(function: FunctionFacts, transfer: Transfer) -> loaders_of.Loader 
     if loader is None or not loader.could_pin or loader.collates("pin_memory", ".to(", ".cuda("):
         return None
     return loader
-
-
-def _with_gaps(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for `pinned[:, a:b]`: a slice behind a whole dimension."""
-    if transfer.subject is None or not transfer.before.flags & PINNED or not transfer.before.is_a(TENSOR):
-        return False
-    made = function.code[transfer.subject]
-    parts = function.code[made.index] if isinstance(made, p.Subscript) else None
-    if not isinstance(parts, p.Sequence) or parts.kind != "tuple":
-        return False
-    slices = [function.code[r] for r in parts.items]
-    if len(slices) < 2 or not isinstance(slices[0], p.Slice):
-        return False
-    return any(isinstance(s, p.Slice) and (s.lower is not None or s.upper is not None) for s in slices[1:])
-
-
-def _made(loader: loaders_of.Loader | None) -> tuple[Evidence, ...]:
-    if loader is None:
-        return ()
-    return (Evidence(loader.function.site(loader.register), "made here, without `pin_memory`"),)
 
 
 RULE = Rule(

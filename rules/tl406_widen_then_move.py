@@ -26,12 +26,7 @@ are conversions from an unknown dtype). Data that is already on the device is no
 
 Fix safety
 ----------
-Safe for one conversion to a wider dtype and for `repeat` and `tile`, if the source is proven to be a tensor and the
-target is proven to be a device: the device computes the same numbers.
-
-Only shown: with `non_blocking`; for conversions from fractions to integers, where values that are too large give
-different results; for `expand`, whose rows then share memory; and for `one_hot`, which reports an out-of-range class
-differently on the device.
+No automatic fix: whether the device has memory for the enlarged data is yours to know.
 
 See also
 --------
@@ -50,19 +45,16 @@ from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.invariance import invariance
 from transferlint.flow.lattice.transfers import MOVE, Transfer
 from transferlint.flow.lattice.values import FRESH, HOST, ON_DEVICE, SCALAR, TENSOR
-from transferlint.model import Confidence, Edit, Evidence, Finding, Fix, Safety
+from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .code.chains import called, method, origin
-from .proofs import proven, widths
+from .proofs import widths
 from .questions.detection import brief, each
 
 _COPIES = frozenset({"repeat", "tile"})
-_ASKS = frozenset({"size", "dim", "numel"})
-_DENSE = frozenset("view reshape unsqueeze squeeze flatten ravel contiguous clone detach".split())
-_PLAIN = frozenset({"builtins.len", "torch.device", "torch.cuda.current_device"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -81,7 +73,6 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             "move first, then " + ("convert" if _name(function, wide) in (*widths.CASTS, "to") else "enlarge"),
             evidence,
             _sure(function, transfer),
-            _fix(function, transfer, wide),
         )
 
 
@@ -152,92 +143,13 @@ def _all_ones(function: FunctionFacts, made: p.Call) -> bool:
     return all(re.fullmatch(r"-?1", text) for text in texts)
 
 
-def _fix(function: FunctionFacts, transfer: Transfer, wide: Reg) -> Fix | None:
-    """`x.float().to(d)` to `x.to(d).float()`; only where all of it is one expression.
-
-    Safe where it is proven that `x` is a tensor and `d` the name of a place; that host and device convert alike
-    (`_exact`); that what stands between leaves nothing out of the tensor, as the move would pack it then
-    (`_kept_dense`); that the place is the same when it is asked for earlier; and that the copy is not asked to go on
-    while the host writes to what it copies (`non_blocking`): it was a tensor of its own, and is `x` itself now.
-    """
-    inner = widths.operand(function, wide)
-    subject = transfer.subject
-    if inner is None or subject is None or wide not in set(function.expression(transfer.register)):
-        return None
-    text, spans, nodes = function.file.text, function.file.spans, function.function.nodes
-    end = function.span(transfer.register)[1]
-    between = spans.outer(nodes[subject])[1]
-    if not function.has_text(inner):
-        return None
-    at = spans.outer(nodes[inner])[1]
-    moved = text[between:end]
-    whole = text[function.span(transfer.register)[0] : end]
-    if not moved.lstrip().startswith(".") or "#" in whole or "\n" in moved or "\r" in moved:
-        return None
-    made = function.code[wide]
-    assert isinstance(made, p.Call)
-    hot = called(function, wide) == widths.ONE_HOT
-    if hot and len(made.args) + len(made.keywords) < 2:
-        return None  # without the number of classes the device would be asked for the largest label
-    if not hot and any(not _host_only(function, r) for r in (*made.args, *(r for _, r in made.keywords))):
-        return None
-    safe = not hot and _name(function, wide) not in widths.EXPANDS and _names_place(function, transfer, inner)
-    safe = safe and proven.tensor(function, inner) and _exact(function, subject, wide)
-    safe = safe and _kept_dense(function, subject, wide)
-    moved = moved.lstrip()
-    edits = (Edit(at, at, moved), Edit(between, end, ""))
-    return Fix("move it first", Safety.SAFE if safe else Safety.DISPLAY, edits)
-
-
-def _exact(function: FunctionFacts, subject: Reg, wide: Reg) -> bool:
-    """True where host and device convert alike: fractions to whole numbers they round differently at the ends."""
-    casts = [r for r in function.expression(subject) if r >= wide and widths.target_type(function, r)]
-    if not casts:
-        return True
-    inner = widths.operand(function, wide)
-    source = widths.source_type(function, inner) if inner is not None else ""
-    return casts == [wide] and (
-        source not in widths.FRACTIONS or widths.target_type(function, wide) in widths.FRACTIONS
-    )
-
-
-def _host_only(function: FunctionFacts, reg: Reg) -> bool:
-    """True for an argument that is a number or type of the host, and computed without effects."""
-    kinds = p.Const | p.Load | p.Outer | p.Attr | p.Subscript | p.Unary | p.Binary | p.Call
-    for at in function.expression(reg):
-        made = function.code[at]
-        if not isinstance(made, kinds):
-            return False
-        if isinstance(made, p.Call) and method(function, at) not in _ASKS and called(function, at) not in _PLAIN:
-            return False
-    return True
-
-
-def _kept_dense(function: FunctionFacts, subject: Reg, wide: Reg) -> bool:
-    """True where the steps behind the conversion keep the whole tensor, in the order of its elements."""
-    steps = [r for r in function.expression(subject) if r > wide and isinstance(function.code[r], p.Call | p.Subscript)]
-    return all(method(function, r) in _DENSE for r in steps)
-
-
-def _names_place(function: FunctionFacts, transfer: Transfer, inner: Reg) -> bool:
-    """True for a move that is proven to name a place, the same before the conversion, and nothing else: a type would be
-    another conversion."""
-    made = function.code[transfer.register]
-    assert isinstance(made, p.Call)
-    names = {key for key, _ in made.keywords}
-    if any(made.stars) or len(made.args) + len(names) > 1 or not names <= {"device"}:
-        return False
-    given = [*made.args, *(r for _, r in made.keywords)]
-    return all(proven.device(function, r) and proven.unchanged(function, r, inner + 1, r) for r in given)
-
-
 RULE = Rule(
     code="TL406",
     name="widen-then-move",
     summary="host data is converted to a wider type, repeated or encoded before it is uploaded",
     category="wasteful",
     default=True,
-    fix_safety=Safety.SAFE,
+    fix_safety=None,
     since="0.1.0",
     examples=(
         Example(
@@ -257,21 +169,6 @@ def prepare(rows):
 batches = [prepare(pixels) for _ in range(10)]
 """,
             good="""\
-import numpy as np
-import torch
-
-device = torch.device("cuda")
-pixels = np.arange(12).reshape(3, 4)
-
-
-def prepare(rows):
-    mask = torch.from_numpy(rows) > 3
-    return mask.to(device).float()
-
-
-batches = [prepare(pixels) for _ in range(10)]
-""",
-            fixed="""\
 import numpy as np
 import torch
 

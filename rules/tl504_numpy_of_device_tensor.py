@@ -27,9 +27,7 @@ calls `.numpy()` on them expects a host tensor.
 
 Fix safety
 ----------
-Only shown, because too few of these edits were worth taking. `.cpu()` returns a host tensor unchanged, and for a device
-tensor the code raised before; but an exception handler may rely on the error, and an object of another class with a
-`numpy` method may have no `cpu` method.
+No automatic fix: whether the value should be on the device at all is up to you.
 
 See also
 --------
@@ -46,7 +44,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import ARRAY
 from transferlint.flow.lattice.values import DEVICE
-from transferlint.model import Confidence, Edit, Finding, Fix, Safety
+from transferlint.model import Confidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -71,7 +69,6 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 "copy it to the host first: `.cpu()`",
                 function.why(value),
                 Confidence.CERTAIN if value.places == DEVICE else Confidence.LIKELY,
-                _fix(function, subject),
                 heated=False,
             )
 
@@ -86,25 +83,13 @@ def _methods(function: FunctionFacts) -> Iterator[tuple[Reg, Reg]]:
                 yield reg, callee.object
 
 
-def _fix(function: FunctionFacts, reg: Reg) -> Fix | None:
-    """`.cpu()` behind what is taken for a tensor. Never safe: who calls the function may wait for the error."""
-    made = function.code[reg]
-    if not isinstance(made, p.Load | p.Outer | p.Attr | p.Call | p.Subscript | p.Binary):
-        return None
-    start, end = function.outer_span(reg)
-    edits: tuple[Edit, ...] = (Edit(end, end, ".cpu()"),)
-    if isinstance(made, p.Binary) and (start, end) == function.span(reg):
-        edits = (Edit(start, start, "("), Edit(end, end, ").cpu()"))
-    return Fix("copy it to the host first", Safety.DISPLAY, edits)
-
-
 RULE = Rule(
     code="TL504",
     name="numpy-of-device-tensor",
     summary="`.numpy()` or a numpy function on a device tensor: it raises",
     category="mistake",
     default=True,
-    fix_safety=Safety.DISPLAY,
+    fix_safety=None,
     since="0.1.0",
     examples=(
         Example(

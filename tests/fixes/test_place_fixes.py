@@ -237,25 +237,3 @@ def test_the_hint_is_taken_out(move: str, wanted: str) -> None:
     made = fixed("TL503", text, unsafe=True)
     assert made == f"{HEAD}{wanted}\ntotal = y.sum()\n"
     equal_runs(text, made)
-
-
-# TL504: a copy first.
-
-
-@needs_torch
-@pytest.mark.parametrize(
-    ("expression", "wanted"),
-    [
-        ("x.numpy()", "x.cpu().numpy()"),
-        ("(x * 2).numpy()", "(x * 2).cpu().numpy()"),
-        ("np.asarray(x)", "np.asarray(x.cpu())"),
-        ("np.asarray(x * 2)", "np.asarray((x * 2).cpu())"),
-        ("x[0].numpy().sum()", "x[0].cpu().numpy().sum()"),
-    ],
-)
-def test_a_copy_to_the_host_comes_first(expression: str, wanted: str) -> None:
-    text = f"import numpy as np\n{HEAD}y = ({expression}).tolist()\n"
-    ((safety, _, made),) = offered("TL504", text)
-    assert safety is Safety.DISPLAY
-    assert made == f"import numpy as np\n{HEAD}y = ({wanted}).tolist()\n"
-    equal_runs(text, made)

@@ -126,49 +126,6 @@ def test_what_would_mean_something_else_has_no_fix(old: str) -> None:
     assert fix(text, RULES["TL405"], unsafe=False).text == text
 
 
-# TL406: move, then widen
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("(host > step).float().to(device)", "(host > step).to(device).float()"),
-        ("(host > step).double().cuda()", "(host > step).cuda().double()"),
-        ("bytes_[step % 2 :].float().to(device)", "bytes_[step % 2 :].to(device).float()"),
-        ("bytes_[step % 2 :].to(torch.int32).to(device)", "bytes_[step % 2 :].to(device).to(torch.int32)"),
-        ("host[step % 2].repeat(2, 1).to(device)", "host[step % 2].to(device).repeat(2, 1)"),
-        ("host[step % 2].repeat(2, 1).unsqueeze(0).to(device)", "host[step % 2].to(device).repeat(2, 1).unsqueeze(0)"),
-        ("host[step % 2].tile(len(host)).to(device)", "host[step % 2].to(device).tile(len(host))"),
-    ],
-)
-def test_widening_follows_the_move(old: str, new: str) -> None:
-    text = loop(f"kept = {old}\n")
-    assert findings("TL406", text) == [Safety.SAFE]
-    assert safely_fixed("TL406", text) == text.replace(old, new)
-
-
-@pytest.mark.parametrize(
-    "old",
-    [
-        "host[step % 2].expand(2, -1).to(device)",
-        "F.one_hot(host[step % 2], 6).to(device)",
-        "host[step % 2].half().long().to(device)",
-        "host[step % 2].repeat(2, 1).to(device, torch.float16)",
-        "(host > step).float().half().to(device)",
-    ],
-)
-def test_what_may_differ_is_not_moved_first_safely(old: str) -> None:
-    text = loop(f"kept = {old}\n")
-    assert Safety.SAFE not in findings("TL406", text)
-    assert safely_fixed("TL406", text) == text
-
-
-@pytest.mark.parametrize("old", ["F.one_hot(host[step % 2]).to(device)", "host[step % 2].repeat(*[2, 1]).to(device)"])
-def test_what_would_wait_or_be_computed_twice_has_no_fix(old: str) -> None:
-    text = loop(f"kept = {old}\n")
-    assert set(findings("TL406", text)) <= {None}
-
-
 # TL204: the first copy serves again
 
 

@@ -50,18 +50,17 @@ ALIKE = {
 }
 # What is proven, and the rules that are tried on it.
 PROVEN = {
-    "a device": ('y = torch.device("cuda")\n', "y", "TL401 TL104 TL103 TL204 TL406 TL407"),
+    "a device": ('y = torch.device("cuda")\n', "y", "TL401 TL104 TL103 TL204 TL407"),
     "a tensor of the device": ('y = torch.ones(3, 2, device="cuda")\n', "y", "TL401 TL303 TL305 TL405 TL407"),
-    "a tensor of the host": ("y = torch.ones(3, 2)\n", "y", "TL401 TL103 TL204 TL405 TL406"),
+    "a tensor of the host": ("y = torch.ones(3, 2)\n", "y", "TL401 TL103 TL204 TL405"),
     "a sum": ('y = torch.ones(3, 2, device="cuda").sum()\n', "y", "TL401 TL104 TL201 TL303 TL407"),
-    "the device of a tensor": ("", "here.device", "TL401 TL103 TL204 TL406"),
+    "the device of a tensor": ("", "here.device", "TL401 TL103 TL204"),
     "a dtype": ("", "torch.float16", "TL401 TL104"),
     "a number": ("", "2.5", "TL401 TL104"),
     "a length": ("", "len([1, 2])", "TL401 TL104"),
     "a large number": ("", "1e300", "TL401 TL104"),
     "what is not finite": ("", 'float("inf")', "TL401 TL104"),
-    "what was taken as a device": ("y = given\nw = torch.zeros(2, device=y)\n", "y", "TL401 TL406 TL407"),
-    "a data set": ("y = torch.utils.data.TensorDataset(torch.ones(4, 2), torch.zeros(4))\n", "y", "TL402"),
+    "what was taken as a device": ("y = given\nw = torch.zeros(2, device=y)\n", "y", "TL401 TL407"),
 }
 # The uses of a value, by the rules whose fixes they are for.
 USES = {
@@ -103,12 +102,7 @@ USES = {
     "TL303": ['log.debug(f"{{{v}}}")', 'log.debug(f"{{here.sum()}} {{{v}}}")', 'log.debug(f"{{here[{v}]}}")'],
     "TL305": ["{v}[torch.arange(2)]", "{v}[torch.tensor([0, 1])]", "here[torch.zeros_like({v})]"],
     "TL405": ["len({v}.cpu())", "{v}.cpu().shape", "{v}.cpu().numel()", "here.to({v}).shape", "len({v}.tolist())"],
-    "TL406": ['{v}.bool().float().to("cuda")', "(other > 0).float().to({v})", '({v} > 0).double().to("cuda")'],
     "TL407": ["{v}.to({v}.device)", "{v}.cuda().cuda()", "{v}.cpu().cpu()", "torch.zeros(3, device={v}).to({v})"],
-    "TL402": [
-        "for a, b in torch.utils.data.DataLoader({v}, batch_size=2, pin_memory=True):\n"
-        '    a = a.to("cuda")\n    out.append(a)'
-    ],
 }
 FIRST = {code: uses[:1] for code, uses in USES.items()}
 HEAD = """\
@@ -138,9 +132,9 @@ def program(cases: Iterable[tuple[str, str, str, list[str]]]) -> tuple[str, dict
     parts, about = [HEAD], {}
     for source, before, spelled, uses in cases:
         for use in uses:
-            use = use if use.startswith(("log.", "for ")) else f"out.append({use})"
+            use = use if use.startswith("log.") else f"out.append({use})"
             line, name = use.format(v=spelled), f"Case{len(about)}"
-            start = textwrap.indent(before.replace("{use}", line if "\n" not in line else "pass"), " " * 8)
+            start = textwrap.indent(before.replace("{use}", line), " " * 8)
             text = FRAME.format(name=name, before=start, use=textwrap.indent(line, " " * 12))
             if valid(text):
                 about[name] = f"{source}: {line}"

@@ -311,19 +311,6 @@ SHOWN = {
 }
 
 
-def test_a_loader_is_pinned_for_what_does_not_wait_beside_it() -> None:
-    head = (
-        "import torch\nfrom torch.utils.data import DataLoader\n\n\ndef train(model, data):\n"
-        "    loader = DataLoader(data, num_workers=2)\n    for x, y in loader:\n"
-    )
-    whole = (
-        head + "        x, y = x.cuda(non_blocking=True), y.cuda(non_blocking=True)\n        model(x, y).backward()\n"
-    )
-    half = whole.replace("x.cuda(non_blocking=True)", "x.cuda()")
-    assert {one for one, _, _ in offered("TL403", whole)} == {Safety.UNSAFE}
-    assert {one for one, _, _ in offered("TL403", half)} == {Safety.DISPLAY}
-
-
 TRAINER = """\
 import torch
 

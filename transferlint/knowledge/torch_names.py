@@ -26,10 +26,6 @@ QUEUES = frozenset(f"torch.{root}.{name}" for root in ("cuda", "xpu") for name i
 COLLATING = ("torch.stack", "torch.cat", "torch.tensor", "torch.from_numpy", "pad_sequence", "default_collate")
 # Bases of data sets (docs.pytorch.org torch.utils.data).
 DATA_SETS = frozenset(f"torch.utils.data.{name}" for name in "Dataset IterableDataset dataset.Dataset".split())
-# Of those, what takes tensors of equal shape, or one more dimension.
-STACKS = frozenset({"torch.stack", "torch.cat"})
-# Data sets of tensors alone.
-TENSOR_DATA_SETS = frozenset({"torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"})
 # Functions of one number that keep its shape.
 ROUNDING = frozenset(f"torch.{name}" for name in "round floor ceil abs exp log".split())
 # The class of loaders (docs.pytorch.org torch.utils.data.DataLoader).
