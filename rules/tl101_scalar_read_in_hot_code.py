@@ -23,7 +23,6 @@ None of these is reported:
 
 - reads every N steps (`if step % 100 == 0:`), once per epoch, or on the last line before leaving the loop
 - one bulk `.tolist()` before a loop over its elements
-- reads directly after the synchronize of a time measurement, where the device is idle anyway
 - a value that all processes have agreed on and that is read to decide
 
 Fix safety
@@ -69,7 +68,7 @@ from transferlint.rule import Example, Rule
 from .code.chains import remedy
 from .examples import beside_torch
 from .fixes import leaving
-from .questions import measuring, read_purposes
+from .questions import read_purposes
 from .questions.detection import brief, clusters, hot, likely, others, sure
 from .questions.round_trips import decided_together, explained
 
@@ -100,12 +99,7 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
 
 
 def _costs(function: FunctionFacts, transfer: Transfer) -> bool:
-    return (
-        likely(function, transfer)
-        and not explained(function, transfer)
-        and not decided_together(function, transfer)
-        and not measuring.nothing_left(function, transfer.register)
-    )
+    return likely(function, transfer) and not explained(function, transfer) and not decided_together(function, transfer)
 
 
 RULE = Rule(

@@ -60,7 +60,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint import late
 from transferlint.flow.evident import hooked
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import COPY_INTO, DOWNLOAD, Transfer
@@ -73,7 +72,7 @@ from transferlint.syntax.program import Reg
 from transferlint.syntax.regions import Region
 
 from .code import derived
-from .code.chains import origin, remedy, statement
+from .code.chains import remedy, statement
 from .examples import beside_torch
 from .fixes import collecting, leaving
 from .questions import host_results, host_uses, read_purposes
@@ -81,7 +80,6 @@ from .questions.detection import brief, clusters, hot, likely, others, sure, tog
 from .questions.round_trips import explained
 
 _METRICS = frozenset({"append", "add", "add_batch"})
-_RANKS = late.pattern(r"(^|_)top_?ks?$")
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -187,12 +185,9 @@ def _given_back(function: FunctionFacts, transfer: Transfer) -> bool:
 def _measured(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for the copy that is handed at once, by name, to a metric on the host, once a batch:
     `metric.append(ids=ids, predict=p.cpu(), target=t.cpu())`, and for lengths that go straight to
-    `pack_padded_sequence`, which takes them on the host. A list's `append` takes no names. Also where a step that
-    judges a batch takes it as numbers: `y.cpu().tolist()`."""
+    `pack_padded_sequence`, which takes them on the host. A list's `append` takes no names."""
     if function.loops(transfer.register):
         return False
-    if function.function.name in roles.JUDGING and _as_list(function, transfer.register):
-        return True
     for user in _uses(function, transfer.register):
         made = function.code[user]
         callee = function.code[made.function] if isinstance(made, p.Call) else None
@@ -215,32 +210,16 @@ def _uses(function: FunctionFacts, reg: Reg) -> list[Reg]:
     return found + [user for slot in once for load in function.loads(slot) for user in function.users(load)]
 
 
-def _as_list(function: FunctionFacts, reg: Reg) -> bool:
-    users = (function.code[user] for user in function.users(reg))
-    return any(isinstance(made, p.Attr) and made.name == "tolist" for made in users)
-
-
 def _named(function: FunctionFacts, callee: p.Attr | p.Outer | p.Load) -> str:
     return function.function.slot_names[callee.slot] if isinstance(callee, p.Load) else callee.name
 
 
 def _served(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for the one copy of a result that a function for inference makes, or that of each of its best few: its
-    callers want it on the host."""
+    """True for the one copy of a result that a function for inference makes: its callers want it on the host."""
     reg = transfer.register
-    around = function.loops(reg)
-    if not roles.SERVING.search(function.function.name) or not all(_ranks(function, loop) for loop in around):
+    if not roles.SERVING.search(function.function.name) or function.loops(reg):
         return False
-    outside = function.function.regions[around[-1]].test if around else None
-    level = function.warmth(reg if outside is None else outside).level
-    return level < Level.PER_ELEMENT and _always_used(function, transfer)
-
-
-def _ranks(function: FunctionFacts, loop: int) -> bool:
-    """True for a loop over how many of the best to give: `for k in self.top_k`, a setting."""
-    test = function.function.regions[loop].test
-    made = function.code[origin(function, test)] if test is not None else None
-    return isinstance(made, p.Attr) and bool(_RANKS.search(made.name))
+    return function.warmth(reg).level < Level.PER_ELEMENT and _always_used(function, transfer)
 
 
 def _always_used(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -6,7 +6,6 @@ Reports:
 
 - a move to the device (or a device tensor built from constants) in a loop that changes neither the data nor the target
   device
-- in a loop, moves of single rows of a constant table that torch created before the loop (`torch.linspace`)
 - in a step method, the move of a plain attribute of `self` that no other code moves to the device, also if the module
   keeps the moved tensor
 - in such code, the move of a tensor or an array that a module of the project keeps in a variable, or that all callers
@@ -92,24 +91,18 @@ from transferlint.syntax.program import Reg
 from .code.chains import called, origin
 from .examples import beside_torch
 from .fixes import buffering, hoisting
-from .fixes.table_rows import table_of
 from .questions.detection import Found, brief, clusters, each, others
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
     """Moves whose subject and target a loop, or a step method, leaves alone."""
     steps: list[Found] = []
-    rows: list[Found] = []
     for function, transfer in each(facts, MOVE):
         found = _in_loop(function, transfer)
         if found is not None:
             yield found
-        elif function.warmth(transfer.register).hot and table_of(function, transfer) is not None:
-            rows.append((function, transfer))
         elif _in_step(function, transfer):
             steps.append((function, transfer))
-    for function, group in clusters(rows):
-        yield _by_rows(function, group)
     for function, group in clusters(pair for pair in steps if _attribute(*pair) is None):
         yield function.finding(
             group[0].register,
@@ -130,21 +123,8 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             *_words(function, group[0], attribute),
             others(function, group),
             Confidence.POSSIBLE if _stays(function, group[0]) else Confidence.LIKELY,
-            None if _of_class(function, group[0], attribute) else buffering.buffered(function, attribute),
+            buffering.buffered(function, attribute),
         )
-
-
-def _by_rows(function: FunctionFacts, group: list[Transfer]) -> Finding:
-    first = group[0]
-    table = table_of(function, first)
-    assert table is not None
-    return function.finding(
-        first.register,
-        f"`{brief(function.text(first.register))}` uploads rows of `{brief(function.text(table), 24)}` one at a time",
-        "move the whole table to the device once, before the loop, and index it there",
-        others(function, group),
-        Confidence.LIKELY,
-    )
 
 
 def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple[str, str]:
@@ -158,8 +138,6 @@ def _words(function: FunctionFacts, transfer: Transfer, attribute: str) -> tuple
         buffer = "keep one copy per device"
     if not _kept(function, attribute):
         return f"`{text}` moves the same attribute {function.warmth(reg).level.each}", buffer
-    if _of_class(function, transfer, attribute):
-        return f"`{text}` moves the same table for every new object", "keep one copy per device"
     return f"`{text}` moves an attribute that the module's own `.to()` does not move", buffer
 
 
@@ -222,8 +200,6 @@ def _in_step(function: FunctionFacts, transfer: Transfer) -> bool:
         return bool(before.flags & KEPT) and before.is_a(TENSOR) and before.on_host
     if before.flags & PARAMETER or before.kinds & MODULE or (before.places and not before.places & ~ON_DEVICE):
         return False
-    if _of_class(function, transfer, attribute):
-        return before.is_a(TENSOR) and bool(before.places & HOST)
     if _kept(function, attribute):  # the next call moves nothing; but a buffer would have been there
         info = function.file.placement.class_of(function.function)
         moves = info is not None and info.module and _assigned(function, transfer, attribute)
@@ -248,12 +224,7 @@ def _stays(function: FunctionFacts, transfer: Transfer) -> bool:
     given = [*made.args, *(r for key, r in made.keywords if key == "device")][:1] if isinstance(made, p.Call) else []
     target = function.code[given[0]] if given else None
     own = isinstance(target, p.Attr) and _is_self(function, target.object)
-    return own and _kept(function, attribute) and not _of_class(function, transfer, attribute)
-
-
-def _of_class(function: FunctionFacts, transfer: Transfer, attribute: str) -> bool:
-    """True in a constructor, for what the class holds for all its objects."""
-    return function.function.name == "__init__" and _assigned(function, transfer, attribute)
+    return own and _kept(function, attribute)
 
 
 def _assigned(function: FunctionFacts, transfer: Transfer, attribute: str) -> bool:

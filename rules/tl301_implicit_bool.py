@@ -28,7 +28,7 @@ When it is fine
 ---------------
 Not reported: conditions every N steps, behind a debug switch, on an error path, or on host tensors; and conditions on
 names that usually hold more than one number (`bias`, `mask`, `weight`): a tensor would raise an error there, so the
-code checks for None. `a is b or torch.equal(a, b)` is only `possible`, because the second part is rarely evaluated.
+code checks for None.
 
 Fix safety
 ----------
@@ -86,9 +86,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     found = [
         (f, t) for f, t in asked if likely(f, t, loops=False) and own_checks.looks(f, t) is None and not _given(f, t)
     ]
-    same = [presence.or_equal(f, t.register) for f, t in found]
-    apart = [[pair for pair, is_so in zip(found, same, strict=True) if is_so is which] for which in (False, True)]
-    for function, group in (*clusters(apart[0]), *clusters(apart[1])):
+    for function, group in clusters(found):
         first = group[0]
         yield function.finding(
             first.register,
@@ -96,7 +94,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             f" {function.warmth(first.register).level.each}",
             _ASSERTED if all(_asserts(function, t) for t in group) else _BRANCHED,
             (*function.why(first.before), *others(function, group)),
-            Confidence.POSSIBLE if presence.or_equal(function, first.register) else _sure(function, first),
+            _sure(function, first),
             only_shown(together(function, group, [_fix(function, t) for t in group])),
         )
     for sure_enough in (True, False):

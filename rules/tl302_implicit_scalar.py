@@ -5,9 +5,6 @@ What it does
 Reports `float(t)`, `int(t)`, `range(t)`, `x[:t]`, `[v] * t`, `xs[t]` on lists, `math.f(t)`, `max(tensors)`, and sizes
 given by `t`, in hot code, where `t` is a tensor on the device.
 
-Also reports an attribute in which a class stores a size as a number in one place and as a 0-d device tensor in another
-(`self.longest = lengths.max()`): each use of it waits for the device.
-
 Why
 ---
 Each of these calls `__float__`, `__int__` or `__index__`, which copies the value to the host and waits for the device.
@@ -61,7 +58,6 @@ from .examples import beside_torch
 from .fixes import extremes, leaving
 from .questions import read_purposes
 from .questions.detection import brief, clusters, hot, likely, only_shown, others, sure, together
-from .questions.kept_sizes import kept_sizes
 from .questions.round_trips import explained
 
 _HELP = "keep the arithmetic on the device, or read all values in one copy first"
@@ -83,15 +79,6 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 together(function, group, [extremes.extreme(function, t) for t in group])
                 or leaving.offered(function, group)
             ),
-        )
-    for function, reg, attribute, uses in kept_sizes(facts):
-        yield function.finding(
-            reg,
-            f"`self.{attribute}` stores a size as a device tensor: every use of it as a number waits for the GPU",
-            f"convert it once: `self.{attribute} = {brief(function.text(reg), 60)}.item()`",
-            (*function.why(function.values[reg]), *uses),
-            Confidence.LIKELY,
-            heated=False,
         )
 
 

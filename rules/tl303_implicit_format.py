@@ -64,7 +64,6 @@ from transferlint.flow.lattice.values import (
     held_on_device,
     on_device_or_plain,
 )
-from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import TENSOR_ONLY
 from transferlint.model import Confidence, Direction, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
@@ -78,7 +77,6 @@ from .questions.round_trips import explained
 
 _LEVELS = frozenset({"debug", "info"})
 _RARE = late.pattern(r"^(warn|warning|error|exception|critical|fatal|fail)$|(Error|Exception|Warning)$")
-_READS = frozenset({Effect.KEEP, Effect.KEEP_BOOLEAN, Effect.REDUCE, Effect.HOST, Effect.SCALAR, Effect.COPY})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:

@@ -4,8 +4,8 @@ What it does
 ------------
 Reports `torch.cuda.synchronize()`, `torch.accelerator.synchronize()`, `Stream.synchronize()`, `Event.synchronize()` and
 `torch.cuda.empty_cache()` in hot code, unless a timer is read next to it. In the training loop, and in the methods of a
-stopwatch class that hot code calls, it is reported even next to a timer, unless the loop stores the time of every step
-in a list. A function that does nothing but wait is not reported itself: its calls in hot code are.
+stopwatch class that hot code calls, it is reported even next to a timer. A function that does nothing but wait is not
+reported itself: its calls in hot code are.
 
 Why
 ---

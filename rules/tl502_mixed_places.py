@@ -42,7 +42,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
-from transferlint.flow.lattice.transfers import MOVE
 from transferlint.flow.lattice.values import DEVICE, FRESH, TENSOR
 from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
@@ -50,7 +49,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .questions import dimensions
-from .questions.detection import brief, dropped, put_there
+from .questions.detection import brief, put_there
 
 _COMBINE = frozenset(
     "cat concat concatenate stack hstack vstack dstack matmul mm bmm mv dot outer where maximum minimum add sub mul div"
@@ -71,7 +70,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
                 continue
             host = next((r for r in operands if _on_host(function, r)), None)
             device = next((r for r in operands if put_there(function, r)), None)
-            if host is None or device is None or _discarded(function, (host, device)):
+            if host is None or device is None:
                 continue
             there = function.values[device]
             yield function.finding(
@@ -112,21 +111,6 @@ def _operands(function: FunctionFacts, reg: Reg) -> tuple[Reg, ...]:
 def _on_host(function: FunctionFacts, reg: Reg) -> bool:
     value = function.values[reg]
     return value.is_a(TENSOR) and value.on_host and bool(value.flags & FRESH) and dimensions.dimensional(function, reg)
-
-
-def _discarded(function: FunctionFacts, regs: tuple[Reg, Reg]) -> bool:
-    """True where a move of one of them was thrown away: that is TL501's to say."""
-    slots = {made.slot for reg in regs if isinstance(made := function.code[reg], p.Load)}
-    for transfer in function.transfers:
-        subject = function.code[transfer.subject] if transfer.subject is not None else None
-        if (
-            transfer.kind == MOVE
-            and isinstance(subject, p.Load)
-            and subject.slot in slots
-            and dropped(function, transfer)
-        ):
-            return True
-    return False
 
 
 RULE = Rule(

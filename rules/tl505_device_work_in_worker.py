@@ -6,7 +6,6 @@ Reports, in code that `DataLoader` workers run:
 
 - `.cuda()`, `.to(device)` and tensors built on the device in `__getitem__` and `__iter__` of data sets, and in
   functions that a `DataLoader` gets as `collate_fn` or `worker_init_fn`
-- calls there of functions that get a device to work on (`tensorify(rows, self.device)`)
 - data sets of the `datasets` library with a device format (`with_format("torch", device=device)`, `set_format`) that
   are passed to a `DataLoader`, or that a loop reads sample by sample
 
@@ -54,13 +53,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint import late
 from transferlint.flow.callgraph.names import split
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import BUILD, MOVE, Transfer
 from transferlint.flow.lattice.values import DEVICE, ON_DEVICE
-from transferlint.flow.placement.placed import Placed
-from transferlint.flow.placement.start import names_place
 from transferlint.knowledge.roles import DEVICE_WORDS
 from transferlint.knowledge.torch_names import DATA_SETS, LOADERS
 from transferlint.model import Confidence, Evidence, Finding
@@ -102,59 +98,6 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             Confidence.CERTAIN if first.places == DEVICE else Confidence.LIKELY,
             heated=False,
         )
-    for index, why in where.items():
-        yield from _in_calls(facts.functions[index], why)
-
-
-def _in_calls(function: FunctionFacts, why: str) -> Iterator[Finding]:
-    """Calls of functions of the checked source that are told to work on a device, by the device that the call gives."""
-    for reg, name in sorted(function.calls.items()):
-        place, made = split(name), function.code[reg]
-        if place is None or not isinstance(made, p.Call) or not function.has_text(reg):
-            continue
-        placed = function.file.placed_at(*place)
-        given = _devices_given(function, made, placed.function) if placed is not None else frozenset()
-        inside = [one for one in placed.transfers if _on_given(placed, one, given)] if placed is not None else []
-        if inside:
-            passed = [late.replace(one, inside=(*place, one.register)) for one in inside]
-            yield function.finding(
-                reg,
-                f"`{brief(function.text(reg))}` uses the GPU in {why}",
-                "return host data, and move the batch where it is used",
-                tuple(evidence for one in passed for evidence in function.wrapped(one)),
-                Confidence.LIKELY,
-                heated=False,
-            )
-
-
-def _devices_given(function: FunctionFacts, made: p.Call, called: p.Function) -> frozenset[p.Slot]:
-    """The parameters that are devices for which a call names one of its own."""
-    if any(made.stars):
-        return frozenset()
-    taken = [one for one in called.parameters if one.kind == "positional"]
-    bound = isinstance(function.code[made.function], p.Attr) and taken and taken[0].name in ("self", "cls")
-    given = {one.name: reg for one, reg in zip(taken[1:] if bound else taken, made.args, strict=False)}
-    given.update(made.keywords)
-    return frozenset(
-        one.slot
-        for one in called.parameters
-        if names_place(one) and one.name in given and _is_device(function, given[one.name])
-    )
-
-
-def _is_device(function: FunctionFacts, reg: Reg) -> bool:
-    places = function.values[reg].places
-    return places == DEVICE or (bool(places & ON_DEVICE) and _names_device(function, reg))
-
-
-def _on_given(placed: Placed, transfer: Transfer, given: frozenset[p.Slot]) -> bool:
-    """True for an upload to a device that one of these parameters names."""
-    if transfer.kind not in (MOVE, BUILD) or not transfer.places & ON_DEVICE or transfer.before.places == DEVICE:
-        return False
-    made = placed.function.code[transfer.register]
-    to = _target(made, transfer) if isinstance(made, p.Call) else None
-    there = placed.function.code[to] if to is not None else None
-    return isinstance(there, p.Load) and there.slot in given
 
 
 def _target(made: p.Call, transfer: Transfer) -> Reg | None:

@@ -58,18 +58,16 @@ from transferlint.flow.lattice.values import CONTAINER, DEVICE, DEVICE_NAME, HOS
 from transferlint.flow.placement.foreign_members import REPLICA
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.lookup import effect_of
-from transferlint.knowledge.torch_names import STACKS
 from transferlint.model import Confidence, Evidence, Finding
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .code.chains import called, method, receiver, user
+from .code.chains import called, receiver, user
 from .examples import beside_torch
 from .questions.detection import brief, clusters, each_of, likely, others
 
 _ADDS = frozenset({"+", "-"})
-_SUMS = frozenset({"sum", "mean"})
 
 
 def detect(facts: FileFacts) -> Iterator[Finding]:
@@ -183,8 +181,8 @@ def _added_up(function: FunctionFacts, reg: Reg, made: p.Call) -> Iterator[Findi
         return
     loads = function.loads(parts.slot)
     others = [r for r in loads if r != made.args[0]]
-    total = _total(function, others[0]) if len(others) == 1 and others[0] > reg else None
-    if total is None:
+    total = user(function, others[0]) if len(others) == 1 and others[0] > reg else None
+    if total is None or called(function, total) != "builtins.sum":
         return
     yield function.finding(
         reg,
@@ -193,34 +191,6 @@ def _added_up(function: FunctionFacts, reg: Reg, made: p.Call) -> Iterator[Findi
         (Evidence(function.site(total), "summed here"),),
         Confidence.LIKELY,
     )
-
-
-def _total(function: FunctionFacts, reg: Reg) -> Reg | None:
-    """The sum or mean over a list of tensors: `sum(parts)`, `torch.stack(parts).sum(0)`, `torch.cat(parts).mean()`."""
-    over = user(function, reg)
-    if over is None:
-        return None
-    name = called(function, over)
-    if name == "builtins.sum":
-        return over
-    if name not in STACKS:
-        return None
-    total = user(function, over)
-    if total is None:
-        return None
-    made = function.code[total]
-    if not isinstance(made, p.Call):
-        return None
-    if method(function, total) in _SUMS:
-        rest = [*made.args, *(r for k, r in made.keywords if k == "dim")]
-    elif called(function, total) in ("torch.sum", "torch.mean"):
-        rest = [*made.args[1:], *(r for k, r in made.keywords if k == "dim")]
-    else:
-        return None
-    if not rest:
-        return total
-    dim = function.code[rest[0]]
-    return total if name == "torch.stack" and len(rest) == 1 and isinstance(dim, p.Const) and dim.value == 0 else None
 
 
 def _sums(function: FunctionFacts) -> Iterator[tuple[Reg, tuple[Reg, ...]]]:

@@ -33,30 +33,20 @@ INTO = frozenset("append extend add insert update appendleft".split())
 _OPEN = ("tqdm", "reversed", "list", "tuple", "iter")  # what hands on the elements of its argument
 _MOST = 1000  # instructions that are followed for one value
 _COUNT = -1  # stands for what `enumerate` counts
-_BEFORE = -1  # where parameters are bound
 
 
 class TooLong(Exception):
     """More is computed from a value than is followed."""
 
 
-def derived(
-    function: Function,
-    seeds: Iterable[Reg],
-    through: str,
-    parameters: Iterable[Slot] = (),
-    within: frozenset[Reg] | None = None,
-) -> set[Reg]:
-    """The registers that hold what is computed from `seeds` and from parameters; a seed itself is one. Variables are
-    followed up to where they are bound to something else; text is no longer of it. `within`: the registers that are
-    looked at, of what the seeds go into; None for all. Raises TooLong where that is more than anybody follows."""
+def derived(function: Function, seeds: Iterable[Reg], through: str, within: frozenset[Reg] | None = None) -> set[Reg]:
+    """The registers that hold what is computed from `seeds`; a seed itself is one. Variables are followed up to where
+    they are bound to something else; text is no longer of it. `within`: the registers that are looked at, of what the
+    seeds go into; None for all. Raises TooLong where that is more than anybody follows."""
     found = set(seeds)
     left = _MOST
     where, rests = _Where(function), _resting(function)
     pending = {user for seed in found for user in rests[seed]}
-    for parameter in parameters:
-        where.bind(parameter, _BEFORE)
-        pending.update(function.lookup.about(p.Load, parameter))
     while pending:
         # From front to back, so that all that is bound before a use is known when its turn comes; what is bound after
         # it, in a loop around both, counts from the next turn on.
@@ -246,7 +236,7 @@ class _Where:
         if at < len(known) and known[at] == reg:
             return False
         known.insert(at, reg)
-        if reg >= 0 and (loop := self.loop(reg)):
+        if loop := self.loop(reg):
             self._last[slot, loop] = max(self._last.get((slot, loop), reg), reg)
         return True
 

@@ -10,15 +10,14 @@ from transferlint.model import Level
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from ..code.chains import method, origin, receiver
 from ..questions.detection import once_a_request
 from . import making
 
 
 def crosses_once(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
     """True where a tensor is made (`made`) of a list that is worked out for each sample, `torch.tensor([len(t) for t in
-    texts])`, or of what another runtime computed, and brought to the device (`moved`) once a batch; and for what a
-    function that serves a request brings there, once a call, where nothing shows that it runs repeatedly."""
+    texts])`, and brought to the device (`moved`) once a batch; and for what a function that serves a request brings
+    there, once a call, where nothing shows that it runs repeatedly."""
     warmth = function.warmth(moved)
     if function.loops(moved) or warmth.level > Level.PER_STEP:
         return False
@@ -31,7 +30,7 @@ def crosses_once(function: FunctionFacts, made: Reg, moved: Reg) -> bool:
         return False
     if _of_filled(function, call.args[0]):
         return False
-    return _worked_out(function, call.args[0], made) or _ran_elsewhere(function, call.args[0])
+    return _worked_out(function, call.args[0], made)
 
 
 def _of_filled(function: FunctionFacts, reg: Reg) -> bool:
@@ -40,17 +39,6 @@ def _of_filled(function: FunctionFacts, reg: Reg) -> bool:
     if item is None or not item.is_a(TENSOR) or not item.flags & FRESH or not item.why:
         return False
     return all(one >= 0 and making.creates(function, one) for one in item.why)
-
-
-def _ran_elsewhere(function: FunctionFacts, reg: Reg) -> bool:
-    """True for (a part of) what a session of another runtime gives: arrays of the host, new ones each time
-    (onnxruntime.ai/docs/api/python, `InferenceSession.run`)."""
-    while isinstance(made := function.code[reg], p.Subscript):
-        reg = origin(function, made.object)
-    session = receiver(function, reg) if method(function, reg) == "run" else None
-    holder = function.code[session] if session is not None else None
-    name = function.function.slot_names[holder.slot] if isinstance(holder, p.Load) else getattr(holder, "name", "")
-    return name.lower().endswith(("sess", "session"))
 
 
 def _worked_out(function: FunctionFacts, reg: Reg, tensor: Reg) -> bool:

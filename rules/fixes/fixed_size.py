@@ -6,13 +6,13 @@ import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.lattice.transfers import Transfer
-from transferlint.flow.lattice.values import BOOLEAN, HOST_VALUE, SCALAR, TENSOR
+from transferlint.flow.lattice.values import BOOLEAN, CONTAINER, HOST_VALUE, ON_DEVICE, SCALAR, TENSOR
 from transferlint.flow.sharing import path
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from ..code import importing, rewriting, statement_text
+from ..code import arguments, importing, rewriting, statement_text
 from ..code.chains import called, method, origin, receiver, user
 
 _WEIGHTED = "use the mask as weights"
@@ -21,7 +21,18 @@ _ENTRIES = frozenset({"mean", "sum"})
 
 def of_fixed_size(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """The best that can be written; None where nothing concrete is sure to mean the same."""
-    return _masked_sum(function, transfer) or _filled(function, transfer) or _set(function, transfer)
+    return (
+        _masked_sum(function, transfer)
+        or _filled(function, transfer)
+        or _set(function, transfer)
+        or _repeated(function, transfer)
+        or _position(function, transfer)
+    )
+
+
+def _before(function: FunctionFacts, at: int) -> str:
+    """What stands before an offset in its line."""
+    return function.file.text[function.file.spans.line_start(at) : at]
 
 
 def _selection(function: FunctionFacts, reg: Reg) -> tuple[Reg, Reg] | None:
@@ -167,6 +178,50 @@ def _foreign(function: FunctionFacts, whole: Reg, mask: Reg) -> bool:
         for r in function.expression(origin(function, mask))
         if function.has_text(r)
     )
+
+
+def _repeated(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`repeat_interleave(x, r)` with `output_size=`, where the repeats were uploaded from a list of the source."""
+    reg = transfer.register
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or any(made.stars):
+        return None
+    name = called(function, reg)
+    if name != "torch.repeat_interleave" and method(function, reg) != "repeat_interleave":
+        return None
+    given = dict(made.keywords)
+    rest = made.args[1:] if name else made.args
+    repeats = given.get("repeats", rest[0] if rest else None)
+    if repeats is None or "output_size" in given:
+        return None
+    upload = function.code[origin(function, repeats)]
+    if not isinstance(upload, p.Call) or len(upload.args) != 1:
+        return None
+    if called(function, origin(function, repeats)) not in ("torch.tensor", "torch.as_tensor", "torch.LongTensor"):
+        return None
+    counts = upload.args[0]
+    if not isinstance(function.code[counts], p.Load) or function.values[counts].kinds != CONTAINER:
+        return None
+    edit = arguments.added(function, reg, f"output_size=sum({function.text(counts)})")
+    return Fix("pass the size of the result", Safety.DISPLAY, (edit,)) if edit is not None else None
+
+
+def _position(function: FunctionFacts, transfer: Transfer) -> Fix | None:
+    """`(x == v).nonzero().item()` to `(x == v).int().argmax().item()`: the only place, where there is one."""
+    reg = transfer.register
+    if method(function, reg) != "nonzero":
+        return None
+    made, inner = function.code[reg], receiver(function, reg)
+    read = user(function, reg)
+    if inner is None or read is None or not isinstance(made, p.Call) or made.args or made.keywords:
+        return None
+    if method(function, read) != "item" or not function.values[inner].places & ON_DEVICE:
+        return None
+    start, end = function.outer_span(inner)[1], function.span(reg)[1]
+    if _commented(function, start, end):
+        return None
+    # The number is read as before, of two waits one is left; and where there is none, the first place is wrong.
+    return Fix("compute the position of the first", Safety.DISPLAY, (Edit(start, end, ".int().argmax()"),))
 
 
 def _commented(function: FunctionFacts, start: int, end: int) -> bool:

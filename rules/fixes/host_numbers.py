@@ -1,20 +1,16 @@
-"""The fixes of a number that only the host wants: it is made there, checked on the device, or handed on as it is."""
+"""The fixes of a number that only the host wants: it is checked on the device, or handed on as it is."""
 
 from __future__ import annotations
 
 import ast
-import re
 
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.lattice.transfers import SCALAR_READ, Transfer
-from transferlint.knowledge.torch_names import RANDOM
 from transferlint.model import Edit, Fix, Safety
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Reg
 
 from ..code import importing, rewriting, statement_text
-from ..code.chains import called, method, origin, receiver
-from ..questions import host_uses
+from ..code.chains import method, receiver
 
 _MOST = 20  # uses of a number that anybody would rewrite
 _OPPOSITE = {"!=": "==", "==": "!=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -24,53 +20,7 @@ def for_host(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """What can be written for a number that only the host wants; None for others."""
     if transfer.inside is not None or transfer.subject is None:
         return None
-    return _drawn_there(function, transfer.subject) or _checked(function, transfer) or _handed_on(function, transfer)
-
-
-def _drawn_there(function: FunctionFacts, subject: Reg) -> Fix | None:
-    """`n = torch.randint(0, 9, (1,), device=d)` without `device=`, where nothing but the host uses it."""
-    for reg in function.expression(subject):
-        maker = _bound(function, reg)
-        made = function.code[maker] if maker is not None else None
-        if isinstance(made, p.Call) and maker is not None and called(function, maker) in RANDOM:
-            break
-    else:
-        return None
-    assert maker is not None
-    device = dict(made.keywords).get("device")
-    if device is None or not function.has_text(device) or not _only_host(function, maker):
-        return None
-    stop = function.outer_span(device)[1]
-    text = function.file.text
-    found = re.search(r",\s*device\s*=\s*$", text[function.span(maker)[0] : function.outer_span(device)[0]])
-    start = function.span(maker)[0] + found.start() if found is not None else -1
-    if start < 0 or function.file.spans.commented(start, stop):
-        return None
-    return Fix("draw the random number on the host", Safety.UNSAFE, (Edit(start, stop, ""),))
-
-
-def _bound(function: FunctionFacts, reg: Reg) -> Reg | None:
-    """What a variable or an attribute of `self` was bound to, where it is its only value in the function."""
-    made = function.code[reg]
-    if isinstance(made, p.Load):
-        return origin(function, reg)
-    if not isinstance(made, p.Attr):
-        return None
-    sets = [function.code[r] for r in function.attributes(made.name, p.SetAttr)]
-    return sets[0].value if len(sets) == 1 and isinstance(sets[0], p.SetAttr) else None
-
-
-def _only_host(function: FunctionFacts, maker: Reg) -> bool:
-    """True where whoever reads what a call gave is served by a number of the host, in all functions of the file where
-    it is an attribute."""
-    for user in function.users(maker):
-        made = function.code[user]
-        if isinstance(made, p.SetAttr) and made.value == maker:
-            for other in function.file.functions:
-                if not all(host_uses.serves_host(other, r) for r in other.attributes(made.name)):
-                    return False
-            return True
-    return host_uses.serves_host(function, maker)
+    return _checked(function, transfer) or _handed_on(function, transfer)
 
 
 def _checked(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -40,13 +40,9 @@ def modernised(
     prefix = head.removesuffix(f"{'cuda.' if root == 'torch.cuda' else ''}{last}")
     maker, safety = _maker(function, given)
     content: tuple[Edit, ...] = ()
-    counted = _counted(function, given[0]) if last == "LongTensor" and len(given) == 1 else None
-    if counted is not None:
-        maker, safety, content = "arange", Safety.UNSAFE, (counted,)
     filled = filling.filling(function, given[0], prefix, "dtype") if maker == "tensor" and create.args else None
     filled = None if filled is not None and filled.shape == "()" else filled
-    of_default = last == "Tensor" and (maker == "empty" or _fractions(function, given[0]))
-    plain = counted is not None or of_default
+    plain = last == "Tensor" and maker == "empty"
     if filled is not None:
         maker, plain = filled.maker, plain or (last == "Tensor" and maker != "full")
         content = (Edit(*function.outer_span(given[0]), filling.spread(function, given[0], filled.arguments)),)
@@ -55,27 +51,6 @@ def modernised(
     if not re.fullmatch(r"\w+\.", prefix) or not maker or edit is None:
         return None
     return (Edit(*function.span(create.function), f"{prefix}{maker}"), *content, edit), safety
-
-
-def _counted(function: FunctionFacts, reg: Reg) -> Edit | None:
-    """The edit that leaves the bounds of `range(a, b)`, of which `torch.arange` makes whole numbers (docs.pytorch.org
-    torch.arange); None for all else."""
-    made = function.code[reg]
-    if called(function, reg) != "builtins.range" or not isinstance(made, p.Call) or any(made.stars) or made.keywords:
-        return None
-    start, end = function.outer_span(made.args[0])[0], function.outer_span(made.args[-1])[1]
-    text = function.file.text[start:end]
-    return None if re.search(r"[\n\r#]", text) else Edit(*function.outer_span(reg), text)
-
-
-def _fractions(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a number with a fraction, and for a list that has one."""
-    made = function.code[reg]
-    if isinstance(made, p.Const):
-        return type(made.value) is float
-    if isinstance(made, p.Sequence):
-        return any(_fractions(function, r) for r in made.items)
-    return isinstance(made, p.Binary) and made.operator == "*" and _fractions(function, made.left)
 
 
 def _maker(function: FunctionFacts, given: list[Reg]) -> tuple[str, Safety]:

@@ -31,7 +31,6 @@ from transferlint.syntax.program import Reg
 from ..code import bindings, rewriting
 from ..code.chains import called
 from ..proofs import widths
-from ..questions import onward
 from . import casting, creating, likening, making, modernising, refilling, steps_back, taking_data
 
 _RESHAPED = frozenset(
@@ -65,7 +64,6 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     if taking_data.of_data(function, fix, made):
         if (without := taking_data.without_data(function, made, fix)) is not None:
             fix = without
-            safety = Safety.DISPLAY if taking_data.longer(fix) and taking_data.alone(function, made) else safety
         else:
             old = called(function, made).rpartition(".")[2] in modernising.LEGACY
             lines, safety = (
@@ -80,8 +78,7 @@ def make_on_device(function: FunctionFacts, transfer: Transfer) -> Fix | None:
         safety = min(safety, Safety.DISPLAY)
     if _random(function, made) and _seeded(function):
         safety = min(safety, Safety.DISPLAY)
-    edits = (*likening.like_another(function, made, fix.edits), *onward.moved_again(function, transfer.register))
-    return Fix(fix.title, safety, edits, lines)
+    return Fix(fix.title, safety, likening.like_another(function, made, fix.edits), lines)
 
 
 def _origin(function: FunctionFacts, transfer: Transfer) -> Reg:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.lattice.transfers import NUMBER, SCALAR_READ, TRUTH, Transfer
 
-from ..questions import measuring, own_checks, presence
+from ..questions import own_checks, presence
 from ..questions.alike import tensor_of
 from ..questions.detection import likely
 from ..questions.round_trips import decided_together, told
@@ -37,19 +37,12 @@ def in_several_ways(function: FunctionFacts, above: str) -> Iterator[list[Transf
 
 def _tells(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a read that a rule reports by default."""
-    reg = transfer.register
     if transfer.kind == TRUTH:
         if branchless.without_waiting(function, transfer) is not None:
             return False  # the check goes, and what is read elsewhere stays
-        if (
-            presence.asks_whether_given(function, transfer)
-            or presence.switched_apart(function, transfer)
-            or presence.or_equal(function, reg)
-        ):
+        if presence.asks_whether_given(function, transfer) or presence.switched_apart(function, transfer):
             return False
         return own_checks.looks(function, transfer) is None and likely(function, transfer, loops=False)
     if transfer.kind not in (NUMBER, SCALAR_READ) or not likely(function, transfer) or told(function, transfer):
         return False
-    return transfer.kind == NUMBER or not (
-        measuring.nothing_left(function, reg) or decided_together(function, transfer)
-    )
+    return transfer.kind == NUMBER or not decided_together(function, transfer)

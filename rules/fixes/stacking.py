@@ -34,8 +34,6 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     if any(re.search(r"[\n\r#]|:=|await |yield ", one) for one in subjects):
         return None
     whole = _whole(function, group)
-    if whole and (fix := _unpacked(function, group, whole)) is not None:
-        return fix
     name = _fresh("values", text)
     indent = re.compile(r"[ \t]*").match(text, begin)
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -54,27 +52,6 @@ def stack(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
             new = f"{called(function, transfer.register).rpartition('.')[2]}({new})"
         edits.append(Edit(start, end, new))
     return Fix(_TITLE, Safety.DISPLAY, tuple(edits))
-
-
-def _unpacked(function: FunctionFacts, group: list[Transfer], whole: str) -> Fix | None:
-    """`a, b = x[0].item(), x[1].item()` to `a, b = x[:2].tolist()`, and `x.tolist()` where those are all."""
-    users = {user for transfer in group for user in function.users(transfer.register)}
-    made = function.code[users.pop()] if len(users) == 1 else None
-    if not isinstance(made, p.Sequence) or made.items != tuple(t.register for t in group):
-        return None
-    if [_index(function, t) for t in group] != list(range(len(group))) or any(t.api != ".item()" for t in group):
-        return None
-    tuple_of = next(r for r, one in enumerate(function.code) if one is made)
-    if not function.has_text(tuple_of) or function.file.spans.commented(*function.span(tuple_of)):
-        return None
-    subject = function.code[group[0].subject] if group[0].subject is not None else None
-    over = function.code[origin(function, subject.object)] if isinstance(subject, p.Subscript) else None
-    stacked = over.args[0] if isinstance(over, p.Call) and len(over.args) > 0 else None
-    parts = function.code[stacked] if stacked is not None else None
-    whole_of = isinstance(parts, p.Sequence) and len(parts.items) == len(group) and not any(parts.stars)
-    some = "" if whole_of else f"[:{len(group)}]"
-    edit = Edit(*function.outer_span(tuple_of), f"{whole}{some}.tolist()")
-    return Fix(_TITLE, Safety.DISPLAY, (edit,))
 
 
 def _names(subjects: list[str], text: str) -> list[str]:

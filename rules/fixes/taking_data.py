@@ -57,13 +57,6 @@ def without_data(function: FunctionFacts, made: Reg, fix: Fix) -> Fix | None:
     return Fix(fix.title, fix.safety, (name, content, *fix.edits), fix.lines)
 
 
-def alone(function: FunctionFacts, made: Reg) -> bool:
-    """True for a list of one number: what is `[1]` may be an id as well as a one."""
-    create = function.code[made]
-    items = function.code[create.args[0]] if isinstance(create, p.Call) and create.args else None
-    return isinstance(items, p.Sequence) and len(items.items) == 1
-
-
 def longer(fix: Fix) -> bool:
     """True where the edits leave more text than there was."""
     return sum(len(edit.text) - (edit.end - edit.start) for edit in fix.edits) > 0

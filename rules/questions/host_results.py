@@ -1,14 +1,13 @@
 """Whether the copy of a whole tensor is the one that spares many: the host goes over it element by element, makes text
-of it, or packs it, and nothing of that goes back to the device."""
+of it, and nothing of that goes back to the device."""
 
 from __future__ import annotations
 
 import re
 
 from transferlint import late
-from transferlint.flow.callgraph.names import split
 from transferlint.flow.dataflow.once import once
-from transferlint.flow.dataflow.operands import operands, users
+from transferlint.flow.dataflow.operands import users
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.lattice.transfers import BUILD, COPY_INTO, HOST_INDEX, MOVE, Transfer
 from transferlint.flow.lattice.values import HOST, ON_DEVICE, SCALAR, TENSOR
@@ -36,7 +35,6 @@ _DECIDING = late.pattern(r"(?i)infer|decod|search|generat|predict|transcri|recog
 _LEARNING = late.pattern(
     r"^(forward|__call__|training_step|train_step|fit_batch|compute_objectives)$|(^|_)(loss|losses)(_|$)"
 )
-_COUNTS = late.pattern(r"(^|_)(splits?|sizes?|counts?|lens?|lengths?)$")
 _EVERYTHING = late.pattern(
     r"(^|_)(logits?|log_?probs?|probs|posteriors?|outputs?|hidden\w*|feats?|features|encoded)(_|$)"
 )
@@ -55,8 +53,7 @@ def host_result(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def _host_result(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for the one copy of a whole tensor that the host has to have, where nothing of it goes back to the device:
-    text, pictures or a model of numpy are made of it; or, outside all loops, it is gone over, packed into the result,
-    or the one copy of several counts."""
+    text, pictures or a model of numpy are made of it; or, outside all loops, it is gone over."""
     reg, around = transfer.register, function.loops(transfer.register)
     if function.warmth(reg).level >= Level.PER_ELEMENT or len(around) > 1 or transfer.before.flags & SCALAR:
         return False
@@ -80,17 +77,13 @@ def _host_result(function: FunctionFacts, transfer: Transfer) -> bool:
         return True  # the arrays of a batch: those of the loop around are other ones
     if around or transfer.inside is not None:
         return False
-    if _counts(function, reg) or _joined(function, transfer) or _fitted(function, reg):
-        return True
     if _gives_tensors(function, computed):
         return False
-    deciding = bool(_DECIDING.search(function.function.qualname))
-    if not deciding and _LEARNING.search(function.function.name):
+    if not _DECIDING.search(function.function.qualname) and _LEARNING.search(function.function.name):
         return False
     if _large(function, transfer):
         return False
-    whole = derived.derived(function.function, {reg}, derived.WHOLE)
-    return gone_over(function.function, whole) or (deciding and _packed(function, whole, computed))
+    return gone_over(function.function, derived.derived(function.function, {reg}, derived.WHOLE))
 
 
 def _large(function: FunctionFacts, transfer: Transfer) -> bool:
@@ -108,11 +101,11 @@ def _large(function: FunctionFacts, transfer: Transfer) -> bool:
 
 def gone_over(function: Function, whole: set[Reg]) -> bool:
     """True where a loop goes over the value of some registers, or looks up one element of it after the other. One that
-    only makes a list of it, or keeps each element, does not count."""
+    only makes a list of it does not count."""
     where = function.lookup.regions
     for reg in whole:
         made = function.code[reg]
-        if isinstance(made, p.Next) and not _listed(function, made.region) and not _kept(function, made.region, whole):
+        if isinstance(made, p.Next) and not _listed(function, made.region):
             return True
         if isinstance(made, p.Subscript) and any(derived.loops(function, where[reg])) and _varies(function, made.index):
             return True
@@ -134,23 +127,6 @@ def _listed(function: Function, region: int) -> bool:
             value = function.code[made.value]
             return isinstance(value, p.Load) or derived.callee_name(function, value) in _PLAIN
     return False
-
-
-def _kept(function: Function, region: int, whole: set[Reg]) -> bool:
-    """True for a loop that does nothing with the elements but add them to a list or a table."""
-    targets = function.regions[region].target_slots
-    loads = {r for r in whole if isinstance(made := function.code[r], p.Load) and made.slot in targets}
-    using = (function.code[user] for user in {user for load in loads for user in users(function)[load]})
-    return bool(loads) and all(
-        (
-            derived.callee_name(function, made) in ("append", "add")
-            and isinstance(made, p.Call)
-            and used.issubset(made.args)
-        )
-        or (isinstance(made, p.SetItem) and used == {made.value})
-        for made in using
-        if (used := loads.intersection(operands(made)))
-    )
 
 
 def _element(function: FunctionFacts, transfer: Transfer, loop: int) -> bool:
@@ -241,112 +217,3 @@ def _drawn(function: FunctionFacts, parts: set[Reg]) -> bool:
     """True where a library that draws or writes media on the host is given what is computed of the copy."""
     using = {user for part in parts for user in users(function.function)[part]}
     return any(called(function, user).startswith(_MEDIA) for user in sorted(using))
-
-
-def _packed(function: FunctionFacts, whole: set[Reg], computed: set[Reg]) -> bool:
-    """True where a function of the checked source goes over the copy, on the host, to make the result of it."""
-    for reg in sorted(computed):
-        made = function.code[reg]
-        if isinstance(made, p.Call) and any(argument in whole for argument in derived.given(made)):
-            found = _called(function, reg, whole)
-            if found is not None and gone_over(found[0], derived.derived(found[0], (), derived.WHOLE, {found[1]})):
-                return True
-    return False
-
-
-def _called(function: FunctionFacts, reg: Reg, handed: set[Reg]) -> tuple[Function, int] | None:
-    """The function of the checked source that a call calls and the slot of the parameter that takes one of some
-    registers; None where it is not known, or where the function puts something on the device."""
-    made = function.code[reg]
-    place = split(function.calls.get(reg, ""))
-    if not isinstance(made, p.Call) or place is None:
-        return None
-    placed = function.file.placed_at(*place)
-    if placed is None or any(t.kind in _BACK and t.places & ON_DEVICE for t in placed.transfers):
-        return None
-    parameters = placed.function.parameters
-    if isinstance(function.code[made.function], p.Attr) and parameters and parameters[0].name in ("self", "cls"):
-        parameters = parameters[1:]
-    for parameter, argument in zip(parameters, made.args, strict=False):
-        if argument in handed:
-            return placed.function, parameter.slot
-    named = {name for name, argument in made.keywords if argument in handed}
-    return next(((placed.function, one.slot) for one in parameters if one.name in named), None)
-
-
-def _counts(function: FunctionFacts, reg: Reg) -> bool:
-    """True for the one copy of several counts, stacked for it: `sent, sizes = torch.stack((a, b)).cpu()`."""
-    made = function.code[reg]
-    while isinstance(made, p.Call) and isinstance(callee := function.code[made.function], p.Attr):
-        if callee.name in ("stack", "cat"):
-            break
-        made = function.code[callee.object]
-    if derived.callee_name(function.function, made) not in ("stack", "cat"):
-        return False
-    whole = derived.derived(function.function, {reg}, derived.WHOLE)
-    unpacked = [
-        r for r in function.of(p.Unpack) if isinstance(one := function.code[r], p.Unpack) and one.value in whole
-    ]
-    stores = [one for r in unpacked for u in function.users(r) if isinstance(one := function.code[u], p.Store)]
-    names = [function.function.slot_names[one.slot] for one in stores]
-    return len(names) > 1 and all(_COUNTS.search(name) for name in names)
-
-
-def _joined(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for lengths that are stacked with tensors the function makes on the host: `stack((zeros(n), l.cpu()))`."""
-    named = function.code[transfer.subject] if transfer.subject is not None else None
-    if not isinstance(named, p.Load) or not roles.LENGTH_WORDS.search(function.function.slot_names[named.slot]):
-        return False
-    for user in function.users(transfer.register):
-        made = function.code[user]
-        if isinstance(made, p.Sequence) and len(made.items) > 1:
-            others = [function.values[item] for item in made.items if item != transfer.register]
-            return all(value.is_a(TENSOR) and value.places == HOST and not value.reads for value in others)
-    return False
-
-
-def _fitted(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what is added to a caller's list, of which a model of the host learns piece by piece."""
-    caller = function.warmth(reg).caller
-    if caller is None or caller[0] != function.file.path:
-        return False
-    whole = derived.derived(function.function, {reg}, derived.WHOLE)
-    calling = function.file.functions[caller[1]]
-    call = calling.code[caller[2]]
-    for user in sorted({user for one in whole for user in function.users(one)}):
-        made = function.code[user]
-        if derived.callee_name(function.function, made) not in ("extend", "append") or not isinstance(made, p.Call):
-            continue
-        callee = function.code[made.function]
-        kept = function.code[callee.object] if isinstance(callee, p.Attr) else None
-        if not isinstance(kept, p.Load) or not isinstance(call, p.Call) or not any(one in whole for one in made.args):
-            continue
-        index = next((i for i, one in enumerate(function.function.parameters) if one.slot == kept.slot), -1)
-        if 0 <= index < len(call.args) and isinstance(held := calling.code[call.args[index]], p.Load):
-            return _learns(calling, held.slot)
-    return False
-
-
-def _learns(function: FunctionFacts, slot: int) -> bool:
-    """True where what a variable holds is handed to `partial_fit`, here or in a function of the file."""
-    loads = set(function.loads(slot))
-    for reg in sorted({user for load in loads for user in function.users(load)}):
-        made = function.code[reg]
-        if not isinstance(made, p.Call) or not any(argument in loads for argument in derived.given(made)):
-            continue
-        if derived.callee_name(function.function, made) == "partial_fit":
-            return True
-        found = _called(function, reg, loads)
-        if found is not None and _fits(found[0], derived.derived(found[0], (), derived.PARTS, {found[1]})):
-            return True
-    return False
-
-
-def _fits(function: Function, parts: set[Reg]) -> bool:
-    using = (function.code[user] for part in parts for user in users(function)[part])
-    return any(
-        isinstance(made, p.Call)
-        and derived.callee_name(function, made) == "partial_fit"
-        and any(argument in parts for argument in derived.given(made))
-        for made in using
-    )

@@ -1,21 +1,18 @@
-"""Code that measures how long the device takes: the clocks beside a wait, the times that are kept, and what is read
-while the device has nothing to do."""
+"""Code that measures how long the device takes: the clocks beside a wait, and what the host needs a wait for."""
 
 from __future__ import annotations
 
-import bisect
 import os
 
 from transferlint import late
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FunctionFacts
-from transferlint.flow.lattice.transfers import COPY_INTO, DOWNLOAD, SYNCHRONIZE, Transfer
-from transferlint.flow.lattice.values import DTYPE, HOST_VALUE, NAME, ON_DEVICE, TENSOR
+from transferlint.flow.lattice.transfers import COPY_INTO, DOWNLOAD, Transfer
 from transferlint.model import Direction
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from ..code.chains import called, method, origin, receiver
+from ..code.chains import called, origin, receiver
 
 _TIMERS = late.pattern(
     r"^(perf_counter|time|perf_counter_ns|monotonic|elapsed_time|default_timer|process_time|time_ns)$"
@@ -25,12 +22,8 @@ _STOPWATCHES = late.pattern(
 )
 _MEASURING = late.pattern(r"(?i)(^|_)(micro)?(bench(mark)?s?|time_?it|timing|warm_?up|profil(e|er|ing))(_|$)")
 _NEAR = 40  # instructions: a few expressions
-_LISTS = frozenset({"builtins.list", "collections.deque"})
 # Copies that come back before they are done (documen.tician.de/pycuda, nvidia.github.io/cuda-python).
 _COPIES = late.pattern(r"(memcpy_dtoh_async|cudaMemcpyAsync|cuMemcpyDtoHAsync)$")
-# What waits for the whole device, and not for one stream: by a name of a library, or asked of what stands for it.
-_WHOLE = late.pattern(r"\.synchronize$|(^|_)(accelerator|cuda|xpu|npu|device)\.synchronize\(\)$")
-_SEEN_BEFORE = frozenset("detach view reshape squeeze append item tolist".split())  # start no work on the device
 
 
 def clocked(function: FunctionFacts, reg: Reg) -> bool:
@@ -51,91 +44,10 @@ def _clock(made: p.Instruction) -> bool:
 
 def timed(function: FunctionFacts, reg: Reg) -> bool:
     """True for a wait that makes a clock right, but not in a loop that trains: there it takes from each step what it
-    measures, unless the times are what the loop is for."""
+    measures."""
     loop = next(iter(function.loops(reg)), None)
     trains = loop is not None and any(function.inside(at, loop) for at in function.attributes("backward"))
-    return clocked(function, reg) and not (trains and loop is not None and not keeps_times(function, loop))
-
-
-@once
-def keeps_times(function: FunctionFacts, loop: int) -> bool:
-    """True for a loop that puts the time of every turn into a list which the function made before it:
-    `times.append(time.time() - start)`, also by a variable of that difference."""
-    return any(
-        isinstance(made := function.code[at], p.Call)
-        and len(made.args) == 1
-        and method(function, at) == "append"
-        and function.inside(at, loop)
-        and _own_list(function, at, loop)
-        and _difference(function, made.args[0])
-        for at in function.of(p.Call)
-    )
-
-
-def _own_list(function: FunctionFacts, append: Reg, loop: int) -> bool:
-    """True for a list that is appended to in a loop and was made, empty, before it."""
-    kept = receiver(function, append)
-    if kept is None or not isinstance(function.code[kept], p.Load):
-        return False
-    start = origin(function, kept)
-    made = function.code[start]
-    if isinstance(made, p.Unpack) and isinstance(several := function.code[made.value], p.Sequence):
-        made = function.code[several.items[made.index]] if len(several.items) == made.count else made
-    empty = isinstance(made, p.Sequence) and made.kind == "list" and not made.items
-    return (empty or called(function, start) in _LISTS) and not function.inside(start, loop)
-
-
-def _difference(function: FunctionFacts, reg: Reg) -> bool:
-    """True for `time.time() - start`, also in other units: `(time.time() - start) * 1000`."""
-    start = origin(function, reg)
-    made = function.code[start]
-    if not isinstance(made, p.Binary):
-        return method(function, start) == "elapsed_time"
-    if made.operator == "-":
-        return any(_clock(function.code[at]) for at in function.expression(origin(function, made.left)))
-    return made.operator in ("*", "/") and _difference(function, made.left)
-
-
-def nothing_left(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a read that waits for nothing: the wait of a measurement stands before it, and nothing between them
-    starts work on the device."""
-    work = _work(function)
-    began = work[bisect.bisect_left(work, reg) - 1] if work and work[0] < reg else -1
-    waits = _timed_waits(function)
-    near = waits[bisect.bisect_left(waits, began) : bisect.bisect_left(waits, reg)]
-    return any(_follows(function, wait, reg) for wait in near)
-
-
-@once
-def _timed_waits(function: FunctionFacts) -> list[Reg]:
-    """The waits for the whole device that a measurement needs, in hot code."""
-    waits = (t for t in function.transfers if t.kind == SYNCHRONIZE and _WHOLE.search(t.api) and t.inside is None)
-    return [t.register for t in waits if timed(function, t.register) and function.warmth(t.register).hot]
-
-
-@once
-def _work(function: FunctionFacts) -> list[Reg]:
-    """What starts work on the device, in order."""
-    return [reg for reg in range(len(function.code)) if _starts_work(function, reg)]
-
-
-def _follows(function: FunctionFacts, first: Reg, second: Reg) -> bool:
-    """True where the second stands in the block of the first, or in an arm within it, in the same loop."""
-    around = function.region(first)
-    inside = around == 0 or function.inside(second, around)
-    return inside and function.loops(first) == function.loops(second)
-
-
-def _starts_work(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what computes on the device, or may: calls of which not all is known."""
-    made, value = function.code[reg], function.values[reg]
-    if isinstance(made, p.Call):
-        callee = function.code[made.function]
-        last = callee.name if isinstance(callee, p.Attr | p.Outer) else ""
-        return not (last in _SEEN_BEFORE or _clock(callee) or value.is_a(HOST_VALUE | NAME | DTYPE))
-    if isinstance(made, p.Binary | p.Unary | p.Compare | p.Subscript):
-        return bool(value.kinds & TENSOR) and bool(value.places & ON_DEVICE)
-    return isinstance(made, p.SetItem | p.Yield | p.Await)
+    return clocked(function, reg) and not trains
 
 
 def guards_copy(function: FunctionFacts, transfer: Transfer) -> bool:

@@ -1,5 +1,5 @@
-"""Tests that look like questions to a tensor and are none: whether something was given, whether two names are the same
-object, and what another test has kept tensors away from."""
+"""Tests that look like questions to a tensor and are none: whether something was given, and what another test has kept
+tensors away from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from transferlint.flow.lattice.transfers import Transfer
 from transferlint.flow.lattice.values import ON_DEVICE, SCALAR, TENSOR
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
-
-from ..code.chains import called
 
 # What holds more than one number by everybody's convention, but not `has_mask`.
 _MANY = late.pattern(
@@ -37,20 +35,6 @@ def asks_whether_given(function: FunctionFacts, transfer: Transfer) -> bool:
     else:
         return False
     return bool(_MANY.match(name)) and not transfer.before.flags & SCALAR
-
-
-def or_equal(function: FunctionFacts, reg: Reg) -> bool:
-    """True for the second question of `a is b or torch.equal(a, b)`."""
-    made, users = function.code[reg], function.users(reg)
-    either = function.code[users[0]] if len(users) == 1 else None
-    if not isinstance(made, p.Call) or called(function, reg) != "torch.equal" or not isinstance(either, p.Boolean):
-        return False
-    asked = {function.text(r) for r in made.args}
-    before = (function.code[r] for r in either.operands[: either.operands.index(reg)])
-    return either.operator == "or" and any(
-        isinstance(one, p.Compare) and one.operators == ("is",) and {function.text(r) for r in one.operands} == asked
-        for one in before
-    )
 
 
 def switched_apart(function: FunctionFacts, transfer: Transfer) -> bool:

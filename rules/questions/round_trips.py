@@ -178,14 +178,6 @@ def _came(function: FunctionFacts, upload: Transfer) -> bool:
     return False
 
 
-def _counted(function: FunctionFacts, upload: Transfer) -> bool:
-    """True for an upload of what is a number of the host for certain."""
-    if upload.subject is None:
-        return False
-    names = (r for r in function.expression(upload.subject) if isinstance(function.code[r], p.Load | p.Attr))
-    return all(function.values[r].is_a(HOST_VALUE | NAME) for r in names)
-
-
 def explained(function: FunctionFacts, transfer: Transfer) -> bool:
     """True where a finding of its own would add nothing: another rule says more about the read, or the expression it
     reads from has made the host wait just before."""

@@ -63,17 +63,6 @@ CASES = [
         "TL301",
         Safety.DISPLAY,
         X,
-        "k = torch.randint(0, 1, (1,), device=x.device)\n"
-        "if k == 0:\n"
-        "    n = 4\n"
-        "y = torch.zeros((2, k), device=x.device)\n",
-        "k = torch.randint(0, 1, (1,))\nif k == 0:\n    n = 4\ny = torch.zeros((2, k), device=x.device)\n",
-        "torch.ones(3)",
-    ),
-    (
-        "TL301",
-        Safety.DISPLAY,
-        X,
         "y = torch.linalg.solve(x, x)\n",
         "y = torch.linalg.solve_ex(x, x).result\n",
         "torch.eye(3)",

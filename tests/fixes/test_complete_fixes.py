@@ -131,20 +131,6 @@ def test_what_is_filled_at_once_is_made_full(made: str, instead: str, safety: Sa
     assert only("TL401", f"y = {made}.to(x.device)\n") == (safety, module(f"y = {wanted}\n"))
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("y = torch.cat([x, torch.randn(3).to(x.device)]).to(x.device)\n", "y = torch.cat([x, torch.randn(3, D)])\n"),
-        ("y = torch.flip(torch.randn(3).to(x.device), [0]).to(x.device)\n", "y = torch.flip(torch.randn(3, D), [0])\n"),
-        ("y = (torch.randn(3).to(x.device) + x).abs().to(x.device)\n", "y = (torch.randn(3, D) + x).abs()\n"),
-        ("y = words(torch.randn(3).to(x.device)).to(x.device)\n", "y = words(torch.randn(3, D)).to(x.device)\n"),
-        ("y = torch.randn(3).to(x.device).cpu().to(x.device)\n", "y = torch.randn(3, D).cpu().to(x.device)\n"),
-    ],
-)
-def test_a_second_move_to_the_same_place_goes_with_the_first(before: str, after: str) -> None:
-    assert only("TL401", before)[1] == module(after.replace("D)", "device=x.device)").replace("D,", "device=x.device,"))
-
-
 def test_the_like_that_stays_beside_it_leaves_it_shown() -> None:
     one = "y = torch.randn(n).to(x.device)\n"
     assert only("TL401", one)[0] is Safety.UNSAFE

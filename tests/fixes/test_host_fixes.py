@@ -29,14 +29,6 @@ CASES = [
     ("TL101", Safety.DISPLAY, X, "self.kept = x.tolist()\n", "self.kept = x\n", "torch.ones(3)"),
     (
         "TL101",
-        Safety.UNSAFE,
-        X,
-        "k = torch.randint(1, 2, (1,), device=x.device)\ny = torch.roll(x, shifts=k.item(), dims=0)\n",
-        "k = torch.randint(1, 2, (1,))\ny = torch.roll(x, shifts=k.item(), dims=0)\n",
-        "torch.ones(3)",
-    ),
-    (
-        "TL101",
         Safety.DISPLAY,
         X,
         "y = torch.tensor([one.sum() for one in x], device=x.device)\n",
@@ -76,7 +68,6 @@ CASES = [
         "ids = torch.triu_indices(3, 3, device=x.device)\ny = x[ids[0], ids[1]]\n",
         "torch.ones(3, 3)",
     ),
-    ("TL501", Safety.DISPLAY, X, "x.detach().cpu()\ny = x\n", "y = x\n", "torch.ones(3)"),
 ]
 
 
@@ -100,10 +91,6 @@ def test_the_text_is_what_the_page_says(
     [
         ("TL101", "k = x.sum().item()\nif k != n:\n    raise ValueError(k)\ny = words(k)\n"),  # needed further on
         ("TL101", "y = words(x.tolist())\n"),
-        (
-            "TL101",
-            "k = torch.randint(1, 2, (1,), device=x.device)\ny = words(k.item())\nx = x + k\n",
-        ),  # also used there
         ("TL102", "y = x.cpu()\nfor i in range(n):\n    words(y[i])\n"),  # the copy spares many
         ("TL102", "y = x.cpu()\nz = y + torch.ones(3)\n"),  # meets a tensor of the host
         ("TL102", "y = x.cpu()\nz = y.max().numpy()\n"),

@@ -156,21 +156,6 @@ CASES = [
     ),
     # elements of one tensor, all at once
     (
-        "TL106",
-        Safety.DISPLAY,
-        "flags = torch.stack([x.sum(), x.mean(), x.max()])\n"
-        "a, b, c = flags[0].item(), flags[1].item(), flags[2].item()\n",
-        "flags = torch.stack([x.sum(), x.mean(), x.max()])\na, b, c = flags.tolist()\n",
-        ONES,
-    ),
-    (
-        "TL106",
-        Safety.DISPLAY,
-        "a, b, c = x[0].item(), x[1].item(), x[2].item()\n",
-        "a, b, c = x[:3].tolist()\n",
-        ONES,
-    ),
-    (
         "TL104",
         Safety.DISPLAY,
         "y = x + torch.tensor(self.words, device=x.device)\n",

@@ -86,13 +86,6 @@ CASES = [
         "",
     ),
     (
-        "TL401",
-        X,
-        "y = torch.LongTensor(range(1, n)).to(x.device)\n",
-        "y = torch.arange(1, n, device=x.device)\n",
-        "x",
-    ),
-    (
         "TL104",
         X,
         "y = x + torch.tensor([0] * n, device=x.device)\n",
