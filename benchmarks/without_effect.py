@@ -26,9 +26,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 import transferlint
-import transferlint_rules
+from transferlint import registry
 
-ROOTS = (Path(transferlint.__file__).parent / "flow", Path(transferlint_rules.__file__).parent)
 Place = tuple[str, int]  # file and first line, as code objects have them
 
 
@@ -56,6 +55,12 @@ class Counted:
                 self.effects[place] += bool(given)
 
 
+def roots() -> tuple[Path, ...]:
+    """The folders whose functions are counted: the analysis, and those that hold rules."""
+    packs = {Path(rule.detect.__code__.co_filename).parent for rule in registry.load().rules}
+    return Path(transferlint.__file__).parent / "flow", *sorted(packs)
+
+
 def main() -> None:
     """Check, count, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -63,7 +68,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=0, metavar="N", help="effects that count as none")
     parser.add_argument("--least-calls", type=int, default=1, metavar="N", help="calls below which nothing is said")
     given = parser.parse_args()
-    counted = Counted(ROOTS)
+    counted = Counted(roots())
     for project in given.projects:
         _check(project, counted)
     print("\n".join(table(counted, given.most, given.least_calls)))
@@ -86,7 +91,7 @@ def _check(project: Path, counted: Counted) -> None:
 def table(counted: Counted, most: int = 0, least: int = 1) -> list[str]:
     """The lines of the two lists."""
     silent, idle = [], defaultdict(list)
-    for root in ROOTS:
+    for root in roots():
         for path in sorted(root.rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if not isinstance(node, ast.FunctionDef) or (node.returns and ast.unparse(node.returns) == "None"):
