@@ -6,7 +6,9 @@ Each PROJECT is a folder of Python files, checked as `transferlint check --isola
 `sys.setprofile`. A function that gives something is listed where it was called and gave something true (not None,
 False, 0 or empty) at most N times in all of them (0 unless told), with its calls and its lines; those that were never
 called come last, by file. It is a list of candidates, no verdict: what guards a fix against changing what a program
-computes is right to be silent, and what is for other frameworks, settings or explanations needs other projects.
+computes is right to be silent, what is for other frameworks, settings or explanations needs other projects, and
+mistakes that somebody notices at once are gone from the newest commit of a project: hold what is taken out against
+`fixes_in_history.py`, which checks the commits before.
 
 Ten times as slow as a check. In millions of lines the special cases that were written for one file show here: a rule
 of thumb is worth its lines where it has a measured rate (docs/CONTRIBUTING.md).

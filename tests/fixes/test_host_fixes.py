@@ -68,6 +68,7 @@ CASES = [
         "ids = torch.triu_indices(3, 3, device=x.device)\ny = x[ids[0], ids[1]]\n",
         "torch.ones(3, 3)",
     ),
+    ("TL501", Safety.DISPLAY, X, "x.detach().cpu()\ny = x\n", "y = x\n", "torch.ones(3)"),
 ]
 
 
