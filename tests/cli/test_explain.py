@@ -295,3 +295,12 @@ def test_what_is_judged_in_the_function_says_where(folder: Path, capsys: pytest.
     assert main(["explain", f"a.py:{line}", "-f", "json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["expressions"]
     assert one["verdict"]["reason"] == "it is made in the function that is called, and judged there: helpers.py:2"
+
+
+def test_a_function_that_only_waits_is_judged_at_its_calls(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "pyproject.toml").write_text("")
+    (folder / "helpers.py").write_text("import torch\n\n\ndef tidy():\n    torch.cuda.synchronize()\n")
+    (folder / "a.py").write_text("from helpers import tidy\n\n" + loop("tidy()"))
+    assert main(["explain", "helpers.py:5", "-f", "json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["expressions"]
+    assert one["verdict"]["reason"] == "`tidy` does nothing but wait, and is judged at its calls, as in `train`"

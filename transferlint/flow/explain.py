@@ -127,12 +127,15 @@ def _recorded(function: FunctionFacts, transfer: Transfer) -> Belief:
 
 
 def _at_calls(function: FunctionFacts, transfer: Transfer) -> str:
-    """Why a transfer of an argument is judged at the calls of its function instead, "" for others."""
+    """Why a transfer of an argument, or the wait of a function that does nothing else, is judged at the calls of its
+    function instead, "" for others."""
     caller = function.warmth(transfer.register).caller
     called = function.file.placed_at(*caller[:2]) if caller is not None and function.at_calls(transfer) else None
     if called is None:
         return ""
     name, user = function.function.name, called.function.qualname
+    if transfer.kind == t.SYNCHRONIZE:
+        return f"`{name}` does nothing but wait, and is judged at its calls, as in `{user}`"
     return f"it transfers what `{name}` is given, and is judged at the calls of `{name}`, as in `{user}`"
 
 

@@ -16,7 +16,6 @@ _FOLLOWED = 4
 _NONE = frozenset({("==", 0), ("<", 1), ("<=", 0)})
 _FILLED = frozenset({("!=", 0), (">=", 1), (">", 0)})
 _DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)(_is)?(_available|_enabled)?$")
-# A plural; not a class, a bias, an axis or a position.
 _EARLIER = late.pattern(r"(^|_)(past|cache[ds]?|states?|prev(ious)?|history|memory|memories)(_|$)")
 # docs.pytorch.org: `torch.onnx.is_in_onnx_export`, `torch.compiler.is_exporting`, `torch.jit.is_tracing`,
 # `torch.jit.is_scripting`; and functions named after them.
