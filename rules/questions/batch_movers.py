@@ -13,6 +13,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg
 
 from ..code.chains import origin
+from .destinations import to_device
 
 _HINT = "non_blocking"
 _CONTAINERS = frozenset(
@@ -133,28 +134,33 @@ def unasked(facts: FileFacts) -> Iterator[tuple[FunctionFacts, Reg]]:
             if not warmth.hot or warmth.weak or any(key in ("", _HINT) for key, _ in made.keywords):
                 continue
             found = facts.placement.located(name)
-            if found is None or not _asks(*found, len(made.args), made):
+            moves = _asked(*found, len(made.args), made) if found is not None else []
+            if found is None or not moves:
+                continue
+            owner, callee = found[0], found[0].program.functions[found[1]]
+            if not to_device(facts, (facts.path, function.index, reg), owner, callee, moves):
                 continue
             value = function.values[made.args[0]]
             if not value.places & ON_DEVICE and not value.kinds & (MODULE | ARRAY | HOST_VALUE | OPTIMIZER):
                 yield function, reg
 
 
-def _asks(owner: FilePlacement, index: int, given: int, made: p.Call) -> bool:
-    """True for a function that does not wait where it is told so, is told nothing, and moves to where it is told."""
+def _asked(owner: FilePlacement, index: int, given: int, made: p.Call) -> list[Reg]:
+    """The moves of a function that does not wait where it is told so, is told nothing, and moves to where it is told;
+    none of others."""
     callee = owner.program.functions[index]
     if callee.kind != "function" or callee.name in ("to", "cuda") or callee.name.startswith("__"):
-        return False
+        return []
     names = [q.name for q in callee.parameters]
     hint = next((q for q in callee.parameters if q.name == _HINT), None)
     if hint is None or hint.default not in ("False", "None") or "device" not in names:
-        return False
+        return []
     before = names.index(_HINT) - (names[0] in ("self", "cls"))
     if hint.kind == "positional" and given > before:
-        return False
+        return []
     if given <= names.index("device") - (names[0] in ("self", "cls")) and "device" not in dict(made.keywords):
-        return False
-    return any(_hands_on(owner, callee, at, hint) for at in callee.lookup.of(p.Call))
+        return []
+    return [at for at in callee.lookup.of(p.Call) if _hands_on(owner, callee, at, hint)]
 
 
 def _hands_on(owner: FilePlacement, callee: Function, at: Reg, hint: p.Parameter) -> bool:
