@@ -19,6 +19,7 @@ from transferlint.flow.lattice.values import (
     UNKNOWN,
     Value,
 )
+from transferlint.flow.placement.moved_to import moved_to, named_device
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
@@ -195,14 +196,17 @@ def _compared(names: Names, function: Function, made: p.Compare, when: bool) -> 
         subject = function.code[asked.args[0]]
         plain = names.dotted(function, made.operands[1]) in _PYTHON_TYPES - _HOLDERS
         return [(subject.slot, _SCALAR)] if same and plain and isinstance(subject, p.Load) else []
-    if isinstance(other, p.Call) and names.dotted(function, other.function) == "torch.device" and other.args:
-        other = function.code[other.args[0]]
-    named = other.value if isinstance(other, p.Const) else None
-    if not isinstance(asked, p.Attr) or named != ("cpu" if same else "cuda"):
+    named = named_device(names, function, made.operands[1])
+    if named != ("cpu" if same else "cuda"):
         return []
-    if asked.name == "type":
-        asked = function.code[asked.object]
-    return _here(function, asked.object) if isinstance(asked, p.Attr) and asked.name == "device" else []
+    device = made.operands[0]
+    if isinstance(asked, p.Attr) and asked.name == "type":
+        device, asked = asked.object, function.code[asked.object]
+    elif not same:
+        return []  # "cuda:0" is another name
+    moved = [(slot, _HERE) for slot in sorted(moved_to(function, device, made.operands[0]))]
+    of = _here(function, asked.object) if isinstance(asked, p.Attr) and asked.name == "device" else []
+    return [*of, *(fact for fact in moved if fact not in of)]
 
 
 def _here(function: Function, reg: Reg) -> list[Fact]:

@@ -14,7 +14,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 # What gives back a tensor that is where its receiver is.
-_STILL = frozenset(
+STILL = frozenset(
     "detach float double long int bool squeeze unsqueeze flatten reshape view mean sum clone contiguous permute"
     " transpose t abs".split()
 )
@@ -34,14 +34,14 @@ def proofs(function: Function, arrays: list[Reg]) -> tuple[Proofs, dict[Slot, fr
     given: dict[Slot, frozenset[str]] = {}
     if not arrays:
         return stored, given
-    brought, before = _brought(function), _before(function)
+    brought, before = _brought(function), before_each(function)
     parameters = {one.slot for one in function.parameters}
     for reg in arrays[:_MOST]:
         found = _subject(function, function.code[reg])
         if found is None or found[0] in brought or _asked(function, reg):
             continue
         slot, path = found
-        stores, entry = _reaching(function, before, slot, path, reg)
+        stores, entry = reaching(function, before, slot, path, reg)
         for store in stores:
             stored[store] = stored.get(store, frozenset()) | {path}
         if entry and slot in parameters:
@@ -56,7 +56,7 @@ def _subject(function: Function, call: p.Instruction) -> tuple[Slot, str] | None
     made = code[callee.object] if isinstance(callee, p.Attr) else None
     while made is not None and not isinstance(made, p.Load):
         method = code[made.function] if isinstance(made, p.Call) else None
-        if isinstance(method, p.Attr) and method.name in _STILL and not path:
+        if isinstance(method, p.Attr) and method.name in STILL and not path:
             made = code[method.object]
         elif isinstance(made, p.Attr) and made.name == "data" and not path:
             made = code[made.object]
@@ -106,7 +106,7 @@ def _asked(function: Function, reg: Reg) -> bool:
     return False
 
 
-def _before(function: Function) -> dict[int, list[int]]:
+def before_each(function: Function) -> dict[int, list[int]]:
     """The blocks that come before each block."""
     found: dict[int, list[int]] = {}
     for number, block in enumerate(function.blocks):
@@ -115,7 +115,7 @@ def _before(function: Function) -> dict[int, list[int]]:
     return found
 
 
-def _reaching(
+def reaching(
     function: Function, before: dict[int, list[int]], slot: Slot, path: str, reg: Reg
 ) -> tuple[set[Reg], bool]:
     """The stores of a variable that reach a register, but for those after which the path is bound anew, and whether
