@@ -10,6 +10,7 @@ from transferlint.flow.lattice.values import (
     DTYPE_VALUE,
     FRAMEWORKS,
     FRESH,
+    FROM_PARAMETER,
     GIVEN,
     HOST,
     HOST_ARRAY,
@@ -101,7 +102,8 @@ def _read(frame: Frame, reg: Reg, made: Attr) -> Value:
         own = _of_class(frame, base, name) if base.kinds & OBJECT else None
         if own is not None and own.kinds & DEVICE_NAME:
             return own
-        return Value(DEVICE_NAME, places, why=base.why)
+        theirs = base.flags & FROM_PARAMETER if base.is_a(TENSOR | UNKNOWN) else 0
+        return Value(DEVICE_NAME, places, theirs, base.why)
     if name.endswith("dtype"):
         return DTYPE_VALUE
     if name == "saved_tensors" and base.kinds == OBJECT:

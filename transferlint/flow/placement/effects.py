@@ -124,6 +124,12 @@ def by_argument(frame: Frame, made: Call) -> int:
     return given.flags & BY_ARGUMENT if given is not None else 0
 
 
+def with_argument(frame: Frame, made: Call) -> int:
+    """BY_ARGUMENT, and the flags of the parameters that have the place which `device=` names: `device=x.device`."""
+    given, _ = named_device(frame, made)
+    return given.flags & (BY_ARGUMENT | FROM_PARAMETER) if given is not None else 0
+
+
 def _moved_by_argument(frame: Frame, made: Call, places: int) -> int:
     """BY_ARGUMENT where a tensor moves to the function's own device argument. One that is None by default leaves it
     where it was."""
@@ -187,7 +193,7 @@ def _device(frame: Frame, made: Call) -> Value:
         return Value(DEVICE_NAME, GIVEN)
     value = frame.values[made.args[0]]
     if value.is_a(DEVICE_NAME):
-        return Value(DEVICE_NAME, value.places, value.flags & BY_ARGUMENT, name=value.name)
+        return Value(DEVICE_NAME, value.places, value.flags & (BY_ARGUMENT | FROM_PARAMETER), name=value.name)
     return Value(DEVICE_NAME, GIVEN)
 
 
@@ -212,7 +218,7 @@ def fill(frame: Frame, reg: Reg, made: Call, values: list[Value], name: str) -> 
     reads: frozenset[int] = frozenset()
     for value in values:
         reads |= value.reads
-    flags = (RESIDENT if places & ON_DEVICE else 0) | by_argument(frame, made)
+    flags = (RESIDENT if places & ON_DEVICE else 0) | with_argument(frame, made)
     flags |= pinning(frame, made) | _of_booleans(frame, made) | _of_integers(frame, made, name)
     return Value(TENSOR, places, FRESH | literal | flags, (reg,), reads=frozenset(sorted(reads)[:4]))
 
@@ -329,7 +335,7 @@ def keep(frame: Frame, reg: Reg, made: Call, values: list[Value]) -> Value:
     tensors = [v for v in operands if v.kinds & (TENSOR | CONTAINER)]
     fresh = made_of(operands) if tensors else 0
     if not operands:
-        return Value(TENSOR, created_on(frame, made) or HOST, FRESH | by_argument(frame, made), (reg,))
+        return Value(TENSOR, created_on(frame, made) or HOST, FRESH | with_argument(frame, made), (reg,))
     if places == HOST and any(not v.is_a(TENSOR | CONTAINER) for v in operands):
         places = HOST | ANYWHERE
     item = values[0].item if values and values[0].is_a(CONTAINER) else None  # `torch.cat(masks)` is a mask
