@@ -99,6 +99,7 @@ from .code import arguments
 from .code.chains import origin
 from .fixes import batch_lists, making, recreating, remaining, taking_data
 from .questions.detection import Found, brief, clusters, each, only_shown, others, together
+from .questions.moved_later import follows_what_moves_later
 from .questions.round_trips import brought_back
 
 _NAME = late.pattern(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))")  # not what follows a dot, and no keyword
@@ -111,7 +112,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     ]
     known = {(f.index, t.register) for f, t in found if _sure(f, t) is not Confidence.POSSIBLE}
     twins = {_text(f, t) for f, t in each(facts, MOVE) if (f.index, t.register) not in known} - {""}
-    crossing = [_crosses(*pair) for pair in found]
+    crossing = [_unsure(*pair) for pair in found]
     apart = [[pair for pair, is_so in zip(found, crossing, strict=True) if is_so is which] for which in (False, True)]
     groups = (*clusters(apart[0], _anywhere), *clusters(apart[1], _anywhere))
     fixes = [
@@ -215,10 +216,15 @@ def _anywhere(function: FunctionFacts, transfer: Transfer) -> str:
 
 
 def _sure(function: FunctionFacts, transfer: Transfer) -> Confidence:
-    """Certain where the target is proven to be the device; only possible for what has to cross, and does so once."""
-    if _crosses(function, transfer):
+    """Certain where the target is proven to be the device; only possible for what has to cross, and does so once, and
+    for what goes to where an argument is that is moved itself further down."""
+    if _unsure(function, transfer):
         return Confidence.POSSIBLE
     return Confidence.LIKELY if transfer.places & ~DEVICE else Confidence.CERTAIN
+
+
+def _unsure(function: FunctionFacts, transfer: Transfer) -> bool:
+    return _crosses(function, transfer) or follows_what_moves_later(function, transfer)
 
 
 def _crosses(function: FunctionFacts, transfer: Transfer) -> bool:

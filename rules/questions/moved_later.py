@@ -5,9 +5,11 @@ from __future__ import annotations
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.lattice.transfers import MOVE, Transfer
-from transferlint.flow.lattice.values import ON_DEVICE, only_assumed
+from transferlint.flow.lattice.values import ON_DEVICE, TENSOR, UNKNOWN, only_assumed
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg, Slot
+
+from ..code.chains import origin
 
 _MOST = 32  # steps from what is read to the variables that it is a part of
 
@@ -15,10 +17,34 @@ _MOST = 32  # steps from what is read to the variables that it is a part of
 def moved_later(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a part of an argument that is only taken to be on the device, and that the function moves there after
     the read: `n = lengths.max().item()`, `lengths = lengths.to(device)`."""
-    if transfer.subject is None or not only_assumed(transfer.before):
+    return transfer.subject is not None and _is_moved(function, transfer.subject, transfer)
+
+
+def follows_what_moves_later(function: FunctionFacts, transfer: Transfer) -> bool:
+    """True for what goes to where such an argument is: `scale = torch.ones(2).to(x.device)`, `x = x.to(device)`."""
+    made = function.code[transfer.register]
+    if not isinstance(made, p.Call):
         return False
-    moved = {slot for reg, slot in _moves(function) if reg > transfer.register}
-    return bool(moved) and not moved.isdisjoint(_variables(function, transfer.subject))
+    named = [reg for key, reg in made.keywords if key in ("device", "other")]
+    callee = function.code[made.function]
+    if not named and isinstance(callee, p.Attr) and callee.name == "to":
+        named = list(made.args[:1])
+    for reg in named:
+        device = origin(function, reg)
+        asked = function.code[device]
+        of = asked.object if isinstance(asked, p.Attr) and asked.name == "device" else device
+        if function.values[of].is_a(TENSOR | UNKNOWN) and _is_moved(function, of, transfer):
+            return True
+    return False
+
+
+def _is_moved(function: FunctionFacts, reg: Reg, transfer: Transfer) -> bool:
+    """True for a part of an argument that is only taken to be on the device, and is moved there after a transfer."""
+    before = transfer.before if reg == transfer.subject else function.values[reg]
+    if not only_assumed(before):
+        return False
+    moved = {slot for at, slot in _moves(function) if at > transfer.register}
+    return bool(moved) and not moved.isdisjoint(_variables(function, reg))
 
 
 @once
