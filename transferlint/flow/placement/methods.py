@@ -127,6 +127,8 @@ def call(frame: Frame, reg: Reg, made: Call, attribute: Attr, base: Value) -> Va
         found = _container(frame, reg, made, subject, base, name)
         if found is not None:
             return found
+    if name == "astype" and base.is_a(UNKNOWN) and not base.places & DEVICE and not frame.file.names.frameworks:
+        return HOST_ARRAY.but(flags=base.flags & DATA, reads=base.reads)  # numpy.org ndarray.astype: no tensor has it
     given = base.kinds == UNKNOWN and base.places == ANYWHERE and base.flags & FROM_PARAMETER
     if given and effect_table().get(f"Tensor.{name}") in _COMPUTES:
         return base.but(flags=given | HANDED, uploads=frozenset())

@@ -14,6 +14,7 @@ from transferlint.flow.lattice.values import (
     BOOLEAN,
     CONSTANT,
     CONTAINER,
+    DATA,
     DERIVED,
     DEVICE,
     DEVICE_NAME,
@@ -21,6 +22,7 @@ from transferlint.flow.lattice.values import (
     FRESH,
     GIVEN,
     HOST,
+    HOST_ARRAY,
     HOST_TENSOR,
     HOST_VALUE,
     LITERAL,
@@ -121,6 +123,8 @@ def store(frame: Frame, reg: Reg, made: p.Store) -> Value:
             value = found
     if "" in shown and value.is_a(TENSOR | UNKNOWN):
         value = brought(value.but(kinds=TENSOR))
+    elif open_to and reg in frame.usage.cast and value.is_a(TENSOR | UNKNOWN):
+        value = HOST_ARRAY.but(flags=value.flags & DATA, reads=value.reads)
     frame.state.slots[slot] = value
     frame.forget(name)
     frame.state.paths.update((name + path, HOST_TENSOR) for path in shown if path)

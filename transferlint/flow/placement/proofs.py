@@ -1,7 +1,9 @@
-"""What a function shows to be on the host: `x.numpy()` raises for a tensor that is on the device.
+"""What a function shows to be on the host: `x.numpy()` raises for a tensor that is on the device, and `x.astype(...)`
+for any, as numpy's arrays have that.
 
 What reaches such a call, without `.cpu()`, is on the host from where it is bound on. Calls behind a test of the device
-prove nothing, and neither do variables that are brought to the host elsewhere: that code is for both.
+prove nothing, and neither do variables that are brought to the host elsewhere: that code is for both. Nor does
+`.astype` behind any test of the variable.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import re
 
 from transferlint import late
 from transferlint.flow.dataflow.guards import identifiers
+from transferlint.flow.dataflow.operands import tree
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
@@ -27,9 +30,11 @@ _MOST = 64  # calls that are looked at
 Proofs = dict[Reg, frozenset[str]]
 
 
-def proofs(function: Function, arrays: list[Reg]) -> tuple[Proofs, dict[Slot, frozenset[str]]]:
-    """What the calls of `.numpy()` (`arrays`, their registers) show: by the register of the `Store` that binds a
-    variable, and by the slot of a parameter."""
+def proofs(
+    function: Function, arrays: list[Reg], plainly: bool = False
+) -> tuple[Proofs, dict[Slot, frozenset[str]]]:
+    """What calls of `.numpy()`, or of `.astype` (`arrays`, their registers), show: by the register of the `Store` that
+    binds a variable, and by the slot of a parameter. `plainly`: only those that no test of the variable guards."""
     stored: Proofs = {}
     given: dict[Slot, frozenset[str]] = {}
     if not arrays:
@@ -41,6 +46,8 @@ def proofs(function: Function, arrays: list[Reg]) -> tuple[Proofs, dict[Slot, fr
         if found is None or found[0] in brought or _asked(function, reg):
             continue
         slot, path = found
+        if plainly and _guarded(function, reg, slot):
+            continue
         stores, entry = reaching(function, before, slot, path, reg)
         for store in stores:
             stored[store] = stored.get(store, frozenset()) | {path}
@@ -102,6 +109,17 @@ def _asked(function: Function, reg: Reg) -> bool:
     for region in function.ancestors(block.region):
         words = identifiers(function, region.test) if region.kind in _ARMS and region.test is not None else ()
         if region.kind == "handler" or any(_DEVICE_WORDS.search(word) for word in words):
+            return True
+    return False
+
+
+def _guarded(function: Function, reg: Reg, slot: Slot) -> bool:
+    """True behind a test that reads a variable, and in what is done when something fails."""
+    for region in function.ancestors(function.lookup.regions[reg]):
+        if region.kind == "handler":
+            return True
+        read = tree(function.code, region.test) if region.kind in _ARMS and region.test is not None else ()
+        if any(isinstance(made := function.code[one], p.Load) and made.slot == slot for one in read):
             return True
     return False
 

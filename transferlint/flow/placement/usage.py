@@ -109,6 +109,7 @@ class Usage:
     last: dict[Slot, Reg]  # where the last evidence is that a variable holds a tensor
     shown: Proofs  # what is shown to be on the host where it is stored
     shown_given: dict[Slot, frozenset[str]]  # and of parameters
+    cast: frozenset[Reg]  # the stores of what `.astype` is called on: numpy's arrays
     narrowed: dict[int, dict[Place, tuple[Told, Reg]]]  # what tests of their types show of variables: see `narrowing`
 
 
@@ -125,6 +126,7 @@ def usage(names: Names, function: Function) -> Usage:
     numpy = False
     last: dict[Slot, Reg] = {}
     converted: list[Reg] = []
+    cast: list[Reg] = []
     code = function.code
     table = effects()
     foreign = bool(names.frameworks) and not names.torch  # what torch's tensors alone have says nothing of others
@@ -169,6 +171,8 @@ def usage(names: Names, function: Function) -> Usage:
             bare = not (instruction.args or instruction.keywords)
             if isinstance(callee, Attr) and callee.name == "numpy" and bare and not foreign:
                 converted.append(reg)
+            if isinstance(callee, Attr) and callee.name == "astype" and not names.frameworks:
+                cast.append(reg)
             name = names.dotted(function, instruction.function)
             if name in ("builtins.int", "builtins.float") and len(instruction.args) == 1:
                 numbered.update(_element_of(code, instruction.args[0]))
@@ -227,9 +231,12 @@ def usage(names: Names, function: Function) -> Usage:
     found = tensors.keys() - both - called
     again = _made_of_data(names, function)
     given = {slot for slot in found if tensors[slot] < again.get(slot, len(code))}
-    shown = proofs(function, converted)
+    stored, shown = proofs(function, converted)
+    made_arrays = proofs(function, cast, plainly=True)[0]  # of parameters, `arrays` tells
+    held = frozenset(at for at, paths in made_arrays.items() if "" in paths)
     return Usage(
-        found, given, arrays - both, called, numbered, sizes, computed - tensors.keys(), opened, last, *shown, tested
+        found, given, arrays - both, called, numbered, sizes, computed - tensors.keys(), opened, last, stored, shown,
+        held, tested,
     )  # fmt: skip
 
 
