@@ -422,3 +422,47 @@ def test_a_result_of_which_two_fields_changed_places_is_seen_by_its_callers(proj
     Path("lib/making.py").write_text(text.format(*("ab" if device == "a" else "ba")))
     told = {(one.site.path, one.site.line) for one in project.checked().findings}
     assert (("lib/epoch.py", 6) in told) == (device == "a")
+
+
+TRACKING = """import torch
+
+
+class Tracker:
+    def constrained(self, masks):
+        return torch.clamp(masks, max=1.0)
+
+
+def make(name):
+    return load(name)
+"""
+TOLD_BY_NAME = """import torch
+
+from lib.tracking import make
+
+
+def predict(loader):
+    tracker, kept = make("x"), []
+    for _ in loader:
+        scores = tracker.constrained(torch.zeros(4, 3))
+        kept.append(scores.cpu().numpy())
+    return kept
+"""
+
+
+def test_what_a_method_gives_back_is_looked_at_again_by_who_calls_it_by_name_alone(project: Project) -> None:
+    method, caller = Path("lib/tracking.py"), Path("lib/saving.py")
+    method.write_text(TRACKING)
+    caller.write_text(TOLD_BY_NAME)
+
+    def copies() -> int:
+        return sum(f.code == "TL102" and f.site.path.endswith("saving.py") for f in project.checked().findings)
+
+    assert not copies()
+    method.write_text(TRACKING.replace("masks, max=1.0", "masks.cuda(), max=1.0"))
+    assert copies()
+    method.write_text(TRACKING)
+    assert not copies()
+    caller.write_text(TOLD_BY_NAME.replace("torch.zeros(4, 3)", "torch.ones(4, 3)"))
+    assert not copies()
+    method.write_text(TRACKING + "\n\nclass Other:\n    def constrained(self, masks):\n        return masks.cuda()\n")
+    assert copies()
