@@ -70,6 +70,7 @@ from .questions.detection import brief, clusters, hot, others, together
 _NEAR = 40
 _WAITS = frozenset({"synchronize", "block_until_ready"})
 _TAKES = frozenset({"pop", "popleft", "popitem", "get"})
+_BARRIERS = ("barrier", "wait_for_everyone")
 _MEASURE = "time on the device: `record()` two `torch.cuda.Event(enable_timing=True)` and read `elapsed_time` later"
 
 
@@ -83,9 +84,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
     )
     for function, group in clusters(found):
         first = group[0].register
+        waits = "makes every process wait for all others" if _barrier(group[0]) else "makes the host wait for the GPU"
         yield function.finding(
             first,
-            f"`{brief(function.text(first))}` makes the host wait for the GPU {function.warmth(first).level.each}",
+            f"`{brief(function.text(first))}` {waits} {function.warmth(first).level.each}",
             _instead(function, group[0]),
             others(function, group),
             Confidence.POSSIBLE if function.warmth(first).weak else Confidence.LIKELY,
@@ -94,7 +96,10 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 
 
 def _instead(function: FunctionFacts, transfer: Transfer) -> str:
-    """What helps: for memory that is given back, and for objects that are sent, not what helps for a wait."""
+    """What helps: for memory that is given back, for objects that are sent, and for a barrier, not what helps for a
+    wait."""
+    if _barrier(transfer):
+        return "remove it: collectives wait for each other; one is needed where a process reads what another wrote"
     if transfer.api.endswith("empty_cache"):
         return "remove it: freed memory is reused without it; or call it once, after the loop"
     if "object" in transfer.api:
@@ -102,6 +107,11 @@ def _instead(function: FunctionFacts, transfer: Transfer) -> str:
     if measuring.clocked(function, transfer.register):
         return _MEASURE
     return "remove it, or order streams with `wait_stream` or `wait_event`"
+
+
+def _barrier(transfer: Transfer) -> bool:
+    """True for what waits for all processes, and does nothing in a program of one."""
+    return transfer.api.endswith(_BARRIERS)
 
 
 def _timed(function: FunctionFacts, reg: Reg) -> bool:

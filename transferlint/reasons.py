@@ -21,6 +21,8 @@ class Cause(enum.Enum):
     LAST_TIME = enum.auto()
     ONE_ITERATION = enum.auto()
     INTERVAL = enum.auto()
+    SAMPLED = enum.auto()
+    AS_PROGRAM = enum.auto()
     NO_DATA = enum.auto()
     CPU_ONLY = enum.auto()
     OLD_VERSION = enum.auto()
@@ -72,7 +74,7 @@ class Cause(enum.Enum):
 
 # What a program does now and then, or if an option asks for it, such as an evaluation: a loop over steps there is as
 # hot as any.
-AT_TIMES = frozenset({Cause.INTERVAL, Cause.ONE_ITERATION, Cause.LAST_TIME, Cause.SWITCH})
+AT_TIMES = frozenset({Cause.INTERVAL, Cause.SAMPLED, Cause.ONE_ITERATION, Cause.LAST_TIME, Cause.SWITCH})
 
 # What hardly ever happens: the loops of a function that is called only then do not count.
 HARDLY_EVER = frozenset(

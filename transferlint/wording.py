@@ -14,6 +14,8 @@ _WORDS = {
     Cause.LAST_TIME: "only the last time",
     Cause.ONE_ITERATION: "only in one iteration of the loop",
     Cause.INTERVAL: "only every N steps",
+    Cause.SAMPLED: "only in a small share of the steps, at random",
+    Cause.AS_PROGRAM: "only where its file is run as a program",
     Cause.NO_DATA: "only when there is no data",
     Cause.CPU_ONLY: "only where there is no CUDA device",
     Cause.OLD_VERSION: "only with an older version of a library",

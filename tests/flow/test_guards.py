@@ -39,6 +39,15 @@ SWITCHES = [
     "args.log_every",
     "self.hparams.save_interpretations",
 ]
+SAMPLES = [
+    "random.random() < 0.002",
+    "0.01 > rng.random() and args.n",
+    "np.random.rand() <= 0.1",
+    "torch.rand(1) > 0.99",
+    "not random.random() >= 0.05",
+]
+MAINS_OF_FILES = ['__name__ == "__main__"', '"__main__" == __name__']
+DRAWN = SAMPLES + MAINS_OF_FILES
 RANKS = ["rank == 0", "args.local_rank == 0", "dist.get_rank() == 0", "local_rank in (0, -1)", "local_rank in [-1, 0]"]
 MAINS = ["accelerator.is_main_process", "is_master", "is_rank_zero()", "self.trainer.is_global_zero"]
 FIRST_TIMES = [
@@ -137,16 +146,21 @@ def program(test: str, arms: str = "then") -> str:
     )
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY + EXPORTS)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY + EXPORTS + DRAWN)
 def test_what_is_guarded_is_amortised(look: LookUp, test: str) -> None:
     warmth = look(program(test)).warmth("seen")
     assert warmth.amortised
     assert not warmth.hot
 
 
-@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY + EXPORTS)
+@pytest.mark.parametrize("test", INTERVALS + SWITCHES + FIRST_TIMES + LAST_TIMES + HOSTS + EMPTY + EXPORTS + DRAWN)
 def test_what_stands_in_the_other_arm_is_not(look: LookUp, test: str) -> None:
     assert look(program(test, "else")).warmth("seen").hot
+
+
+@pytest.mark.parametrize("test", ["random.random() < 0.5", "random.random() < self.p", "random.random(n) < 0.01"])
+def test_what_is_drawn_often_is_not_rare(look: LookUp, test: str) -> None:
+    assert look(program(test)).warmth("seen").hot
 
 
 @pytest.mark.parametrize("test", RANKS + MAINS)
@@ -289,6 +303,8 @@ def test_a_loop_within_a_guard_stays_rare(look: LookUp) -> None:
     [
         ("if step % 10 == 0:", Reason(Cause.INTERVAL)),
         ("if verbose:", Reason(Cause.SWITCH, "verbose")),
+        ("if random.random() < 0.01:", Reason(Cause.SAMPLED)),
+        ('if __name__ == "__main__":', Reason(Cause.AS_PROGRAM)),
         ("if self.cache is None:", Reason(Cause.FIRST_TIME)),
         ("if step == len(loader) - 1:", Reason(Cause.LAST_TIME)),
         ("if torch.onnx.is_in_onnx_export():", Reason(Cause.EXPORT)),

@@ -13,6 +13,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Function, Reg, Slot
 
 _FOLLOWED = 4
+_SELDOM = 0.1  # of the steps, at most
 _NONE = frozenset({("==", 0), ("<", 1), ("<=", 0)})
 _FILLED = frozenset({("!=", 0), (">=", 1), (">", 0)})
 _DEVICE_FLAGS = late.pattern(r"^_?((use|has|have|is|on|with|enable)_)?(cuda|gpu)(_is)?(_available|_enabled)?$")
@@ -81,6 +82,10 @@ def _compared(function: Function, test: p.Compare, when: bool) -> Reason | None:
     left, right = test.operands
     if isinstance(function.code[left], p.Const):
         left, right, operator = right, left, _MIRRORED.get(operator, operator)
+    if function.kind != "module" and asks_for_main(function, test):
+        return Reason(Cause.AS_PROGRAM) if when else None
+    if _drawn(function, left) and isinstance(function.code[right], p.Const):
+        return Reason(Cause.SAMPLED) if _seldom_drawn(operator, function.code[right], when) else None
     if any(_has_modulo(function, side) for side in (left, right)) and operator in ("==", "!=", "is", "in", ">"):
         return Reason(Cause.INTERVAL) if (operator != "!=") == when else None
     constant = function.code[right]
@@ -129,6 +134,35 @@ def _compared(function: Function, test: p.Compare, when: bool) -> Reason | None:
     if operator == "==" and _turn_of_a_loop(function, test.operands):
         return Reason(Cause.ONE_ITERATION)
     return _switch_words(words) if operator in ("==", "!=", ">", ">=", "<=", "<") else None
+
+
+def asks_for_main(function: Function, test: p.Instruction) -> bool:
+    """True for `__name__ == "__main__"`."""
+    if not isinstance(test, p.Compare) or test.operators != ("==",):
+        return False
+    sides = [function.code[side] for side in test.operands]
+    return p.Outer("__name__") in sides and p.Const("__main__") in sides
+
+
+def _drawn(function: Function, reg: Reg) -> bool:
+    """True for a number drawn evenly from 0 to 1: `random.random()`, `rng.random()`, `np.random.rand()`,
+    `torch.rand(1)` (docs.python.org random, numpy.org random.Generator.random, docs.pytorch.org torch.rand)."""
+    made = function.code[reg]
+    if not isinstance(made, p.Call) or made.keywords:
+        return False
+    name = next(identifiers(function, made.function), "")
+    if name in ("random", "random_sample"):
+        return not made.args
+    return name == "rand" and all(function.code[one] == p.Const(1) for one in made.args)
+
+
+def _seldom_drawn(operator: str, limit: p.Instruction, when: bool) -> bool:
+    """Whether a comparison of what was drawn from 0 to 1 with a number is `when` in a small share of the draws."""
+    value = limit.value if isinstance(limit, p.Const) else None
+    if not isinstance(value, int | float) or operator not in ("<", "<=", ">", ">="):
+        return False
+    share = value if operator in ("<", "<=") else 1 - value
+    return (share if when else 1 - share) <= _SELDOM
 
 
 def not_finite(function: Function, test: Reg, when: bool) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from transferlint import late
 from transferlint.flow.callgraph.methods import few
 from transferlint.flow.callgraph.names import find, ident, split
+from transferlint.flow.dataflow.guards import asks_for_main
 from transferlint.flow.frequency.call_edges import CallEdges
 from transferlint.flow.frequency.callees import by_name
 from transferlint.flow.lattice.values import DEVICE_NAME, DTYPE, NAME, TENSOR, Value
@@ -135,7 +136,7 @@ def guarded(file: FilePlacement, function: int, reg: Reg) -> bool:
     at = owner.lookup.regions[reg]
     while at > 0:
         region = owner.regions[at]
-        if region.kind == "then" and region.test is not None and _asks_for_main(owner, region.test):
+        if region.kind == "then" and region.test is not None and asks_for_main(owner, owner.code[region.test]):
             return True
         at = region.parent
     return False
@@ -161,16 +162,8 @@ def _there(function: Function, test: Reg) -> bool:
     """True for `x is None` and `x is not None`, and for the main guard."""
     made = function.code[test]
     if not isinstance(made, p.Compare) or made.operators not in (("is",), ("is not",)):
-        return _asks_for_main(function, test)
+        return asks_for_main(function, made)
     return any(function.code[side] == p.Const(None) for side in made.operands)
-
-
-def _asks_for_main(function: Function, test: Reg) -> bool:
-    made = function.code[test]
-    if not isinstance(made, p.Compare) or made.operators != ("==",):
-        return False
-    sides = [function.code[side] for side in made.operands]
-    return p.Outer("__name__") in sides and p.Const("__main__") in sides
 
 
 def _mentioned(file: FilePlacement, function: Function) -> Iterator[tuple[Reg, str]]:
