@@ -27,6 +27,11 @@ def arm(test: str, body: str, other: str = "") -> str:
         ("getattr(self, 'grid', None) is None", "self.grid = x"),
         ("key not in self.tables[n]", "self.tables[n][key] = x"),
         ("not (self.longest >= n)", "self.longest = n"),
+        ("self.grid.shape[0] != n", "self.grid = x"),
+        ("x.device != self.grid.device", "self.grid = x"),
+        ("not (self.grid.size(0) == n)", "self.grid = x"),
+        ("len(self.grid) < n", "self.grid = x"),
+        ("n != self.length", "self.length = n"),
     ],
 )
 def test_an_arm_that_fills_what_is_missing_is_rare(look: LookUp, test: str, body: str) -> None:
@@ -44,6 +49,9 @@ def test_an_arm_that_fills_what_is_missing_is_rare(look: LookUp, test: str, body
         ("key not in batch", "batch[key] = x"),
         ("key not in self.tables[n]", "self.tables[n]['last'] = x"),
         ("key in self.tables[n]", "self.tables[n][key] = x"),
+        ("self.grid.shape[0] == n", "self.grid = x"),
+        ("self.grid.shape[0] != n", "self.other = x"),
+        ("self.made(n) != n", "self.made = x"),
     ],
 )
 def test_an_arm_that_fills_something_else_is_not(look: LookUp, test: str, body: str) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _NEGATED = {"is": "is not", "is not": "is", "==": "!=", "!=": "==", ">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 _NEGATED |= {"in": "not in", "not in": "in"}
 _DEPTH = 6
+_TELLING = frozenset("shape dtype device ndim type".split())
+_MEASURING = frozenset("size dim numel".split())
 _LOOPING = frozenset("zip enumerate reversed sorted list tuple items values".split())
 
 
@@ -42,7 +44,8 @@ def fills(function: Function, index: int, test: Reg, when: bool) -> bool:
 
 def wanting(function: Function, test: Reg, when: bool = True) -> frozenset[str]:
     """The attributes of `self` that a test, being `when`, finds missing (`not self.x`, `self.x is None`, `not
-    hasattr(self, "x")`) or small (`n > self.x`)."""
+    hasattr(self, "x")`), small (`n > self.x`, `self.x.size(0) < n`), or made for something else (`self.x.shape[0] !=
+    n`)."""
     made = function.code[test]
     if isinstance(made, p.Boolean):
         return frozenset().union(*(wanting(function, part, when) for part in made.operands))
@@ -56,9 +59,11 @@ def wanting(function: Function, test: Reg, when: bool = True) -> frozenset[str]:
         left, right = made.operands
         operator = made.operators[0] if when else _NEGATED[made.operators[0]]
         if operator in (">", ">="):
-            return own(function, right)
+            return _told_by_own(function, right)
         if operator in ("<", "<="):
-            return own(function, left)
+            return _told_by_own(function, left)
+        if operator == "!=":
+            return _told_by_own(function, left) | _told_by_own(function, right)
         constant = function.code[right]
         if operator in ("is", "==") and isinstance(constant, p.Const) and constant.value is None:
             asked = function.code[left]
@@ -195,6 +200,20 @@ def own(function: Function, reg: Reg) -> frozenset[str]:
     """The name of an attribute of `self`."""
     made = function.code[reg]
     return frozenset([made.name]) if isinstance(made, p.Attr) and is_self(function, made.object) else frozenset()
+
+
+def _told_by_own(function: Function, reg: Reg) -> frozenset[str]:
+    """The name of an attribute of `self` that an expression is, or of which it tells the size, type or device."""
+    made = function.code[reg]
+    if isinstance(made, p.Subscript) or (isinstance(made, p.Attr) and made.name in _TELLING):
+        return _told_by_own(function, made.object)
+    if not isinstance(made, p.Call):
+        return own(function, reg)
+    callee = function.code[made.function]
+    if isinstance(callee, p.Attr) and callee.name in _MEASURING:
+        return _told_by_own(function, callee.object)
+    asked = made.args[0] if callee == p.Outer("len") and len(made.args) == 1 else None
+    return _told_by_own(function, asked) if asked is not None else frozenset()
 
 
 def _looked_up(function: Function, call: p.Call, by: str) -> frozenset[str]:
