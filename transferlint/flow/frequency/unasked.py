@@ -3,16 +3,23 @@ reports that nobody calls."""
 
 from __future__ import annotations
 
-import ast
-import operator
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from transferlint import late
 from transferlint.flow.callgraph.callers import Site
 from transferlint.flow.callgraph.names import split
-from transferlint.flow.dataflow.guards import identifiers
 from transferlint.flow.dataflow.operands import tree
+from transferlint.flow.frequency.constants import (
+    NUMBER,
+    SOME,
+    UNKNOWN,
+    OneOf,
+    joined,
+    literal,
+    stored,
+    truth,
+    truths,
+    value_of,
+)
 from transferlint.flow.lattice.values import CONTAINER, MODULE, NULLABLE, TENSOR
 from transferlint.knowledge import roles
 from transferlint.knowledge.torch_names import OWN_CALLS
@@ -22,37 +29,12 @@ from transferlint.syntax.program import Function, Parameter, Reg, Slot
 if TYPE_CHECKING:
     from transferlint.flow.placement.placement import FilePlacement
 
-_UNKNOWN = object()
-_SOME = object()  # something of which no more is known than that it is not None
 SOMETHING = TENSOR | CONTAINER | MODULE  # kinds of what is not None
-_NUMBER = object()  # a number, by its annotation
 _CALLS = 64
-_VALUES = 6
 _NUMBERS = frozenset({"int", "float", "bool"})
 _DEPTH = 3
-_LOOPS = frozenset({"for", "while", "comprehension"})
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "is": operator.eq,
-    "is not": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda one, many: one in many,
-    "not in": lambda one, many: one not in many,
-}
 _LIBRARIES = (*OWN_CALLS, "numpy.", "math.")
 _TOLD = frozenset("shape ndim dtype device is_cuda requires_grad grad training".split())  # by a tensor, a module
-_CASTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool, "str": str}
-
-
-@late.dataclass(frozen=True, slots=True)
-class _OneOf:
-    """One of several values, whichever call it is."""
-
-    values: tuple[object, ...]
 
 
 def never(file: FilePlacement, function: Function, test: Reg, when: bool) -> bool:
@@ -67,8 +49,8 @@ def never(file: FilePlacement, function: Function, test: Reg, when: bool) -> boo
         if given is None:
             return False
         values = {one.slot: _argument(file, function, one, site, given, _DEPTH, 0) for one in asked}
-        truth = _truth(_value(function, test, test, values))
-        if truth is None or truth is when:
+        stands = truth(value_of(function, test, test, values))
+        if stands is None or stands is when:
             return False
     return True
 
@@ -85,15 +67,15 @@ def optional(file: FilePlacement, function: Function, test: Reg, when: bool) -> 
     asked = [one for one in function.parameters if one.slot in read and one.default]
     if not asked:
         return False
-    left_out = _truth(_value(function, test, test, {one.slot: _literal(one.default) for one in asked}))
+    left_out = truth(value_of(function, test, test, {one.slot: literal(one.default) for one in asked}))
     for site, given in list(file.calls_of(function.index).items())[:_CALLS]:
         if given is None:
             return False
-        values = {one.slot: _decided(file, function, one, site, given) for one in asked}
-        value = _value(function, test, test, values)
-        truth = _truth(value)
+        values = {one.slot: decided(file, function, one, site, given) for one in asked}
+        value = value_of(function, test, test, values)
+        stands = truth(value)
         gives = any(one.name in given for one in asked)
-        if when in _truths(value) or (truth is None and gives and left_out is not when):
+        if when in truths(value) or (stands is None and gives and left_out is not when):
             return False
     return True
 
@@ -132,7 +114,7 @@ def single(file: FilePlacement, function: Function, over: Reg) -> bool:
     if file.callers.telling(owner.index, parameter.slot) - known.keys():
         return False  # calls of a class, of which no names are noted
     sites = list(known.items())[:_CALLS]
-    given = [_decided(file, owner, parameter, site, by) if by is not None else _UNKNOWN for site, by in sites]
+    given = [decided(file, owner, parameter, site, by) if by is not None else UNKNOWN for site, by in sites]
     return all(one == 1 for one in given)
 
 
@@ -151,7 +133,7 @@ def _counting(file: FilePlacement, function: Function, reg: Reg) -> tuple[Functi
         taken = owner.code[kept[0].value] if len(kept) == 1 else None
         slot = taken.slot if isinstance(taken, p.Load) else -1
     parameter = next((one for one in owner.parameters if one.slot == slot and one.default == "1"), None)
-    return (owner, parameter) if parameter is not None and not _stored(owner, slot, len(owner.code)) else None
+    return (owner, parameter) if parameter is not None and not stored(owner, slot, len(owner.code)) else None
 
 
 def left_out(file: FilePlacement, function: Function, slot: Slot) -> bool:
@@ -203,179 +185,52 @@ def _argument(
     it. So `depth` callers are asked, in files that are less than two (with the `files` before) away: the callers of
     others may not be known."""
     if one.name not in given:
-        return _literal(one.default)
+        return literal(one.default)
     owner = file.located(f"{site[0]}#{site[1]}")
     if owner is None:
-        return _UNKNOWN
+        return UNKNOWN
     files += owner[0] is not file
     caller = owner[0].program.functions[owner[1]]
     made = caller.code[given[one.name]]
     if isinstance(made, p.Const):
         return made.value
     if isinstance(made, p.Unary) and made.operator == "-":
-        return _value(caller, given[one.name], given[one.name], {})
+        return value_of(caller, given[one.name], given[one.name], {})
     taken = next((own for own in caller.parameters if isinstance(made, p.Load) and own.slot == made.slot), None)
-    if taken is not None and not _stored(caller, taken.slot, given[one.name]):
+    if taken is not None and not stored(caller, taken.slot, given[one.name]):
         known = depth > 0 and files < 2 and counted(caller)
-        found = _passed(owner[0], caller, taken, depth - 1, files) if known else _UNKNOWN
-        if found is not _UNKNOWN:
+        found = _passed(owner[0], caller, taken, depth - 1, files) if known else UNKNOWN
+        if found is not UNKNOWN:
             return found
         if taken.annotation in _NUMBERS and taken.default != "None":
-            return _NUMBER
+            return NUMBER
     value = file.callers.value(function.index, one.slot, site)
     if value is None or not value.is_a(SOMETHING):
-        return _UNKNOWN
-    return _OneOf((_SOME, None)) if value.flags & NULLABLE else _SOME
+        return UNKNOWN
+    return OneOf((SOME, None)) if value.flags & NULLABLE else SOME
 
 
-def _decided(file: FilePlacement, function: Function, one: Parameter, site: Site, given: dict[str, Reg]) -> object:
+def decided(file: FilePlacement, function: Function, one: Parameter, site: Site, given: dict[str, Reg]) -> object:
     """What a call gives for a parameter; where it hands on one of its caller's own, and no one is known to give that,
     the default of that."""
     found = _argument(file, function, one, site, given, _DEPTH, 0)
-    owner = file.located(f"{site[0]}#{site[1]}") if found is _UNKNOWN and one.name in given else None
+    owner = file.located(f"{site[0]}#{site[1]}") if found is UNKNOWN and one.name in given else None
     if owner is None:
         return found
     caller = owner[0].program.functions[owner[1]]
     made = caller.code[given[one.name]]
     slots = {own.slot: own.default for own in caller.parameters if own.default}
-    return _literal(slots[made.slot]) if isinstance(made, p.Load) and made.slot in slots else found
+    return literal(slots[made.slot]) if isinstance(made, p.Load) and made.slot in slots else found
 
 
 def _passed(file: FilePlacement, function: Function, one: Parameter, depth: int, files: int) -> object:
     """What all calls of a function give for a parameter."""
     sites = file.calls_of(function.index)
     if one.kind not in ("positional", "keyword") or not 0 < len(sites) <= _CALLS:
-        return _UNKNOWN
+        return UNKNOWN
     values: list[object] = []
     for site, given in sites.items():
-        values.append(_UNKNOWN if given is None else _argument(file, function, one, site, given, depth, files))
-        if values[-1] is _UNKNOWN:
-            return _UNKNOWN
-    return _joined(values)
-
-
-def _joined(values: list[object]) -> object:
-    """One of some values, where each is known."""
-    found: list[object] = []
-    for value in values:
-        for one in value.values if isinstance(value, _OneOf) else (value,):
-            if not any(_alike(one, known) for known in found):
-                found.append(one)
-    if any(one is _UNKNOWN for one in found) or len(found) > _VALUES:
-        return _UNKNOWN
-    return found[0] if len(found) == 1 else _OneOf(tuple(found))
-
-
-def _alike(one: object, other: object) -> bool:
-    return one is other or (type(one) is type(other) and one == other)
-
-
-def _literal(text: str) -> object:
-    """The value of a default, as far as it is a literal."""
-    if text.rpartition(".")[2] == "inf":
-        return float("inf")
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return _UNKNOWN
-
-
-def _value(function: Function, reg: Reg, test: Reg, given: dict[Slot, object]) -> object:
-    """What an expression of a test comes to."""
-    made = function.code[reg]
-    if isinstance(made, p.Const):
-        return made.value
-    if isinstance(made, p.Load):
-        return _variable(function, made.slot, test, given)
-    if isinstance(made, p.Outer | p.Attr):
-        return float("inf") if made.name == "inf" else _UNKNOWN
-    if isinstance(made, p.Unary):
-        value = _value(function, made.operand, test, given)
-        if made.operator == "not":
-            truth = _truth(value)
-            return _UNKNOWN if truth is None else not truth
-        return -value if made.operator == "-" and isinstance(value, int | float) else _UNKNOWN
-    if isinstance(made, p.Sequence) and not any(made.stars):
-        values = tuple(_value(function, item, test, given) for item in made.items)
-        return values if all(_known(value) for value in values) else _UNKNOWN
-    if isinstance(made, p.Boolean):
-        return _both(made, [_truth(_value(function, part, test, given)) for part in made.operands])
-    if isinstance(made, p.Compare) and len(made.operators) == 1:
-        left, right = (_value(function, part, test, given) for part in made.operands)
-        return _compared(made.operators[0], left, right)
-    return _UNKNOWN
-
-
-def _both(made: p.Boolean, parts: list[bool | None]) -> object:
-    ends = made.operator == "or"
-    if ends in parts:
-        return ends
-    return _UNKNOWN if None in parts else not ends
-
-
-def _compared(sign: str, left: object, right: object) -> object:
-    if left is _UNKNOWN or right is _UNKNOWN:
-        return _UNKNOWN
-    if isinstance(left, _OneOf) or isinstance(right, _OneOf):
-        lefts, rights = (side.values if isinstance(side, _OneOf) else (side,) for side in (left, right))
-        return _joined([_compared(sign, one, other) for one in lefts for other in rights])
-    if left is _NUMBER and sign in ("in", "not in") and isinstance(right, tuple) and all(map(_no_number, right)):
-        return sign == "not in"
-    if not _known(left) or not _known(right):
-        other = right if not _known(left) else left
-        told = other is None or (isinstance(other, str) and (left is _NUMBER or right is _NUMBER))
-        return sign in ("is not", "!=") if told and sign in ("is", "is not", "==", "!=") else _UNKNOWN
-    try:
-        return bool(_COMPARED[sign](left, right))
-    except TypeError:
-        return _UNKNOWN
-
-
-def _known(value: object) -> bool:
-    """True for a value of which all is known."""
-    return value is not _UNKNOWN and value is not _SOME and value is not _NUMBER and not isinstance(value, _OneOf)
-
-
-def _no_number(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _variable(function: Function, slot: Slot, test: Reg, given: dict[Slot, object]) -> object:
-    """What a parameter holds where it is tested: what was given for it, as a number or a text where it was made one."""
-    value = given.get(slot, _UNKNOWN)
-    stores = _stored(function, slot, test) if value is not _UNKNOWN else []
-    if len(stores) > 1:
-        return _UNKNOWN
-    for store in stores:
-        call = function.code[store]
-        cast = _CASTS.get(next(identifiers(function, call.function), "")) if isinstance(call, p.Call) else None
-        if cast is None or value is None or not _known(value) or not isinstance(call, p.Call) or len(call.args) != 1:
-            return _UNKNOWN
-        if function.code[call.args[0]] != p.Load(slot):
-            return _UNKNOWN
-        try:
-            value = cast(value)
-        except (TypeError, ValueError):
-            return _UNKNOWN
-    return value
-
-
-def _stored(function: Function, slot: Slot, until: Reg) -> list[Reg]:
-    """What a variable is bound to before a place, or anywhere if the place stands in a loop."""
-    region = next((block.region for block in function.blocks if block.start <= until < block.end), 0)
-    looped = any(around.kind in _LOOPS for around in function.ancestors(region))
-    end = len(function.code) if looped else until
-    return [m.value for m in function.code[:end] if isinstance(m, p.Store) and m.slot == slot]
-
-
-def _truths(value: object) -> set[bool | None]:
-    """The truth of each of several values."""
-    return set(map(_truth, value.values)) if isinstance(value, _OneOf) else {_truth(value)}
-
-
-def _truth(value: object) -> bool | None:
-    """The truth of a value, None where it is not known."""
-    if isinstance(value, _OneOf):
-        truths = {_truth(one) for one in value.values}
-        return truths.pop() if len(truths) == 1 else None
-    return bool(value) if _known(value) else None
+        values.append(UNKNOWN if given is None else _argument(file, function, one, site, given, depth, files))
+        if values[-1] is UNKNOWN:
+            return UNKNOWN
+    return joined(values)
