@@ -166,7 +166,11 @@ def seconds(text: str) -> float:
 def test_time_grows_with_the_text(shape: Callable[[int], str], size: int) -> None:
     seconds(shape(10))
     once = min(seconds(shape(size)) for _ in range(3))
-    twice = min(seconds(shape(2 * size)) for _ in range(3))
+    twice = float("inf")
+    for _ in range(3):  # the least of three; where an earlier one is small enough, the least is
+        twice = min(twice, seconds(shape(2 * size)))
+        if twice < min(12, 3.5 * once + 0.2):
+            break
     assert twice < 12
     assert twice < 3.5 * once + 0.2, f"{once:.2f} s for {size}, {twice:.2f} s for {2 * size}"
 
