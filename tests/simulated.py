@@ -1,10 +1,12 @@
-"""Tests in a process of their own: each runs in a fork of a server that has imported torch and done nothing with it.
+"""Tests in a process of their own: each runs in a fork of a server that has imported torch and done nothing with it,
+or, where it wants the simulated accelerator, of one in which that has started besides.
 
 `@in_simulation` runs a test function's body where the simulated accelerator has been started, `@on_two_devices` where
 it has two devices, `@in_fork` where it has not been started. `outcome(path, function, simulate, *args)` runs a function
-of any file so and gives what it returned (as JSON); its server has imported torch._dynamo too, for which a program's
-first optimizer takes two seconds. A body may use what it imports itself and the names of its module;
-fixtures that JSON can carry are passed on.
+of any file so and gives what it returned (as JSON), `side_by_side` in several forks at a time; their server has
+imported torch._dynamo too, for which a program's first optimizer takes two seconds. So has that of a module's tests
+where the module says `TRAINS = True`. A body may use what it imports itself and the names of its module; fixtures that
+JSON can carry are passed on.
 """
 
 from __future__ import annotations
@@ -14,18 +16,21 @@ import importlib
 import importlib.util
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TextIO, TypeVar
 
 import pytest
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 ROOT = Path(__file__).resolve().parents[1]
+TRAINING = ("torch._dynamo",)
 SECONDS = 600  # it ends what hangs, and nothing that is slow
 
 
@@ -50,7 +55,9 @@ def _elsewhere(test: Test, simulate: int) -> Test:
 
     @functools.wraps(test)
     def run(**fixtures: Any) -> None:
-        _outcome(_server(), sys.modules[test.__module__].__file__ or "", test.__name__, simulate, fixtures)
+        module = sys.modules[test.__module__]
+        modules = TRAINING if getattr(module, "TRAINS", False) else ()
+        _outcome(_server(modules, 0), module.__file__ or "", test.__name__, simulate, fixtures)
 
     return run  # type: ignore[return-value]
 
@@ -58,7 +65,7 @@ def _elsewhere(test: Test, simulate: int) -> Test:
 def outcome(path: str, function: str, simulate: int, **kwargs: Any) -> Any:
     """What `function` of the file `path` returns in a fork with so many simulated devices; the test fails with its
     traceback where it raises."""
-    return _outcome(_server("torch._dynamo"), path, function, simulate, kwargs)
+    return _outcome(_server(TRAINING, 0), path, function, simulate, kwargs)
 
 
 def _outcome(server: Server, path: str, function: str, simulate: int, kwargs: dict[str, Any]) -> Any:
@@ -95,11 +102,19 @@ class Server:
 
 
 @functools.cache
-def _server(*modules: str) -> Server:
-    """One of each kind serves all tests of this process, from the first question on."""
+def _server(modules: tuple[str, ...], number: int) -> Server:
+    """One of each kind serves all tests of this process, from the first question on; those with another number serve
+    the tests that need several at a time."""
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
     return Server(modules)
+
+
+def side_by_side(path: str, function: str, simulate: int, kwargs: Sequence[dict[str, Any]]) -> list[Any]:
+    """What `function` returns in forks that run at the same time, one for each of `kwargs`."""
+    servers = [_server(TRAINING, number) for number in range(len(kwargs))]
+    with ThreadPoolExecutor(len(kwargs)) as pool:
+        return list(pool.map(lambda server, given: _outcome(server, path, function, simulate, given), servers, kwargs))
 
 
 def _serve() -> None:
@@ -112,20 +127,80 @@ def _serve() -> None:
     from runtime_check.simulate import conditions
 
     unmet = conditions.unmet()
+    started: dict[int, TextIO] = {}
     for line in sys.stdin:
-        question = json.loads(line)
-        if question["simulate"] and unmet:
+        count = int(json.loads(line)["simulate"])
+        if not count:
+            print(_answered(line))
+        elif unmet:
             print(json.dumps({"kind": "skipped", "text": unmet}))
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(_forked(question, Path(folder))))
+        else:
+            if count not in started:
+                started[count] = _started(count)
+            started[count].write(line)
+            started[count].flush()
+            died = json.dumps({"kind": "failed", "text": "the server of the simulation has died"})
+            print(started[count].readline().rstrip("\n") or died)
 
 
-def _forked(question: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _started(count: int) -> TextIO:
+    """A fork in which the simulation has started, with so many devices, and which then does what this server does: a
+    start takes half a second. The answer is the way to it."""
+    ours, its = socket.socketpair()
+    if os.fork():
+        its.close()
+        return ours.makefile("rw")
+    ours.close()
+    stream = its.makefile("rw")
+    try:
+        own = _start(count)
+        why = ""
+    except BaseException:
+        why = traceback.format_exc()
+    for line in stream:
+        stream.write((json.dumps({"kind": "failed", "text": why}) if why else _answered(line, own)) + "\n")
+        stream.flush()
+    os._exit(0)
+
+
+def _start(count: int) -> Callable[[], None]:
+    """Start the simulation; what a fork then has to call so that the simulation is its own, as if it had been started
+    there: it knows the process by its number, and sees to it that a fork of that process has no device."""
+    import torch
+
+    from runtime_check import simulate
+    from runtime_check.simulate import trial
+
+    trial.run = lambda install: ""  # has tests of its own, and doubles the time of all others
+    held: list[dict[str, Any]] = []
+    register = os.register_at_fork
+    os.register_at_fork = lambda **named: held.append(named)
+    try:
+        simulate.start(count)
+    finally:
+        os.register_at_fork = register
+    torch.autograd.set_multithreading_enabled(True)  # as on a GPU, which the hooks are made for
+    (process,) = torch.cuda._is_in_bad_fork.__closure__
+    assert process.cell_contents == os.getpid()
+    assert len(held) == 1
+
+    def own() -> None:
+        process.cell_contents = os.getpid()
+        register(**held[0])
+
+    return own
+
+
+def _answered(line: str, own: Callable[[], None] = lambda: None) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        return json.dumps(_forked(json.loads(line), Path(folder), own))
+
+
+def _forked(question: dict[str, Any], folder: Path, own: Callable[[], None]) -> dict[str, Any]:
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
-        _in_child(question, folder)
+        _in_child(question, folder, own)
     _, status = os.waitpid(child, 0)
     said = (folder / "said").read_text(errors="replace")
     try:
@@ -137,24 +212,19 @@ def _forked(question: dict[str, Any], folder: Path) -> dict[str, Any]:
     return answer
 
 
-def _in_child(question: dict[str, Any], folder: Path) -> NoReturn:
+def _in_child(question: dict[str, Any], folder: Path, own: Callable[[], None]) -> NoReturn:
     import signal
 
     import torch
 
     signal.alarm(SECONDS)
+    torch.set_num_threads(1)  # makes the pool of the fork, which autograd's threads would make all at once, and abort
     written = os.open(folder / "said", os.O_CREAT | os.O_WRONLY)
     os.dup2(written, 1)
     os.dup2(written, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
-        if question["simulate"]:
-            from runtime_check import simulate
-            from runtime_check.simulate import trial
-
-            trial.run = lambda install: ""  # has tests of its own, and doubles the time of all others
-            simulate.start(int(question["simulate"]))
-            torch.autograd.set_multithreading_enabled(True)  # as on a GPU, which the hooks are made for
+        own()
         specification = importlib.util.spec_from_file_location(
             "forked_" + Path(question["path"]).stem, question["path"]
         )

@@ -12,20 +12,16 @@ import ast
 import collections
 import contextlib
 import io
-import json
 import os
 import re
 import runpy
 import socket
-import subprocess
-import sys
 import tempfile
-import traceback
 from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import ROOT, outcome
+from simulated import ROOT, outcome, side_by_side
 
 PROGRAMS = Path(__file__).with_name("programs")
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
@@ -177,18 +173,16 @@ def sums(name: str, run: Any) -> dict[tuple[int, str, bool], tuple[int, int]]:
 
 
 def together(name: str, folder: str) -> list[Any]:
-    """Start a program's ranks as `torchrun` does, each in a process of its own, and give what each answered: `ran` on
-    the simulated device, which writes to `folder`, or `printed` where there is none."""
-    env = {**os.environ, "WORLD_SIZE": str(RANKS[name]), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    env["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
-    command = [sys.executable, __file__, name, folder]
-    processes = [
-        subprocess.Popen(command, env={**env, "RANK": str(rank)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for rank in range(RANKS[name])
-    ]
-    answers = [process.communicate(timeout=600) for process in processes]
-    assert [process.returncode for process in processes] == [0] * len(processes), answers
-    return [json.loads(said.splitlines()[-1]) for said, _ in answers]
+    """Run a program's ranks as `torchrun` does, each in a process of its own, and give what each answered: `ran` on the
+    simulated device, which writes to `folder`, or `printed` where there is none."""
+    ranks = {"WORLD_SIZE": str(RANKS[name]), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    given = [{"name": name, "folder": folder, "env": {**ranks, "RANK": str(rank)}} for rank in range(RANKS[name])]
+    return side_by_side(__file__, "one_rank", bool(folder), given)
+
+
+def one_rank(name: str, folder: str, env: dict[str, str]) -> Any:
+    os.environ.update(env)
+    return ran(name, folder) if folder else printed(name)
 
 
 def free_port() -> str:
@@ -196,27 +190,3 @@ def free_port() -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return str(free.getsockname()[1])
-
-
-def main() -> None:
-    """One rank: run the program that the arguments name, and answer on the last line."""
-    import torch
-
-    name, folder = sys.argv[1:]
-    torch.set_num_threads(1)
-    status = 0
-    try:
-        if folder:
-            from runtime_check import simulate
-
-            simulate.start()
-        print(json.dumps(ran(name, folder) if folder else printed(name)), flush=True)
-    except BaseException:
-        traceback.print_exc()
-        status = 1
-    sys.stderr.flush()
-    os._exit(status)  # threads of autograd's may be about to take the interpreter's lock
-
-
-if __name__ == "__main__":
-    main()

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from simulated import in_fork, in_simulation
 
+TRAINS = True
+
 
 def network(kind: str) -> Any:
     """A model and the shape of its input."""

@@ -10,12 +10,11 @@ import socket
 import subprocess
 import sys
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import Server, in_simulation
+from simulated import in_simulation, side_by_side
 
 STARTED = "from runtime_check import simulate\nsimulation = simulate.start()\n"
 
@@ -107,29 +106,8 @@ def test_two_ranks_train_together(backend: str) -> None:
 @functools.cache
 def both_ranks(simulate: bool, place: str, backend: str) -> list[list[float]]:
     """What each of two ranks gave, each in a fork of its own."""
-    port = free_port()
-    with ThreadPoolExecutor(2) as pool:
-        asked = [
-            pool.submit(
-                server.ask,
-                {
-                    "path": __file__,
-                    "function": "rank",
-                    "simulate": simulate,
-                    "kwargs": {"number": number, "ranks": 2, "port": port, "place": place, "backend": backend},
-                },
-            )
-            for number, server in enumerate(two_servers())
-        ]
-    answers = [future.result() for future in asked]
-    assert [answer.get("text") for answer in answers] == [None, None]
-    return [answer["value"] for answer in answers]
-
-
-@functools.cache
-def two_servers() -> tuple[Server, Server]:
-    """One for each rank."""
-    return Server(), Server()
+    given = {"ranks": 2, "port": free_port(), "place": place, "backend": backend}
+    return side_by_side(__file__, "rank", simulate, [{"number": number, **given} for number in range(2)])
 
 
 def free_port() -> int:
