@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
 import math
 from collections.abc import Iterable
@@ -25,6 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@functools.cache
 def all_rules() -> tuple[Rule, ...]:
     """Every rule of every installed pack; fails where a pack was refused."""
     loaded = registry.load()
