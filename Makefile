@@ -68,7 +68,7 @@ test: $(VENV)/.dev $(VENV)/.torch
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m compileall -q transferlint rules runtime_check  # where PYTHONDONTWRITEBYTECODE is set, once for all
 	@echo "==> pytest"
-	@$(BIN)/python -m pytest -n auto -q
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q
 
 equal: $(VENV)/.base
 	@$(BIN)/python benchmarks/equal.py $(or $(TREE),examples tests/fixtures)
@@ -109,7 +109,7 @@ wheel: $(VENV)/.base
 	@build/empty-compiled/bin/python -m pip --disable-pip-version-check install --quiet build/wheels/*.whl $(TESTING)
 	@cd build && empty-compiled/bin/python -c 'import sys, transferlint.flow.lattice.values as one; sys.exit(one.__file__.endswith(".py"))'
 	@echo "==> pytest tests/engine tests/flow"
-	@cd build && empty-compiled/bin/pytest -n auto -q -p no:cacheprovider ../tests/engine ../tests/flow
+	@cd build && empty-compiled/bin/pytest -n auto --dist worksteal -q -p no:cacheprovider ../tests/engine ../tests/flow
 	@echo "==> the same findings as Python's"
 	@$(BIN)/python wheels/same.py $(BIN)/python build/empty-compiled/bin/python examples tests/fixtures benchmarks $(TREE)
 	@ls -l build/wheels
