@@ -77,6 +77,25 @@ def _outcome(server: Server, path: str, function: str, simulate: int, kwargs: di
     return answer["value"]
 
 
+def need_accelerator() -> None:
+    """Skip where there can be no simulated accelerator."""
+    if refused := _refused():
+        pytest.skip(refused)
+
+
+@functools.cache
+def _refused() -> str:
+    answer: str = _outcome(_server((), 0), __file__, "refusal", 0, {})
+    return answer
+
+
+def refusal() -> str:
+    """In a fork: why the simulated accelerator cannot start."""
+    from runtime_check import simulate
+
+    return simulate.refusal()
+
+
 class Server:
     """A process that forks, once it has imported torch and `modules`."""
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from simulated import need_accelerator
 
 from runtime_check import claims
 from transferlint import registry
@@ -27,11 +28,7 @@ ELSEWHERE = {
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[int, str], str]]:
     """By device, the verdict on each finding, by line and code."""
-    pytest.importorskip("torch")
-    code = "from runtime_check import simulate; print(simulate.refusal())"
-    refused = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    if refused:
-        pytest.skip(refused)
+    need_accelerator()
     folder = tmp_path_factory.mktemp("claims")
     shutil.copy(PROGRAM, folder)
     (folder / "pyproject.toml").write_text('[tool.transferlint]\nselect = ["TL"]\n')

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from simulated import need_accelerator
 
 from runtime_check import checking, plan
 from runtime_check.plan import Plan, Status
@@ -63,11 +64,7 @@ class Ran:
 @pytest.fixture(scope="session")
 def simulated() -> None:
     """Skips where there can be no simulated accelerator."""
-    pytest.importorskip("torch")
-    code = "from runtime_check import simulate; print(simulate.refusal())"
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    if made.stdout.strip():
-        pytest.skip(made.stdout.strip())
+    need_accelerator()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import need_accelerator
 
 from runtime_check.conformance import calls, driver, probe, running, tables
 from runtime_check.conformance.calls import Call
@@ -25,11 +26,7 @@ TESTED = "torch Tensor numpy builtins".split()
 @pytest.fixture(scope="module")
 def outcomes() -> list[Outcome]:
     """What became of torch's, numpy's and Python's names on the simulated device."""
-    pytest.importorskip("torch")
-    code = "from runtime_check import simulate; print(simulate.refusal())"
-    refusal = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    if refusal:
-        pytest.skip(refusal)
+    need_accelerator()
     return running.run([name for name in running.names() if name.partition(".")[0] in TESTED])
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import need_accelerator
 
 from runtime_check import fixed_child, fixed_copy, fixed_outputs, fixed_run, fixed_text, plan
 from runtime_check.fixed_copy import CopyError
@@ -49,11 +50,7 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def simulated() -> None:
     """Skips where there can be no simulated accelerator."""
-    pytest.importorskip("torch")
-    code = "from runtime_check import simulate; print(simulate.refusal())"
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    if made.stdout.strip():
-        pytest.skip(made.stdout.strip())
+    need_accelerator()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from simulated import need_accelerator
 
 from runtime_check import records
 from runtime_check.line_counts import LineCounts
@@ -46,11 +47,7 @@ HELPING = "def double(x):\n    twice = x * 2\n    return twice\n"
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a run with `--lines`, and what the command said."""
-    pytest.importorskip("torch")
-    code = "from runtime_check import simulate; print(simulate.refusal())"
-    refusal = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    if refusal:
-        pytest.skip(refusal)
+    need_accelerator()
     place = tmp_path_factory.mktemp("counted")
     (place / "program.py").write_text(PROGRAM)
     (place / "helping.py").write_text(HELPING)
