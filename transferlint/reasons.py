@@ -17,7 +17,6 @@ class Cause(enum.Enum):
     TABLE_GROWTH = enum.auto()
     FLAG_CLEARED = enum.auto()
     OPTION_UNUSED = enum.auto()
-    OPTION_OFF = enum.auto()  # the parameter or attribute
     FIRST_TIME = enum.auto()
     LAST_TIME = enum.auto()
     ONE_ITERATION = enum.auto()
@@ -77,9 +76,6 @@ class Cause(enum.Enum):
 # hot as any.
 AT_TIMES = frozenset({Cause.INTERVAL, Cause.SAMPLED, Cause.ONE_ITERATION, Cause.LAST_TIME, Cause.SWITCH})
 
-# What nobody in sight asks for.
-UNASKED = frozenset({Cause.OPTION_UNUSED, Cause.OPTION_OFF})
-
 # What hardly ever happens: the loops of a function that is called only then do not count.
 HARDLY_EVER = frozenset(
     {
@@ -88,7 +84,6 @@ HARDLY_EVER = frozenset(
         Cause.TABLE_GROWTH,
         Cause.FLAG_CLEARED,
         Cause.OPTION_UNUSED,
-        Cause.OPTION_OFF,
         Cause.FIRST_TIME,
         Cause.CPU_ONLY,
         Cause.OLD_VERSION,

@@ -10,7 +10,6 @@ _WORDS = {
     Cause.TABLE_GROWTH: "only for inputs longer than what was computed in advance",
     Cause.FLAG_CLEARED: "only once each time its flag is set",
     Cause.OPTION_UNUSED: "only with an option that no caller passes",
-    Cause.OPTION_OFF: "only with a value of `{name}` that is not its default",
     Cause.FIRST_TIME: "only the first time",
     Cause.LAST_TIME: "only the last time",
     Cause.ONE_ITERATION: "only in one iteration of the loop",

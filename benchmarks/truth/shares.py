@@ -30,7 +30,7 @@ from truth import analysed, measured, sources, structure, tables
 from truth.compare import HOT
 
 RESULT = Path(__file__).parents[1] / "results" / "shares.json"
-_RARE = ("cold", "option-off", "amortised", "once")
+_RARE = ("cold", "amortised", "once")
 _PENALTY = 5.0  # of the square of a weight
 _BIAS = "bias"
 

@@ -28,7 +28,7 @@ def test_table_and_measurement_agree() -> None:
         name: row["weight"] for name, row in MEASURED["rows"].items()
     }
     assert MEASURED["bias"] == shares.BIAS
-    rare = {"cold": shares.COLD, "amortised": shares.AMORTISED, "once": shares.ONCE, "option-off": shares.OPTION_OFF}
+    rare = {"cold": shares.COLD, "amortised": shares.AMORTISED, "once": shares.ONCE}
     assert rare == {name: row["share"] for name, row in MEASURED["not hot"].items()}
 
 
@@ -39,7 +39,7 @@ def test_a_row_was_measured_in_five_packages(row: shares.Row) -> None:
 
 def test_packages_that_were_left_out_bear_the_estimates_out() -> None:
     for tenth in MEASURED["left out"]["tenths"].values():
-        assert abs(tenth["estimated"] - tenth["measured"]) < 0.085
+        assert abs(tenth["estimated"] - tenth["measured"]) <= 0.07
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from transferlint.flow.placement.placed_file import PlacedProject
 from transferlint.flow.placement.placement import TURNS, FilePlacement
 from transferlint.flow.placement.recursion import Recursion
 from transferlint.model import Evidence, Part
-from transferlint.reasons import UNASKED, Cause
+from transferlint.reasons import Cause
 from transferlint.syntax.portable import FrozenSpans
 from transferlint.syntax.program import Program
 
@@ -173,7 +173,7 @@ class Project(PlacedProject):
                     del waiting[target, index]
                     continue
                 cold = all(why for _, why in found)
-                unasked = all(why is not None and why.root.cause in UNASKED for _, why in found)
+                unasked = all(why is not None and why.root.cause is Cause.OPTION_UNUSED for _, why in found)
                 rarely = unasked if borrowed else cold or all(rare for rare, _ in found)
                 others = named.get(heat.method(index), ()) if rarely else ()
                 if rarely and all(linked[key][2].rare(caller, reg)[0] for key, caller, reg in others):

@@ -37,7 +37,6 @@ from transferlint.flow.frequency.warmth import Warmth
 from transferlint.flow.lattice.values import ON_DEVICE
 from transferlint.flow.quiet import ON_PURPOSE, RARE, why_quiet
 from transferlint.model import Finding
-from transferlint.reasons import Cause, is_a
 from transferlint.rule import Example, Rule
 from transferlint.wording import words
 
@@ -77,8 +76,6 @@ def _rows(function: FunctionFacts, reg: int, warmth: Warmth) -> dict[str, int]:
     """What `shares` goes by."""
     if warmth.hot:
         return dict(function.file.heat.rows(function.index, reg))
-    if is_a(warmth.amortised, Cause.OPTION_OFF) and not warmth.cold:
-        return {"option-off": 1}
     return {"cold" if warmth.cold else "amortised" if warmth.amortised else "once": 1}
 
 

@@ -15,7 +15,6 @@ from transferlint.syntax.program import Function, Reg, Slot
 UNKNOWN = object()
 SOME = object()  # something of which no more is known than that it is not None
 NUMBER = object()  # a number, by its annotation
-NOTHING_KEPT: Mapping[Reg, object] = {}
 _VALUES = 6
 _LOOPS = frozenset({"for", "while", "comprehension"})
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
@@ -66,13 +65,9 @@ def literal(text: str) -> object:
         return UNKNOWN
 
 
-def value_of(
-    function: Function, reg: Reg, test: Reg, given: Mapping[Slot, object], kept: Mapping[Reg, object] = NOTHING_KEPT
-) -> object:
-    """What an expression of a test comes to, where parameters are what is `given`, and attributes what is `kept`."""
+def value_of(function: Function, reg: Reg, test: Reg, given: Mapping[Slot, object]) -> object:
+    """What an expression of a test comes to, where parameters are what is `given`."""
     made = function.code[reg]
-    if reg in kept:
-        return kept[reg]
     if isinstance(made, p.Const):
         return made.value
     if isinstance(made, p.Load):
@@ -80,18 +75,18 @@ def value_of(
     if isinstance(made, p.Outer | p.Attr):
         return float("inf") if made.name == "inf" else UNKNOWN
     if isinstance(made, p.Unary):
-        value = value_of(function, made.operand, test, given, kept)
+        value = value_of(function, made.operand, test, given)
         if made.operator == "not":
             stands = truth(value)
             return UNKNOWN if stands is None else not stands
         return -value if made.operator == "-" and isinstance(value, int | float) else UNKNOWN
     if isinstance(made, p.Sequence) and not any(made.stars):
-        values = tuple(value_of(function, item, test, given, kept) for item in made.items)
+        values = tuple(value_of(function, item, test, given) for item in made.items)
         return values if all(is_known(value) for value in values) else UNKNOWN
     if isinstance(made, p.Boolean):
-        return _both(made, [truth(value_of(function, part, test, given, kept)) for part in made.operands])
+        return _both(made, [truth(value_of(function, part, test, given)) for part in made.operands])
     if isinstance(made, p.Compare) and len(made.operators) == 1:
-        left, right = (value_of(function, part, test, given, kept) for part in made.operands)
+        left, right = (value_of(function, part, test, given) for part in made.operands)
         return _compared(made.operators[0], left, right)
     return UNKNOWN
 

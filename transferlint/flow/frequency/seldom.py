@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from transferlint.flow.dataflow import guards, kept
 from transferlint.flow.dataflow.counters import counted, in_one_turn
-from transferlint.flow.frequency.defaults import Defaults
 from transferlint.flow.frequency.flags import Flags
 from transferlint.knowledge import roles
 from transferlint.reasons import Cause, Reason, is_a
@@ -28,7 +27,6 @@ class Seldom:
     def __init__(self, file: FilePlacement, before: Seldom | None = None) -> None:
         self._file = file
         self._flags = Flags(file)
-        self._defaults = Defaults(file)
         self._counters = counted(file.program)
         self._known: dict[tuple[int, int], Reason | None] = before._known if before is not None else {}
         self._raising: dict[int, frozenset[Reg]] = {}
@@ -65,10 +63,7 @@ class Seldom:
         if stores is None:
             stores = self._stores[function.index] = guards.single_stores(function)
         found = guards.rare(function, region.test, when, stores)
-        if found is not None:
-            return None if is_a(found, Cause.SWITCH) and self._on_by_default(function, region.test) else found
-        option = self._defaults.off(function, region.test, when)
-        return Reason(Cause.OPTION_OFF, option) if option else None
+        return None if is_a(found, Cause.SWITCH) and self._on_by_default(function, region.test) else found
 
     def _on_by_default(self, function: Function, test: Reg) -> bool:
         """True for a switch that is on unless somebody turns it off: a parameter whose default is True, or the

@@ -71,7 +71,7 @@ def optional(file: FilePlacement, function: Function, test: Reg, when: bool) -> 
     for site, given in list(file.calls_of(function.index).items())[:_CALLS]:
         if given is None:
             return False
-        values = {one.slot: decided(file, function, one, site, given) for one in asked}
+        values = {one.slot: _decided(file, function, one, site, given) for one in asked}
         value = value_of(function, test, test, values)
         stands = truth(value)
         gives = any(one.name in given for one in asked)
@@ -114,7 +114,7 @@ def single(file: FilePlacement, function: Function, over: Reg) -> bool:
     if file.callers.telling(owner.index, parameter.slot) - known.keys():
         return False  # calls of a class, of which no names are noted
     sites = list(known.items())[:_CALLS]
-    given = [decided(file, owner, parameter, site, by) if by is not None else UNKNOWN for site, by in sites]
+    given = [_decided(file, owner, parameter, site, by) if by is not None else UNKNOWN for site, by in sites]
     return all(one == 1 for one in given)
 
 
@@ -210,7 +210,7 @@ def _argument(
     return OneOf((SOME, None)) if value.flags & NULLABLE else SOME
 
 
-def decided(file: FilePlacement, function: Function, one: Parameter, site: Site, given: dict[str, Reg]) -> object:
+def _decided(file: FilePlacement, function: Function, one: Parameter, site: Site, given: dict[str, Reg]) -> object:
     """What a call gives for a parameter; where it hands on one of its caller's own, and no one is known to give that,
     the default of that."""
     found = _argument(file, function, one, site, given, _DEPTH, 0)

@@ -72,10 +72,8 @@ def call(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> V
             frame.receivers[reg] = of.name
     bound = given_by.is_bound(frame, made, owner, function)
     given = given_by.by_slot(made, function, bound)
-    cold = frame.file.roles[frame.function.index].cold
-    if not cold:
+    if not frame.file.roles[frame.function.index].cold:
         give(frame, reg, made, owner, index, bound)
-    if not cold or (function.name == "__init__" and frame.function.name == "__init__"):  # of what derives from it
         site = (frame.file.key, frame.function.index, reg)
         owner.callers.called(index, site, given_by.by_name(frame, made, function, given))
     if made.keywords:
