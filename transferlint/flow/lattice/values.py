@@ -296,6 +296,8 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
         return left.or_none()
     flags = (left.flags & right.flags & _ALWAYS) | ((left.flags | right.flags) & (MAY | NULLABLE))
     item = join(left.item, right.item, depth + 1) if depth < _DEPTH else (left.item or right.item)
+    if _is_untold(left) or _is_untold(right):
+        item = None
     items = None
     if left.items is not None and right.items is not None and len(left.items) == len(right.items) and depth < _DEPTH:
         pairs = zip(left.items, right.items, strict=True)
@@ -312,6 +314,11 @@ def join(left: Value | None, right: Value | None, depth: int = 0) -> Value | Non
         _bounded(left.uploads, right.uploads),
         _merged(left.fields, right.fields, depth),
     )
+
+
+def _is_untold(value: Value) -> bool:
+    """True for a loader of which nobody knows what its batches hold: that is no empty one."""
+    return bool(value.kinds & LOADER) and value.item is None
 
 
 def _merged(left: Fields | None, right: Fields | None, depth: int) -> Fields | None:
