@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.dataflow.literal_tests import left_out
 from transferlint.flow.facts import FileFacts
+from transferlint.flow.frequency.constants import truth, value_of
 from transferlint.flow.lattice.values import DEVICE_NAME, HOST
 from transferlint.flow.placement import given_by
 from transferlint.flow.placement.placement import FilePlacement
 from transferlint.syntax import program as p
-from transferlint.syntax.program import Function, Reg
+from transferlint.syntax.program import Function, Reg, Slot
 
 _DEVICE = "device"
 _Site = tuple[str, int, Reg]
@@ -45,7 +45,7 @@ def _says(facts: FileFacts, site: _Site, owner: FilePlacement, callee: Function,
         return False
     if isinstance(given, p.Const) and isinstance(given.value, str):
         text = given.value
-        return not all(left_out(callee, one, named.slot, text) for one in moves)
+        return not all(_left_out(callee, one, named.slot, text) for one in moves)
     return True
 
 
@@ -56,3 +56,13 @@ def _outer(facts: FileFacts, owner: FilePlacement, callee: Function) -> Iterator
             continue
         if site[0] != facts.path or facts.functions[site[1]].warmth(site[2]).hot:
             yield site
+
+
+def _left_out(callee: Function, move: Reg, slot: Slot, text: str) -> bool:
+    """True for a move in an arm that is not taken where a parameter is this text."""
+    for region in callee.ancestors(callee.lookup.regions[move]):
+        if region.kind in ("then", "else") and region.test is not None:
+            stands = truth(value_of(callee, region.test, region.test, {slot: text}))
+            if stands is not None and stands is not (region.kind == "then"):
+                return True
+    return False
