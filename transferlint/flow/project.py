@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from transferlint import late
-from transferlint.flow.callgraph.methods import methods_of
 from transferlint.flow.callgraph.modules import ModuleIndex
 from transferlint.flow.callgraph.names import split
 from transferlint.flow.callgraph.overriding import Overriding, overrides
@@ -63,16 +62,9 @@ class Project(PlacedProject):
         self.looked: dict[str, set[Look]] = {}
         self._placements: dict[str, FilePlacement] = {}
         self._making: set[str] = set()
-        self._methods: dict[str, tuple[str, ...]] | None = None  # by name
         self._linked: dict[str, tuple[FilePlacement, list[Placed], HeatMap]] = {}
         self.shared = Shared()
         self.news = News()
-
-    def methods(self, name: str) -> tuple[str, ...]:
-        """See `PlacedProject`."""
-        if self._methods is None:
-            self._methods = methods_of((key, self.programs[key]) for key in self.entered)
-        return self._methods.get(name, ())
 
     def linked(self, key: str) -> tuple[FilePlacement, list[Placed], HeatMap]:
         """A file of the project placed, with the heat that calls from all files give it."""

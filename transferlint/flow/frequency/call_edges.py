@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from transferlint.flow.callgraph.methods import few
 from transferlint.flow.callgraph.names import split
 from transferlint.flow.callgraph.overriding import Overriding
-from transferlint.flow.frequency.callees import unresolved
+from transferlint.flow.frequency.callees import few, unresolved
 from transferlint.flow.placement.placed import Placed
 from transferlint.syntax.program import Reg
 

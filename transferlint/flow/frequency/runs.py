@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow.callgraph.methods import few
 from transferlint.flow.callgraph.names import ClassInfo, ident, split
 from transferlint.flow.callgraph.roles import lies_in
-from transferlint.flow.frequency.callees import methods_by_name
+from transferlint.flow.frequency.callees import few, methods_by_name
 from transferlint.flow.frequency.uses import LOOP, RARELY, STEP, Uses
 from transferlint.knowledge import roles
 from transferlint.knowledge.torch_names import OWN_CALLS

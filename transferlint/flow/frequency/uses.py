@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transferlint import late
-from transferlint.flow.callgraph.methods import few
 from transferlint.flow.callgraph.names import find, ident, split
 from transferlint.flow.dataflow.guards import asks_for_main
 from transferlint.flow.frequency.call_edges import CallEdges
-from transferlint.flow.frequency.callees import by_name
+from transferlint.flow.frequency.callees import by_name, few
 from transferlint.flow.lattice.values import DEVICE_NAME, DTYPE, NAME, TENSOR, Value
 from transferlint.knowledge import roles
 from transferlint.syntax import program as p

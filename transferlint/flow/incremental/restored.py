@@ -72,10 +72,6 @@ class RestoredProject(Project):
         self.heads: set[tuple[str, Head]] = set()
         self.placing: tuple[str, int] | None = None
 
-    def methods(self, name: str) -> tuple[str, ...]:
-        """See `PlacedProject`: nobody has read all programs."""
-        raise Unforeseen
-
     def link(self) -> None:
         """Everything is linked that is asked for: whatever else raises Unforeseen."""
         raise Unforeseen

@@ -47,7 +47,6 @@ from transferlint.flow.placement import (
     known_calls,
     library_calls,
     methods,
-    named_methods,
     numbers,
 )
 from transferlint.flow.placement.frame import Frame
@@ -121,8 +120,6 @@ def call(frame: Frame, reg: Reg, made: Call) -> Value:
     made_of = unknown_call(frame, made, frame.last_name(made.function))
     if isinstance(instruction, Subscript) and frame.values[instruction.object].kinds == NAME:
         return _of_generic(frame, made, made_of)
-    if isinstance(instruction, Attr):
-        return named_methods.given_back(frame, reg, made, instruction, made_of)
     return made_of
 
 

@@ -114,23 +114,6 @@ def _moved(frame: Frame, made: Call, function: Function, owner: Value, found: Va
     return found.but(places=places) if places and not places & ~ON_DEVICE else found
 
 
-def by_name(frame: Frame, reg: Reg, made: Call, owner: PlacedFile, index: int) -> Value | None:
-    """What a call gives that may be one of this method, by its name, where that is a tensor in the place of one of its
-    parameters; None else."""
-    function = owner.program.functions[index]
-    if function.is_generator or function.is_async or function.decorators or index in owner.tracing.compiled:
-        return None
-    if not frame.file.roles[frame.function.index].cold:
-        owner.callers.called(index, (frame.file.key, frame.function.index, reg), None)
-    placed = owner.place(index)
-    returns = placed.returns if placed is not None else None
-    if returns is None or not returns.is_a(TENSOR) or returns.flags & (FROM_ANOTHER | HANDED):
-        return None
-    if not returns.flags & FROM_PARAMETER:
-        return None
-    return _returned(frame, reg, made, function, returns, given_by.by_slot(made, function, True))
-
-
 def offer(frame: Frame, reg: Reg, made: Call, name: str) -> None:
     """Tell a function of the checked source, one of several that a call may reach, what that gives it."""
     found = frame.file.located(name)

@@ -6,7 +6,6 @@ import abc
 import functools
 
 from transferlint.flow.callgraph.callers import Callers, Site
-from transferlint.flow.callgraph.methods import methods_of
 from transferlint.flow.callgraph.names import ClassInfo
 from transferlint.flow.callgraph.project_names import ProjectNames
 from transferlint.flow.callgraph.roles import Role, role_of
@@ -35,10 +34,6 @@ class PlacedProject(ProjectNames):
     @abc.abstractmethod
     def placement(self, key: str) -> PlacedFile | None:
         """The placement of a file of the project; None for files that are not in it, and while it is being set up."""
-
-    @abc.abstractmethod
-    def methods(self, name: str) -> tuple[str, ...]:
-        """The methods (idents) of a name in the files that are entered, by the programs alone."""
 
     def variable(self, name: str, asking: str, most: int = _PASSED_ON, reader: str = "") -> Value | None:
         """What a module binds to a variable, or the name of a library, or of what is in one, that it imports for others
@@ -86,14 +81,6 @@ class PlacedFile(SourceFile):
         for function in self.program.functions:
             found.append(role_of(self, self.tracing, function, self.options, found))
         return found
-
-    @functools.cached_property
-    def _methods(self) -> dict[str, tuple[str, ...]]:
-        return methods_of([(self.key, self.program)])
-
-    def methods(self, name: str) -> tuple[str, ...]:
-        """The methods (idents) of a name in the project; in this file where there is none."""
-        return self._methods.get(name, ()) if self.project is None else self.project.methods(name)
 
     @abc.abstractmethod
     def located(self, name: str) -> tuple[PlacedFile, int] | None:
