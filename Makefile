@@ -66,9 +66,9 @@ lint: $(VENV)/.dev
 
 test: $(VENV)/.dev $(VENV)/.torch
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m compileall -q transferlint rules runtime_check  # where PYTHONDONTWRITEBYTECODE is set, once for all
 	@echo "==> pytest"
-	@$(BIN)/python -m pytest -n auto --dist worksteal -q
+	@$(BIN)/python -m compileall -q transferlint rules runtime_check
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -q
 
 equal: $(VENV)/.base
 	@$(BIN)/python benchmarks/equal.py $(or $(TREE),examples tests/fixtures)

@@ -21,7 +21,7 @@ from fuzz.soup import soup
 
 ROOT = Path(__file__).parents[1]
 MET = sorted((ROOT / "tests" / "fuzz" / "met").glob("*.py"))
-ROUNDS = {"soup": 40, "mutants": 60, "projects": 6, "options": 40, "tensors": 25}
+ROUNDS = {"soup": 20, "mutants": 30, "projects": 4, "options": 20, "tensors": 12}
 
 
 @pytest.mark.parametrize("family", ROUNDS)

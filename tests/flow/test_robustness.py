@@ -120,7 +120,7 @@ def everything(found: Any) -> str:
     return dump(found.facts)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=PROGRAMS)
 def test_generated_programs(look: LookUp, program: str) -> None:
     started = time.process_time()

@@ -339,7 +339,7 @@ def order(links: list[Seen]) -> list[str]:
     return sorted(map(str, links))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(histories(), st.booleans())
 def test_random_histories_give_what_the_oracle_says(items: list[Item], lifetimes: bool) -> None:
     oracle = Oracle(lifetimes)
@@ -360,7 +360,7 @@ def test_memory_is_bounded(items: list[Item], limit: int) -> None:
     assert seen(provenance, event(H2D, memory(0, b"a"), FRESH)) == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), st.booleans()), max_size=25), st.integers(0, 42))
 def test_ranges_are_what_was_put_last_on_each_address(puts: list[tuple[int, int, bool]], asked: int) -> None:
     ranges: Ranges[int] = Ranges(1000)

@@ -78,9 +78,10 @@ def source(text: str) -> Source:
 
 @pytest.mark.parametrize("tree", TREES)
 def test_trees(equal: Any, tree: str) -> None:
-    tally = equal.compared(sorted((ROOT / tree).rglob("*.py")))
+    """Every second file; `make equal TREE=FOLDER` compares all."""
+    tally = equal.compared(sorted((ROOT / tree).rglob("*.py"))[::2])
     assert tally.different == []
-    assert tally.files > 2
+    assert tally.files > 1
     assert tally.only_ast == []
     newer = [path for path in tally.only_libcst if "new_syntax" not in path]
     assert newer == []
@@ -93,13 +94,13 @@ def test_layouts(equal: Any, text: str, newline: str) -> None:
 
 
 @given(text=suite(STATEMENTS), newline=st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_generated_sources(equal: Any, text: str, newline: str) -> None:
     assert equal.differences(source(text.replace("\n", newline))) == []
 
 
 @given(data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_mutated_sources(equal: Any, data: st.DataObject) -> None:
     """Whatever is put into or taken out of a source: where both can read it, both give the same."""
     text = data.draw(st.sampled_from(LAYOUTS))

@@ -87,7 +87,7 @@ def check_function(function: p.Function) -> None:
 
 
 @given(suite(STATEMENTS))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_generated_sources(source):
     check(source)
 
