@@ -251,6 +251,8 @@ def _marker(wanted: Wanted, note: Note) -> Callable[[str, int], None]:
             return
         seen.add((path, line))
         file = os.path.realpath(path)
-        note(file, wanted[file][line])
+        site = wanted.get(file, {}).get(line)
+        if site is not None:  # code that was marked for another watcher calls this one
+            note(file, site)
 
     return ran

@@ -31,7 +31,7 @@ import pytest
 Test = TypeVar("Test", bound=Callable[..., Any])
 ROOT = Path(__file__).resolve().parents[1]
 TRAINING = ("torch._dynamo",)
-SECONDS = 600  # it ends what hangs, and nothing that is slow
+SECONDS = 300  # it ends what hangs, and nothing that is slow
 
 
 def in_simulation(test: Test) -> Test:
@@ -232,15 +232,15 @@ def _forked(question: dict[str, Any], folder: Path, own: Callable[[], None]) -> 
 
 
 def _in_child(question: dict[str, Any], folder: Path, own: Callable[[], None]) -> NoReturn:
-    import signal
+    import faulthandler
 
     import torch
 
-    signal.alarm(SECONDS)
     torch.set_num_threads(1)  # makes the pool of the fork, which autograd's threads would make all at once, and abort
     written = os.open(folder / "said", os.O_CREAT | os.O_WRONLY)
     os.dup2(written, 1)
     os.dup2(written, 2)
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
         own()

@@ -40,4 +40,5 @@ dist.barrier()  # transfers: wait 0 B x 1
 print(*(f"{value:.6f}" for value in torch.stack(losses).tolist()))  # transfers: d2h 12 B x 1
 weights = nn.utils.parameters_to_vector(layer.parameters()).detach()
 print(hashlib.sha256(weights.cpu().numpy().tobytes()).hexdigest())  # transfers: d2h 84 B x 1
+del model  # its reducer holds the group, as in ddp_two_ranks.py
 dist.destroy_process_group()

@@ -40,4 +40,7 @@ dist.barrier()  # transfers: wait 0 B x 2
 print(*(f"{value:.6f}" for value in torch.stack(losses).tolist()))  # transfers: d2h 12 B x 2
 weights = nn.utils.parameters_to_vector(layer.parameters()).detach()
 print(hashlib.sha256(weights.cpu().numpy().tobytes()).hexdigest())  # transfers: d2h 84 B x 2
+# Its reducer holds the group too. Where that is the last to let go of it, the group joins its threads under the GIL,
+# which one of them may wait for.
+del model
 dist.destroy_process_group()

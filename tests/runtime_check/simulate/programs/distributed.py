@@ -21,5 +21,6 @@ def run(place, backend="gloo", port="29611"):
     for _ in range(2):
         model(tensor).sum().backward()
     dist.barrier()
+    del model  # its reducer holds the group: as in runtime_check/programs/ddp_two_ranks.py
     dist.destroy_process_group()
     return {"all": [tensor, *gathered, layer.weight.grad]}
