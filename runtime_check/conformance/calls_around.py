@@ -61,7 +61,6 @@ _DISTRIBUTED: dict[str, Any] = {
         }.items()
     },
     "Work.wait": after(f"{_GROUP}; w = torch.distributed.all_reduce(x, async_op=True)", "w.wait()"),
-    "Work.is_completed": after(f"{_GROUP}; w = torch.distributed.all_reduce(x, async_op=True)", "w.is_completed()"),
 }  # fmt: skip
 _SETS = "s = torch.utils.data.TensorDataset(host)"
 _LOADING: dict[str, Any] = {

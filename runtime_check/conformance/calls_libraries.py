@@ -16,7 +16,6 @@ _DATA = (
     "e = torch.tensor([[0, 1, 2], [1, 2, 0]], device='cuda'); w = torch.tensor([0, 0, 1], device='cuda')"
 )
 _TENSORDICT = "t = Owner({'a': x.clone(), 'b': y.clone()}, batch_size=[3])"
-_HOST_TENSORDICT = "t = Owner({'a': host.clone()}, batch_size=[3])"
 _WRITER = "import tempfile; s = Owner(tempfile.mkdtemp())"
 _BAR = "import io; q = Owner(range(3), file=io.StringIO(), mininterval=0, miniters=1)"
 _RANGE_BAR = _BAR.replace("range(3)", "3")
@@ -95,8 +94,6 @@ _TENSORDICTS = "tensordict.TensorDict tensordict.tensordict.TensorDict"
 _DICTS = each(
     _TENSORDICTS,
     {
-        "to": after(_HOST_TENSORDICT, "t.to('cuda')"), "cuda": after(_HOST_TENSORDICT, "t.cuda()"),
-        "cpu": "t.cpu()", "pin_memory": after(_HOST_TENSORDICT, "t.pin_memory()"),
         "numpy": "t.numpy()", "tolist": "t.tolist()", "view": "t.view(3, 1)", "reshape": "t.reshape(3, 1)",
         "squeeze": "t.squeeze()", "unsqueeze": "t.unsqueeze(0)", "permute": "t.permute(0)", "expand": "t.expand(2, 3)",
         "select": "t.select('a')", "exclude": "t.exclude('a')", "apply": "t.apply(torch.sin)", "get": "t.get('a')",
@@ -121,10 +118,6 @@ _GRAPHS: dict[str, Any] = {
     **each(
         "data.Data data.Batch",
         {
-            "to": after(_DATA + "; d = Data(x=host)", "d.to('cuda')"),
-            "cuda": after(_DATA + "; d = Data(x=host)", "d.cuda()"),
-            "cpu": after(_DATA + "; d = Data(x=x)", "d.cpu()"),
-            "pin_memory": after(_DATA + "; d = Data(x=host)", "d.pin_memory()"),
             **{
                 name: after(_DATA + "; d = Data(x=x, edge_index=e)", f"d.{name}()")
                 for name in "clone contiguous node_attrs edge_attrs keys coalesce".split()
@@ -183,8 +176,6 @@ _LOGS: dict[str, Any] = {
         _TOKENIZER,
     ),
     "transformers.set_seed": "F(0)", "trainer_pt_utils.nested_numpify": "F([x])",
-    "transformers.BatchEncoding.to": after("d = Owner({'a': host})", "d.to('cuda')"),
-    "transformers.BatchFeature.to": after("d = Owner({'a': host})", "d.to('cuda')"),
     **{
         f"{owner}.generate": after(
             "from transformers import GPT2Config, GPT2LMHeadModel; q = GPT2LMHeadModel(GPT2Config(vocab_size=32,"

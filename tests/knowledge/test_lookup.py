@@ -41,7 +41,6 @@ SCALER = "torch.cuda.amp.GradScaler"
         ("accelerate.Accelerator.log", Effect.READS_ARGUMENTS),
         ("transformers.AutoTokenizer.batch_decode", Effect.READS_ARGUMENTS),
         ("einops.rearrange", Effect.KEEP),
-        ("tensordict.TensorDict.to", Effect.MOVE),
         ("torch_geometric.data.Batch.to_data_list", Effect.SHAPE),
         ("torchmetrics.Metric.update", Effect.NOTHING),
         ("nobody.knows", None),
@@ -68,7 +67,7 @@ def test_a_prefix_stands_for_what_no_row_names():
     assert effect_of("torchvision.transforms.functional.resize") is Effect.KEEP
     assert effect_of("torchvision.transforms.functional.to_pil_image") is Effect.READS_ARGUMENTS
     assert effect_of("torchvision.ops.nms") is Effect.SHAPE
-    assert effect_of("torchvision.ops.boxes.box_iou") is Effect.KEEP
+    assert effect_of("torchvision.transforms.v2.functional.horizontal_flip") is Effect.KEEP
     assert effect_of("torchvision.models.resnet18") is None
 
 
@@ -96,8 +95,8 @@ def test_events():
 
 
 def test_callbacks():
-    (collate, *_) = [one for one in lookup.callbacks("torch.utils.data.DataLoader") if one.argument == "collate_fn"]
-    assert (collate.position, collate.level) == (6, Level.PER_STEP)
+    (metrics, *_) = [one for one in lookup.callbacks("transformers.Trainer") if one.argument == "compute_metrics"]
+    assert (metrics.position, metrics.level) == (-1, Level.PER_EPOCH)
     assert lookup.callbacks("Module.register_forward_hook")[0].level is Level.PER_STEP
     assert lookup.callbacks("nobody.knows") == ()
 

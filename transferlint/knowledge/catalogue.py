@@ -44,7 +44,7 @@ HOOKS: tuple[tuple[Hook, ...], ...] = (
     lightning.HOOKS, transformers.HOOKS, ignite.HOOKS, torchmetrics.HOOKS, composer.HOOKS,
 )  # fmt: skip
 CALLBACKS: tuple[tuple[Callback, ...], ...] = (
-    torch_hooks.CALLBACKS, torch_data.CALLBACKS, transformers.CALLBACKS, ignite.CALLBACKS,
+    torch_hooks.CALLBACKS, transformers.CALLBACKS, ignite.CALLBACKS,
 )  # fmt: skip
 
 # What a call of a function by its name, or of a tensor's method, does by its operands alone. The other effects need

@@ -14,15 +14,6 @@ TABLE: tuple[Api, ...] = (
         Effect.OBJECT,
         _PAGE + " 'The device of a tensordict': with device=, entries are moved there as they are set",
     ),
-    Api(
-        methods(CLASSES, "to"),
-        Effect.MOVE,
-        _PAGE + " 'Move and cast with to()': copies are non-blocking, followed by one sync where the target is no CUDA"
-        " device",
-    ),
-    Api(methods(CLASSES, "cuda"), Effect.CUDA, _METHODS + ".cuda"),
-    Api(methods(CLASSES, "cpu"), Effect.COPY, _METHODS + ".cpu: 'as to(\"cpu\") does'"),
-    Api(methods(CLASSES, "pin_memory"), Effect.PIN, _METHODS + ".pin_memory: of every leaf"),
     Api(methods(CLASSES, "numpy tolist"), Effect.READS_ARGUMENTS, _METHODS + ".numpy, .tolist: of every leaf"),
     Api(
         methods(CLASSES, "clone detach contiguous view reshape squeeze unsqueeze permute expand select exclude apply"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.knowledge.api import Api, Callback, Effect, Hook, named
-from transferlint.model import Level
+from transferlint.knowledge.api import Api, Effect, named
 
 _PAGE = "docs.pytorch.org torch.utils.data"
 _PREFIX = "torch.utils.data."
@@ -32,11 +31,4 @@ TABLE: tuple[Api, ...] = (
         _PAGE + " 'Dataset Types', 'Data Loading Order and Sampler'",
     ),
     Api(named(_PREFIX, "get_worker_info"), Effect.HOST, _PAGE + " get_worker_info"),
-)
-
-HOOKS: tuple[Hook, ...] = ()
-
-CALLBACKS: tuple[Callback, ...] = tuple(
-    Callback("torch.utils.data.DataLoader", argument, position, level, _PAGE + f" DataLoader: {argument}, in a worker")
-    for argument, position, level in (("collate_fn", 6, Level.PER_STEP), ("worker_init_fn", 10, Level.ONCE))
 )

@@ -79,5 +79,4 @@ TABLE: tuple[Api, ...] = (
         _PAGE + " 'Synchronous and asynchronous collective operations': wait() 'in the case of CUDA collectives' makes"
         " the current stream wait, not the host",
     ),
-    Api(named(_PREFIX + "Work.", "is_completed"), Effect.HOST, _PAGE + ", as wait"),
 )

@@ -17,11 +17,6 @@ TABLE: tuple[Api, ...] = (
     Api((*LOADERS, "torch_geometric.data.DataLoader"), Effect.LOADER, "pytorch-geometric.readthedocs.io"
     " torch_geometric.loader"),
     Api(CLASSES, Effect.OBJECT, _DATA),
-    Api(methods(CLASSES, "to"), Effect.MOVE, _DATA + ": 'all its methods can also be used'; Data.to moves every"
-    " tensor"),
-    Api(methods(CLASSES, "cuda"), Effect.CUDA, _DATA + ", Data.cuda"),
-    Api(methods(CLASSES, "cpu"), Effect.COPY, _DATA + ", Data.cpu"),
-    Api(methods(CLASSES, "pin_memory"), Effect.PIN, _DATA + ", Data.pin_memory"),
     Api(
         methods(CLASSES[:3], "clone contiguous subgraph edge_subgraph"),
         Effect.SAME,

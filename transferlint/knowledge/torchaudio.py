@@ -17,11 +17,6 @@ TABLE: tuple[Api, ...] = (
         "docs.pytorch.org audio torchaudio.save: encodes a tensor into a file",
     ),
     Api(
-        ("torchaudio.functional.*",),
-        Effect.KEEP,
-        "docs.pytorch.org audio 'torchaudio.functional': computed where the waveform is",
-    ),
-    Api(
         ("torchaudio.transforms.*",),
         Effect.MODULE,
         "docs.pytorch.org audio 'torchaudio.transforms': torch.nn.Modules, whose `.to` moves their buffers",

@@ -11,11 +11,6 @@ _PAGE = "lightning.ai docs torchmetrics 'torchmetrics.Metric'"
 TABLE: tuple[Api, ...] = (
     Api(methods(_CLASSES, "update reset"), Effect.NOTHING, _PAGE + " update, reset: states stay on the device"),
     Api(methods(_CLASSES, "compute forward"), Effect.DEVICE_TENSOR, _PAGE + " compute, forward: tensors on its device"),
-    Api(
-        ("torchmetrics.functional.*",),
-        Effect.KEEP,
-        "lightning.ai docs torchmetrics 'functional': where the operands are",
-    ),
 )
 
 HOOKS: tuple[Hook, ...] = (

@@ -45,9 +45,4 @@ TABLE: tuple[Api, ...] = (
         Effect.SHAPE,
         "docs.pytorch.org vision ops.nms: indices 'of the elements that have been kept': as many as the data says",
     ),
-    Api(
-        ("torchvision.ops.*",),
-        Effect.KEEP,
-        "docs.pytorch.org vision ops: computed where the operands are",
-    ),
 )  # fmt: skip

@@ -36,11 +36,6 @@ TABLE: tuple[Api, ...] = (
         _TOKENIZER + " __call__: lists, or host tensors with return_tensors='pt'",
     ),
     Api(
-        named("transformers.", "BatchEncoding.to BatchFeature.to"),
-        Effect.MOVE,
-        _TOKENIZER + " BatchEncoding.to: 'Send all values to device by calling v.to(device)'",
-    ),
-    Api(
         methods(TRAINERS, "log"),
         Effect.FORMATS_ARGUMENTS,
         _TRAINER + " log: hands the values to on_log; the default PrinterCallback or ProgressCallback writes str(logs)",

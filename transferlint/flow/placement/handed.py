@@ -30,10 +30,8 @@ def hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: In
                 known_calls.offer(frame, reg, made, name)
     if callee.kinds == NAME:
         names: tuple[str, ...] = (callee.name,)
-        if callee.name.startswith("torch.utils.data."):
-            return  # workers call those, on the host
     elif isinstance(instruction, Attr) and instruction.name.startswith(("register_", "set_", "saved_", "map_")):
-        names = (f"Module.{instruction.name}", f"Tensor.{instruction.name}")
+        names = tuple(f"{owner}.{instruction.name}" for owner in ("Module", "Tensor", "torch.optim.Optimizer"))
     else:
         return
     for name in names:
