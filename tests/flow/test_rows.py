@@ -3,6 +3,7 @@ here, and without it something else is."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from transferlint.flow.facts import FileFacts
 from transferlint.flow.lattice.values import describe
-from transferlint.knowledge import catalogue, lookup
+from transferlint.knowledge import catalogue, frameworks, lookup
 from transferlint.knowledge.api import Callback
 from transferlint.syntax import program as p
 
@@ -363,6 +364,88 @@ CALLBACKS: dict[str, str] = {
 }  # fmt: skip
 
 
+# A name of a row of a framework beside torch, a call, and what is known of it.
+BESIDE_TORCH: tuple[tuple[str, str, str], ...] = (
+    ("jax.device_put", "jax.device_put(numpy.zeros(2))", "tensor on device-if-given [jax resident]"),
+    ("jax.device_get", "jax.device_get(jax.numpy.zeros(2))", "array on host, download d2h"),
+    ("jax.block_until_ready", "jax.block_until_ready(jax.numpy.zeros(2))",
+     "tensor on device-if-given [jax resident], synchronize none"),
+    ("jax.numpy.nonzero", "jax.numpy.nonzero(jax.numpy.ones(2))",
+     "tensor on device-if-given [jax resident], shape none"),
+    ("jax.numpy.shape", "jax.numpy.shape(jax.numpy.zeros(2))", "python on host"),
+    ("jax.lax.axis_size", "jax.device_count()", "python on host"),
+    ("jax.tree_map", "jax.tree_util.tree_map(lambda x: x + 1, [jax.numpy.zeros(2)])",
+     "unknown on device-if-given [jax resident]"),
+    ("flax.jax_utils.replicate", "optax.apply_updates([jax.numpy.zeros(2)], [jax.numpy.ones(2)])",
+     "unknown on device-if-given [jax resident]"),
+    ("jax.pure_callback", "jax.debug.print('{}', jax.numpy.zeros(1))",
+     "unknown on device-if-given [jax resident], callback d2h"),
+    ("jax.dlpack.from_dlpack", "jax.dlpack.from_dlpack(numpy.zeros(2))", "tensor on device-if-given [jax resident]"),
+    ("jax.numpy.all", "jax.numpy.allclose(jax.numpy.zeros(2), 0)", "tensor on device-if-given [jax boolean resident]"),
+    ("jax.numpy.*", "jax.numpy.exp(jax.numpy.zeros(2))", "tensor on device-if-given [jax resident]"),
+    ("optax.softmax_cross_entropy", "optax.l2_loss(jax.numpy.ones(2))", "tensor on device-if-given [jax resident]"),
+    ("jax.Array.item", "jax.numpy.ones(()).item()", "python on host, scalar-read d2h"),
+    ("jax.Array.__array__", "jax.numpy.ones(2).__array__()", "array on host, download d2h"),
+    ("jax.Array.block_until_ready", "jax.numpy.ones(2).block_until_ready()",
+     "tensor on device-if-given [jax resident], synchronize none"),
+    ("jax.Array.devices", "jax.numpy.ones(2).devices()", "python on host"),
+    ("jax.Array.nonzero", "jax.numpy.ones(2).nonzero()",
+     "tensor on device-if-given [jax 1-d or more 2-d resident], shape none"),
+    ("jax.Array.all", "jax.numpy.ones(2).all()", "tensor on device-if-given [jax boolean 0-d resident]"),
+    ("jax.Array.*", "jax.numpy.ones(2).weights()", "tensor on device-if-given [jax resident]"),
+    ("tensorflow.shape", "tensorflow.shape(tensorflow.zeros(2))", "tensor on host [tensorflow]"),
+    ("tensorflow.is_tensor", "tensorflow.is_tensor(1)", "unknown on host"),
+    ("tensorflow.make_ndarray", "tensorflow.get_static_value(tensorflow.constant(1))", "unknown on host"),
+    ("tensorflow.test.experimental.sync_devices", "tensorflow.test.experimental.sync_devices()",
+     "python on host, synchronize none"),
+    ("tensorflow.boolean_mask", "tensorflow.unique(tensorflow.ones(2))",
+     "tensor on device-if-given [tensorflow resident], shape none"),
+    ("tensorflow.py_function", "tensorflow.numpy_function(lambda x: x, [tensorflow.zeros(2)], tensorflow.float32)",
+     "unknown on device-if-given [tensorflow resident], callback d2h"),
+    ("tensorflow.print", "tensorflow.print(tensorflow.zeros(1))", "python on host"),
+    ("tensorflow.data.Dataset.*", "tensorflow.data.Dataset.from_tensor_slices([1.0, 2.0])",
+     "loader on host [tensorflow data]"),
+    ("keras.Sequential", "keras.Sequential([keras.layers.Dense(1)])",
+     "module on device-if-given keras.Model [tensorflow resident]"),
+    ("keras.layers.*", "keras.layers.Dense(1)", "module on device-if-given keras.layers.Dense [tensorflow resident]"),
+    ("keras.optimizers.*", "keras.optimizers.SGD()",
+     "optimizer on device-if-given keras.optimizers.SGD [tensorflow resident]"),
+    ("keras.Model.predict", "keras.Sequential([keras.layers.Dense(1)]).predict(numpy.zeros((1, 2)), verbose=0)",
+     "array on host, download d2h"),
+    ("keras.Model.train_on_batch", "keras.Model().train_on_batch(batch)", "python on host"),
+    ("keras.backend.get_value", "keras.ops.convert_to_numpy(keras.ops.ones(2))", "array on host, download d2h"),
+    ("keras.ops.shape", "keras.backend.floatx()", "python on host"),
+    ("keras.ops.*", "keras.ops.exp(keras.ops.zeros(2))", "tensor on device-if-given [tensorflow resident]"),
+    ("keras.*", "keras.utils.set_random_seed(0)", "unknown on host"),
+    ("tensorflow.*", "tensorflow.exp(tensorflow.zeros(2))", "tensor on device-if-given [tensorflow resident]"),
+    ("tensorflow.Tensor.numpy", "tensorflow.zeros(2).numpy()", "array on host, download d2h"),
+    ("tensorflow.Tensor.__float__", "tensorflow.ones(2).__float__()",
+     "container on host of (python|container on host, scalar-read d2h"),
+    ("tensorflow.Tensor.get_shape", "tensorflow.zeros(2).get_shape()", "python on host"),
+    ("tensorflow.Tensor.cpu", "tensorflow.zeros(2).cpu()", "tensor on host [tensorflow], download d2h"),
+    ("cupy.array", "cupy.asarray([1.0, 2.0])", "tensor on device [cupy resident], build h2d"),
+    ("cupy.asnumpy", "cupy.asnumpy(cupy.zeros(2))", "array on host, download d2h"),
+    ("cupy.nonzero", "cupy.nonzero(cupy.ones(2))", "tensor on device [cupy resident], shape none"),
+    ("cupyx.scipy.get_array_module", "cupyx.scipy.sparse.issparse(cupy.zeros(2))", "python on host"),
+    ("cupy.shape", "cupy.ndim(cupy.zeros(2))", "python on host"),
+    ("cupy.cuda.runtime.deviceSynchronize", "cupy.cuda.runtime.deviceSynchronize()",
+     "python on host, synchronize none"),
+    ("cupy.cuda.*", "cupy.random.seed(0)", "unknown on host"),
+    ("cupy.all", "cupy.isnan(cupy.zeros(2))", "tensor on device [cupy boolean resident]"),
+    ("cupy.*", "cupy.exp(cupy.zeros(2))", "tensor on device [cupy resident]"),
+    ("cupy.ndarray.item", "cupy.ones(()).item()", "python on host, scalar-read d2h"),
+    ("cupy.ndarray.get", "cupy.ones(2).get()", "array on host, download d2h"),
+    ("cupy.ndarray.nonzero", "cupy.ones(2).nonzero()", "tensor on device [cupy 1-d or more 2-d resident], shape none"),
+    ("cupy.ndarray.all", "cupy.ones(2).all()", "tensor on device [cupy boolean 0-d resident]"),
+)  # fmt: skip
+# What says of a name what is taken to hold of all others of its framework.
+AS_OTHERS = {
+    "jax.numpy.zeros", "jax.numpy.array", "jax.config.update", "tensorflow.zeros", "tensorflow.constant",
+    "tensorflow.identity", "tensorflow.config.experimental.get_memory_info", "tensorflow.where",
+    "keras.ops.convert_to_tensor", "tensorflow.Tensor.gpu", "tensorflow.Tensor.*", "cupy.zeros",
+    "cupy.from_dlpack", "cupy.ndarray.*",
+}  # fmt: skip
+ROOTS = {*frameworks.ROOTS, "optax", "keras", "cupyx", "flax"}
 OWNERS = ("Module", "Tensor", "torch.optim.Optimizer")
 
 
@@ -370,15 +453,27 @@ OWNERS = ("Module", "Tensor", "torch.optim.Optimizer")
 def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Any], None]]:
     """`without(table, row)` takes a row out of one of the catalogue's tables for the rest of the test."""
 
-    def forgotten() -> None:
-        for module in (catalogue, lookup):
-            for one in vars(module).values():
-                if hasattr(one, "cache_clear"):
-                    one.cache_clear()
-
     def taken_out(name: str, row: Any) -> None:
         tables = getattr(catalogue, name)
         monkeypatch.setattr(catalogue, name, tuple(tuple(one for one in rows if one is not row) for rows in tables))
+        forgotten()
+
+    yield taken_out
+    monkeypatch.undo()
+    forgotten()
+
+
+@pytest.fixture
+def without_beside_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """`without_beside_torch(name)` takes the row of a name out of the tables of the frameworks beside torch."""
+
+    def taken_out(name: str) -> None:
+        shorter = [
+            dataclasses.replace(one, table=tuple(row for row in one.table if name not in row.names))
+            for one in frameworks.FRAMEWORKS
+        ]
+        monkeypatch.setattr(frameworks, "FRAMEWORKS", tuple(shorter))
+        monkeypatch.setattr(frameworks, "ROOTS", {root: one for one in shorter for root in one.roots})
         forgotten()
 
     yield taken_out
@@ -422,6 +517,29 @@ def test_every_row_is_among_them() -> None:
     assert [row for rows in catalogue.CALLBACKS for row in rows if row not in given] == []
 
 
+@pytest.mark.parametrize(("name", "call", "known"), BESIDE_TORCH)
+def test_what_is_known_of_a_call_of_another_framework_rests_on_its_row(
+    name: str, call: str, known: str, look: Any, without_beside_torch: Callable[[str], None]
+) -> None:
+    assert said_beside_torch(look, call) == known
+    without_beside_torch(name)
+    assert said_beside_torch(look, call) != known
+
+
+def test_every_row_of_other_frameworks_is_among_them() -> None:
+    called = {name for name, _, _ in BESIDE_TORCH} | AS_OTHERS
+    rows = [row for framework in frameworks.FRAMEWORKS for row in framework.table]
+    assert [row.names for row in rows if called.isdisjoint(row.names)] == []
+
+
+def forgotten() -> None:
+    """Forget what was worked out from the tables."""
+    for module in (catalogue, lookup, frameworks):
+        for one in vars(module).values():
+            if hasattr(one, "cache_clear"):
+                one.cache_clear()
+
+
 def bare(call: str) -> str:
     """A call without its arguments."""
     return re.sub(r"\([^()]*\)", "", call)
@@ -452,11 +570,23 @@ def said_of_call(look: Any, call: str) -> str:
     owner, derived, call = call.rpartition(": ")
     text = f"{imports(named(f'{owner}{derived}{call}'))}class Own({owner}):\n    def go(self, batch, layer):\n"
     text += '        x = torch.randn(3, 3, device="cuda")\n        h = torch.randn(3)\n'
-    facts: FileFacts = look(f"{text}        out = {call}\n").facts
+    return said_of_result(look(f"{text}        out = {call}\n").facts)
+
+
+def said_of_result(facts: FileFacts) -> str:
     (function,) = [one for one in facts.functions if one.function.name == "go"]
     made = [one.value for one in function.code if isinstance(one, p.Store)][-1]
     value = describe(function.values[made]).partition(" reads ")[0].partition(" uploads ")[0]
     return ", ".join([value, *(f"{one.kind} {one.direction.value}" for one in function.transfers)])
+
+
+def said_beside_torch(look: Any, call: str) -> str:
+    """What a call of another framework gives, and its transfers."""
+    roots = sorted(
+        {name for name in re.findall(r"\b([a-z]\w+)\.[a-z_]", call, re.IGNORECASE) if name in ROOTS} | {"numpy"}
+    )
+    looked = look("".join(f"import {root}\n" for root in roots) + f"\ndef go(batch):\n    out = {call}\n")
+    return said_of_result(looked.facts)
 
 
 def said_of_hook(look: Any, name: str) -> str:
