@@ -8,7 +8,7 @@ TESTING := pytest pytest-xdist hypothesis pygls
 CACHES := .ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs site dist wheel equal fuzz truth truth-report predictors clean
+.PHONY: help demo test tests lint docs site dist wheel equal fuzz truth truth-report predictors clean
 
 help:
 	@echo "make demo   install into $(VENV) with torch, check examples/, and verify one on a simulated accelerator"
@@ -64,8 +64,11 @@ lint: $(VENV)/.dev
 	@echo "==> import contracts"
 	@$(BIN)/lint-imports
 
+# Types take one processor for a minute, of which tests leave some idle.
 test: $(VENV)/.dev $(VENV)/.torch
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
+
+tests: $(VENV)/.dev $(VENV)/.torch
 	@echo "==> pytest"
 	@$(BIN)/python -m compileall -q transferlint rules runtime_check
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -q

@@ -513,6 +513,7 @@ def test_every_row_is_among_them() -> None:
     hooked, given = [catalogue.hook(name) for name in HOOKS], [callback(call) for call in CALLBACKS]
     rows = [row for rows in catalogue.TABLES for row in rows]
     assert [row.names for row in rows if row not in called and BY_NAME.isdisjoint(row.names)] == []
+    assert BY_NAME - {name for row in rows for name in row.names} == set()
     assert [row.names for rows in catalogue.HOOKS for row in rows if row not in hooked] == []
     assert [row for rows in catalogue.CALLBACKS for row in rows if row not in given] == []
 
@@ -530,6 +531,7 @@ def test_every_row_of_other_frameworks_is_among_them() -> None:
     called = {name for name, _, _ in BESIDE_TORCH} | AS_OTHERS
     rows = [row for framework in frameworks.FRAMEWORKS for row in framework.table]
     assert [row.names for row in rows if called.isdisjoint(row.names)] == []
+    assert AS_OTHERS - {name for row in rows for name in row.names} == set()
 
 
 def forgotten() -> None:
