@@ -98,7 +98,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             _instead(function, first),
             (*function.why(first.before), *others(function, group)),
             _sure(function, first),
-            together(function, group, [_returned(function, t) for t in group]) or leaving.offered(function, group),
+            _fix(function, group),
         )
 
     for function, group in clusters(pair for pair in hot(facts, COPY_INTO) if _into_host(*pair)):
@@ -110,6 +110,15 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             (*function.why(first.before), *others(function, group)),
             min(sure(function, first), Confidence.LIKELY),
         )
+
+
+def _fix(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
+    """Copying later, or not at all. Of a copy that nobody takes there is nothing to be kept: what moves may be the
+    object itself."""
+    taken = [function.users(transfer.register) for transfer in group]
+    if any(isinstance(function.code[user], p.Discard) for users in taken for user in users):
+        return None
+    return together(function, group, [_returned(function, t) for t in group]) or leaving.offered(function, group)
 
 
 def _stored(function: FunctionFacts, transfer: Transfer) -> str:

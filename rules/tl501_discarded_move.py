@@ -45,10 +45,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.transfers import DOWNLOAD, MOVE, Transfer
-from transferlint.flow.lattice.values import DATA, HOST_VALUE, MODULE, TENSOR, UNKNOWN, Value
+from transferlint.flow.lattice.values import HOST_VALUE, MODULE, TENSOR, UNKNOWN, Value
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import notebooks
@@ -57,12 +56,11 @@ from transferlint.syntax.program import Reg
 
 from .code import rewriting
 from .code.chains import method, receiver
-from .questions import moved_copies
+from .questions import batch_parts, moved_copies
 from .questions import shown as shown_of
 from .questions.detection import brief, each
 
 _ASSIGNABLE = (p.Load, p.Attr, p.Subscript)
-_ITEMS = frozenset({"items", "values"})
 _WITHOUT_EFFECT = frozenset("detach clone float double half bfloat16 contiguous".split())
 
 
@@ -84,7 +82,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
             tensor
             or either
             or _or_none(transfer.before)
-            or _of_a_batch(function, transfer.subject)
+            or batch_parts.of_a_batch(function, transfer.subject)
             or _used(function, transfer)
             or _computed(function, transfer.subject)
         )
@@ -146,37 +144,6 @@ def _computed(function: FunctionFacts, reg: Reg) -> bool:
         stores = [one for at in function.stores(made.slot) if isinstance(one := function.code[at], p.Store)]
         return bool(stores) and all(isinstance(function.code[one.value], p.Binary) for one in stores)
     return isinstance(made, p.Binary)
-
-
-@once
-def _of_a_batch(function: FunctionFacts, reg: Reg) -> bool:
-    """True for one of several parts of what a loader gives, `batch["x"]` or `x` of `for x, y in loader`, by variables
-    and tuples too: what has a move there is a tensor (docs.pytorch.org torch.utils.data default_collate). A batch as a
-    whole may be an object that moves itself."""
-    made = function.code[reg]
-    if isinstance(made, p.Subscript):
-        return _loaded(function, reg) and _loaded(function, made.object)
-    if isinstance(made, p.Unpack):
-        inner = function.code[made.value]
-        if isinstance(inner, p.Sequence) and not any(inner.stars):
-            return made.index < len(inner.items) and _of_a_batch(function, inner.items[made.index])
-        return _loaded(function, made.value) or _of_a_batch(function, made.value)
-    if isinstance(made, p.Next):
-        inner = function.code[made.iterable]
-        if isinstance(inner, p.Sequence):
-            return not any(inner.stars) and all(_of_a_batch(function, item) for item in inner.items)
-        over = receiver(function, made.iterable) if method(function, made.iterable) in _ITEMS else made.iterable
-        return over is not None and _loaded(function, over)
-    if not isinstance(made, p.Load) or not _loaded(function, reg):
-        return False
-    stores = [one for at in function.stores(made.slot) if isinstance(one := function.code[at], p.Store)]
-    return bool(stores) and all(store.value < reg and _of_a_batch(function, store.value) for store in stores)
-
-
-def _loaded(function: FunctionFacts, reg: Reg) -> bool:
-    """True for what a loader gave, or a part of it, of a kind that is not known."""
-    value = function.values[reg]
-    return value.is_a(UNKNOWN) and bool(value.flags & DATA)
 
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:

@@ -28,6 +28,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .alike import alike
+from .batch_parts import of_a_batch
 from .moved_later import moved_later
 
 _CALLS = 4  # how far up the calls
@@ -67,11 +68,13 @@ def _for_comparison(function: FunctionFacts) -> bool:
 
 
 def dropped(function: FunctionFacts, transfer: Transfer) -> bool:
-    """True for a move of a tensor that is a statement of its own."""
+    """True for a move of a tensor, or of a part of a batch, that is a statement of its own."""
     users = function.users(transfer.register)
-    if transfer.inside is not None or not transfer.before.is_a(TENSOR):
+    if len(users) != 1 or not isinstance(function.code[users[0]], p.Discard):
         return False
-    return len(users) == 1 and isinstance(function.code[users[0]], p.Discard)
+    if transfer.inside is not None or transfer.subject is None:
+        return False
+    return transfer.before.is_a(TENSOR) or of_a_batch(function, transfer.subject)
 
 
 def hot(facts: FileFacts, *kinds: str) -> Iterator[Found]:

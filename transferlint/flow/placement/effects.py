@@ -414,13 +414,12 @@ def download(frame: Frame, reg: Reg, made: Call, subject: Reg, value: Value, api
     given = (frame.values[r] for r in (*made.args, *(one for _, one in made.keywords)))
     if not value.on_host and not any(one.flags & BY_ARGUMENT for one in given):
         frame.record(reg, DOWNLOAD, subject, value, HOST, api, non_blocking=not waits)
-    kinds = value.kinds & ~UNKNOWN or TENSOR
-    if kinds & MODULE:
+    if value.kinds & MODULE:
         return value.but(places=HOST)
     item = value.item.but(places=HOST) if value.item else None
     flags = value.flags & (BOOLEAN | INTEGER | DIMENSIONS | FRESH)
     return Value(
-        kinds if not value.kinds & UNKNOWN else TENSOR,
+        value.kinds,
         HOST,
         flags,
         (reg,),

@@ -81,6 +81,7 @@ _NOT_OPERATORS = frozenset(
     "load save autocast device compile dtype Generator Size set_default_device set_default_dtype set_num_threads"
     " manual_seed get_device_module typename export vmap set_grad_enabled set_float32_matmul_precision".split()
 )
+_MOVES = frozenset({"to", "cuda", "cpu"})
 _OF_MODULES_TOO = frozenset({"cuda", "cpu", "float", "half", "double", "requires_grad_"})
 # What arrays have too: evidence of a tensor where a function works on tensors and knows nothing of numpy.
 _ARRAYS_TOO = frozenset({"shape", "ndim"})
@@ -135,6 +136,11 @@ def usage(names: Names, function: Function) -> Usage:
     apart = _behind_tests(function, tested)
     left = [made.value for at in lookup.of(Discard) if isinstance(made := code[at], Discard)]
     dropped = {call.function for at in left if isinstance(call := code[at], Call)}
+    in_place = {
+        base.slot
+        for at in dropped
+        if isinstance(move := code[at], Attr) and move.name in _MOVES and isinstance(base := code[move.object], Load)
+    }
     for reg in lookup.of(Attr, Subscript, Compare, Call):
         instruction = code[reg]
         if isinstance(instruction, Attr | Subscript):
@@ -146,7 +152,8 @@ def usage(names: Names, function: Function) -> Usage:
                     continue
                 if foreign:
                     continue
-                if instruction.name in TENSOR_ONLY or instruction.name == "device":
+                # Models of libraries have a `device` too, and who drops what a move gives takes it for a model.
+                if instruction.name in TENSOR_ONLY or (instruction.name == "device" and base.slot not in in_place):
                     _see(code, instruction.object, reg, tensors, last)
                 elif instruction.name in ARRAY_ONLY and not _tested(code, instruction.object, reg, apart):
                     arrays.add(base.slot)
