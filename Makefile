@@ -64,13 +64,13 @@ lint: $(VENV)/.dev
 	@echo "==> import contracts"
 	@$(BIN)/lint-imports
 
-# Types take one processor for a minute, of which tests leave some idle.
+# mypy keeps one processor busy for about a minute, and the tests leave some idle.
 test: $(VENV)/.dev $(VENV)/.torch
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
 tests: $(VENV)/.dev $(VENV)/.torch
 	@echo "==> pytest"
-	@$(BIN)/python -m compileall -q transferlint rules runtime_check
+	@$(BIN)/python -m compileall -q transferlint rules runtime_check  # once, for all processes that tests start
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -q
 
 equal: $(VENV)/.base

@@ -72,7 +72,7 @@ from transferlint.syntax.program import Reg
 from transferlint.syntax.regions import Region
 
 from .code import derived
-from .code.chains import remedy, statement
+from .code.chains import alone, remedy, statement
 from .examples import beside_torch
 from .fixes import collecting, leaving
 from .questions import host_results, host_uses, read_purposes
@@ -115,8 +115,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
 def _fix(function: FunctionFacts, group: list[Transfer]) -> Fix | None:
     """Copying later, or not at all. Of a copy that nobody takes there is nothing to be kept: what moves may be the
     object itself."""
-    taken = [function.users(transfer.register) for transfer in group]
-    if any(isinstance(function.code[user], p.Discard) for users in taken for user in users):
+    if any(alone(function, transfer.register) for transfer in group):
         return None
     return together(function, group, [_returned(function, t) for t in group]) or leaving.offered(function, group)
 

@@ -52,7 +52,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .code.chains import called
+from .code.chains import alone, called
 from .questions.detection import brief, hot
 
 _PASSING = frozenset({"builtins.enumerate", "builtins.reversed"})
@@ -131,9 +131,7 @@ def _in_place(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a move of what is a module for certain, or may be one and whose result nobody takes."""
     if transfer.before.is_a(MODULE):
         return True
-    users = function.users(transfer.register)
-    dropped = len(users) == 1 and isinstance(function.code[users[0]], p.Discard)
-    return dropped and not transfer.before.is_a(TENSOR)
+    return alone(function, transfer.register) and not transfer.before.is_a(TENSOR)
 
 
 def _goes_along(function: FunctionFacts, transfer: Transfer) -> bool:

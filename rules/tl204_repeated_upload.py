@@ -56,7 +56,7 @@ from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-from .code.chains import captured, method, receiver
+from .code.chains import alone, captured, method, receiver
 from .examples import beside_torch
 from .fixes import reusing
 from .questions.detection import brief, each, only_shown
@@ -136,7 +136,7 @@ def _before(function: FunctionFacts, transfer: Transfer) -> Transfer | None:
         and function.region(first.register) in around
         and function.loops(first.register) == loops
         # A result that is dropped is the mistake: once it is assigned, this move has nothing to do.
-        and not any(isinstance(function.code[user], p.Discard) for user in function.users(first.register))
+        and not alone(function, first.register)
         if reusing.names(function, first.register)
     ]
     # What changed since the last of them changed since all others.

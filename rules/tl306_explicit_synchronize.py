@@ -62,7 +62,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .code import importing, rewriting
-from .code.chains import called, method, origin, receiver
+from .code.chains import alone, called, method, origin, receiver
 from .examples import beside_torch
 from .questions import measuring
 from .questions.detection import brief, clusters, hot, others, together
@@ -198,8 +198,7 @@ def _queued(function: FunctionFacts, reg: Reg) -> bool:
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     """Remove the statement, or wait on the device; only for a statement of its own."""
     reg = transfer.register
-    users = function.users(reg)
-    if transfer.inside is not None or len(users) != 1 or not isinstance(function.code[users[0]], p.Discard):
+    if transfer.inside is not None or not alone(function, reg):
         return None
     name = called(function, reg)
     waited = receiver(function, reg) if not name and method(function, reg) == "synchronize" else None

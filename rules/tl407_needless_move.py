@@ -43,6 +43,7 @@ from collections.abc import Iterator
 
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.values import CONTAINER, HOST_VALUE, MODULE, ON_DEVICE, TENSOR
+from transferlint.knowledge.torch_names import MOVES
 from transferlint.model import Confidence, Edit, Finding, Fix, Safety
 from transferlint.rule import Example, Rule
 from transferlint.syntax import program as p
@@ -53,7 +54,6 @@ from .proofs import proven
 from .questions.detection import brief
 
 _THROUGH = frozenset("detach contiguous unsqueeze squeeze view reshape flatten long float half double int bool".split())
-_MOVERS = frozenset({"to", "cuda", "cpu"})
 _CREATES = frozenset("zeros ones empty full rand randn randint randperm arange linspace eye tensor as_tensor".split())
 
 
@@ -63,7 +63,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if function.role.skip:
             continue
         for reg in range(len(function.code)):
-            if function.has_text(reg) and method(function, reg) in _MOVERS and not function.warmth(reg).cold:
+            if function.has_text(reg) and method(function, reg) in MOVES and not function.warmth(reg).cold:
                 found = _needless(function, reg)
                 if found is not None:
                     yield found
@@ -97,7 +97,7 @@ def _needless(function: FunctionFacts, reg: Reg) -> Finding | None:
         fix = _without(function, subject, reg, _proven(function, subject, at, reg))
         return _finding(function, reg, "moves a tensor to the device it was just put on", fix)
     inner = receiver(function, at)
-    if method(function, at) not in _MOVERS or inner is None or "cpu" in (before, target):
+    if method(function, at) not in MOVES or inner is None or "cpu" in (before, target):
         return None  # a round trip, or a tensor that is made elsewhere on purpose
     fix = _without(function, inner, at, Safety.UNSAFE)
     return _finding(function, reg, f"moves a tensor again that `{_call(function, at)}` has just moved", fix)
@@ -155,7 +155,7 @@ def _finding(function: FunctionFacts, reg: Reg, words: str, fix: Fix | None) -> 
 def _place(function: FunctionFacts, reg: Reg) -> str:
     """The place that a move names, as text; "" for what is no move, or also converts or is not plain."""
     made, name = function.code[reg], method(function, reg)
-    if name not in _MOVERS or not isinstance(made, p.Call) or any(made.stars):
+    if name not in MOVES or not isinstance(made, p.Call) or any(made.stars):
         return ""
     given = dict(made.keywords)
     given.pop("non_blocking", None)

@@ -55,7 +55,7 @@ from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from .code import rewriting
-from .code.chains import method, receiver
+from .code.chains import alone, method, receiver
 from .questions import batch_parts, moved_copies
 from .questions import shown as shown_of
 from .questions.detection import brief, each
@@ -89,7 +89,7 @@ def detect(facts: FileFacts) -> Iterator[Finding]:
         if not known:
             continue
         text = brief(function.text(transfer.register))
-        named = _alone(function, transfer.register) and _assignable(function, transfer.subject)
+        named = alone(function, transfer.register) and _assignable(function, transfer.subject)
         yield function.finding(
             transfer.register,
             f"`{text}` has no effect: it returns a moved copy, which is discarded",
@@ -121,11 +121,6 @@ def _assignable(function: FunctionFacts, reg: Reg) -> bool:
     return isinstance(made, _ASSIGNABLE)
 
 
-def _alone(function: FunctionFacts, reg: Reg) -> bool:
-    """True for a statement of its own."""
-    return isinstance(function.code[function.users(reg)[0]], p.Discard)
-
-
 def _or_none(value: Value) -> bool:
     """True for what is a tensor, or nothing that has a move at all."""
     return bool(value.kinds & TENSOR) and not value.kinds & ~(TENSOR | HOST_VALUE)
@@ -148,7 +143,7 @@ def _computed(function: FunctionFacts, reg: Reg) -> bool:
 
 def _fix(function: FunctionFacts, transfer: Transfer) -> Fix | None:
     assert transfer.subject is not None
-    if not _alone(function, transfer.register):
+    if not alone(function, transfer.register):
         return None  # no place for an assignment
     if not isinstance(function.code[transfer.subject], p.Load | p.Attr):
         return _removed(function, transfer)

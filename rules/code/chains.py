@@ -75,6 +75,12 @@ def user(function: FunctionFacts, reg: Reg) -> Reg | None:
     return users[0]
 
 
+def alone(function: FunctionFacts, reg: Reg) -> bool:
+    """True for a statement of its own, whose result nobody takes."""
+    users = function.users(reg)
+    return len(users) == 1 and isinstance(function.code[users[0]], p.Discard)
+
+
 def captured(function: FunctionFacts, slot: int) -> bool:
     """True for a variable that functions within this one read or bind."""
     return (function.index, slot) in _captured(function.file.functions[0])

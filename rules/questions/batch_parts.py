@@ -5,13 +5,14 @@ from __future__ import annotations
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.lattice.values import DATA, UNKNOWN
+from transferlint.knowledge.torch_names import MOVES
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
 from ..code.chains import method, receiver
 
 _ITEMS = frozenset({"items", "values"})
-_LEAVING_KIND = frozenset("to cuda cpu detach clone".split())  # what it gives is of the kind of what it is called on
+_LEAVING_KIND = MOVES | {"detach", "clone"}  # what it gives is of the kind of what it is called on
 
 
 @once

@@ -27,6 +27,7 @@ from transferlint.model import Confidence, Edit, Evidence, Fix, Level, Part, Saf
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
+from ..code.chains import alone
 from .alike import alike
 from .batch_parts import of_a_batch
 from .moved_later import moved_later
@@ -69,10 +70,7 @@ def _for_comparison(function: FunctionFacts) -> bool:
 
 def dropped(function: FunctionFacts, transfer: Transfer) -> bool:
     """True for a move of a tensor, or of a part of a batch, that is a statement of its own."""
-    users = function.users(transfer.register)
-    if len(users) != 1 or not isinstance(function.code[users[0]], p.Discard):
-        return False
-    if transfer.inside is not None or transfer.subject is None:
+    if transfer.inside is not None or transfer.subject is None or not alone(function, transfer.register):
         return False
     return transfer.before.is_a(TENSOR) or of_a_batch(function, transfer.subject)
 

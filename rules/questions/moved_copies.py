@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from transferlint.flow.facts import FileFacts, FunctionFacts
 from transferlint.flow.lattice.values import CONTAINER, DATA, NAME, OBJECT, TENSOR, UNKNOWN
 from transferlint.flow.placement.placed import Placed
+from transferlint.knowledge.torch_names import MOVES
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
-_MOVING = frozenset({"to", "cuda", "cpu"})
-_READING = _MOVING | frozenset("items keys values get is_tensor detach clone".split())
+from ..code.chains import alone
+
+_READING = MOVES | frozenset("items keys values get is_tensor detach clone".split())
 _BUILTINS = frozenset(f"builtins.{name}" for name in "isinstance type tuple list dict set zip hasattr len".split())
 
 
@@ -35,17 +37,15 @@ def discarded(function: FunctionFacts, reg: Reg) -> bool:
     """True for what a statement computes and nobody takes, by itself or in a list or tuple: `[x.to(d) for x in batch]`,
     `x.to(d), y.to(d)`."""
     users = function.users(reg)
-    if len(users) != 1:
-        return False
-    made = function.code[users[0]]
-    return isinstance(made, p.Discard) or (isinstance(made, p.Collect | p.Sequence) and discarded(function, users[0]))
+    held = len(users) == 1 and isinstance(function.code[users[0]], p.Collect | p.Sequence)
+    return alone(function, reg) or (held and discarded(function, users[0]))
 
 
 def _gives_another(function: FunctionFacts, reg: Reg, placed: Placed) -> bool:
     """True for `part.to(device)`, a method of the project that leaves its object as it is and returns another."""
     made = function.code[reg]
     callee = function.code[made.function] if isinstance(made, p.Call) else None
-    if not isinstance(callee, p.Attr) or callee.name not in _MOVING or placed.returns is None:
+    if not isinstance(callee, p.Attr) or callee.name not in MOVES or placed.returns is None:
         return False
     owner, code = function.values[callee.object], placed.function.code
     if placed.returns.kinds != OBJECT or placed.returns.name != owner.name:
@@ -92,7 +92,7 @@ def _moves_only(placed: Placed, name: str) -> bool:
             continue
         callee = code[made.function]
         if isinstance(callee, p.Attr) and callee.name in _READING:
-            moves |= callee.name in _MOVING
+            moves |= callee.name in MOVES
         elif placed.calls.get(at) != name and not _builds(placed, made):
             return False
     return moves

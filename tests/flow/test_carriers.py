@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from transferlint.flow.lattice.values import HOST
+from transferlint.flow.lattice.values import ANYWHERE, HOST, UNKNOWN
 
 LookUp = Callable[..., Any]
 
@@ -87,3 +87,15 @@ def test_two_in_a_row_lose_little(look: LookUp) -> None:
 def test_two_in_a_row_make_nothing_up(look: LookUp) -> None:
     found = [pair for pair in PAIRS if made_up(look(program(pair, "")).value("y"))]
     assert len(found) <= 1, found
+
+
+def test_a_method_that_computes_with_its_object_alone_gives_nothing_of_the_host(look: LookUp) -> None:
+    found = look(
+        "import tensordict, torch_geometric.data\n\n"
+        "def copied(x):\n"
+        "    one, other = tensordict.TensorDict({'a': x}), torch_geometric.data.Data(x=x)\n"
+        "    return one.clone(), other.clone()\n"
+    )
+    assert (found.value("one.clone()").kinds, found.places("one.clone()")) == (UNKNOWN, ANYWHERE)
+    assert found.value("other.clone()").name == "torch_geometric.data.Data"
+    assert found.places("other.clone()") == ANYWHERE

@@ -18,6 +18,8 @@ SIZED = frozenset(f"torch.{name}" for name in "arange zeros ones empty full eye 
 NO_GRADIENT = ("torch.no_grad", "torch.inference_mode")
 # What puts tensors together.
 JOINS = frozenset("torch.cat torch.stack torch.concat torch.hstack torch.vstack".split())
+# Methods of tensors and modules that move them: the former give a copy, the latter move in place.
+MOVES = frozenset({"to", "cuda", "cpu"})
 # What seeds the generators.
 SEEDS = frozenset({"torch.manual_seed", "torch.random.manual_seed"})
 # Queues of work, and marks in them (docs.pytorch.org torch.cuda.Stream, torch.cuda.Event).

@@ -72,7 +72,6 @@ _UNSORTED = _PACKING + "PackedSequence"
 # arguments are not formatted.
 _LOGGING = frozenset({"info", "warning", "error", "critical", "exception"})
 _CONVERSION = late.pattern(r"%[-#0 +]*\d*(\.\d+)?[sdifeEgGr]")
-_OBJECT_METHODS = frozenset({"to", "cuda", "cpu"})
 
 
 def call(frame: Frame, reg: Reg, made: Call) -> Value:

@@ -395,15 +395,14 @@ def parameter(value: Value) -> Value:
 
 def scalar_read(frame: Frame, reg: Reg, subject: Reg, value: Value, name: str) -> Value:
     """`.item()`, `.tolist()`."""
+    listed = name == "tolist"
     if value.on_host or value.is_a(ARRAY | HOST_VALUE | OBJECT):
-        return (
-            PYTHON.but(reads=value.reads) if name == "item" else Value(CONTAINER, HOST, item=PYTHON, reads=value.reads)
-        )
+        return Value(CONTAINER, HOST, item=PYTHON, reads=value.reads) if listed else PYTHON.but(reads=value.reads)
     if value.kinds & MODULE and value.kinds & (UNKNOWN | TENSOR):
         value = value.but(kinds=value.kinds & ~MODULE)  # modules have no such method
     frame.record(reg, SCALAR_READ, subject, value, HOST, f".{name}()")
     reads = frozenset({reg})
-    if name == "item":
+    if not listed:
         return Value(HOST_VALUE, HOST, why=(reg,), reads=reads)
     return Value(CONTAINER, HOST, why=(reg,), item=Value(HOST_VALUE | CONTAINER, HOST, reads=reads), reads=reads)
 

@@ -125,6 +125,10 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
         return checks.asks(frame, reg, made, frame.values[receiver], values)
     if effect is Effect.DRAWS and receiver is not None:
         return checks.draws(frame.values[receiver], values)
+    if effect is Effect.SAME and receiver is not None:
+        return frame.values[receiver]
+    if effect is Effect.KEEP and receiver is not None and not any(value.kinds & _OPERANDS for value in values):
+        return Value(UNKNOWN, frame.values[receiver].places, why=(reg,))  # the object alone is what it computes with
     if effect is Effect.KEEP:
         return effects.keep(frame, reg, made, values)
     if effect is Effect.SHAPE and (subject is None or not frame.values[subject].is_a(TENSOR)):
@@ -140,6 +144,7 @@ def _stays(frame: Frame, receiver: Reg) -> bool:
     return value.is_a(MODULE) and value.on_host and not attributes.moves_along(frame, receiver, value)
 
 
+_OPERANDS = TENSOR | CONTAINER | UNKNOWN | MODULE
 _MADE = frozenset(
     {
         Effect.OBJECT,

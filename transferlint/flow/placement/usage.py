@@ -18,6 +18,7 @@ from transferlint.knowledge import roles
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects
 from transferlint.knowledge.torch import ARRAY_ONLY, TENSOR_ONLY
+from transferlint.knowledge.torch_names import MOVES
 from transferlint.syntax.program import (
     Attr,
     Binary,
@@ -81,7 +82,6 @@ _NOT_OPERATORS = frozenset(
     "load save autocast device compile dtype Generator Size set_default_device set_default_dtype set_num_threads"
     " manual_seed get_device_module typename export vmap set_grad_enabled set_float32_matmul_precision".split()
 )
-_MOVES = frozenset({"to", "cuda", "cpu"})
 _OF_MODULES_TOO = frozenset({"cuda", "cpu", "float", "half", "double", "requires_grad_"})
 # What arrays have too: evidence of a tensor where a function works on tensors and knows nothing of numpy.
 _ARRAYS_TOO = frozenset({"shape", "ndim"})
@@ -139,7 +139,7 @@ def usage(names: Names, function: Function) -> Usage:
     in_place = {
         base.slot
         for at in dropped
-        if isinstance(move := code[at], Attr) and move.name in _MOVES and isinstance(base := code[move.object], Load)
+        if isinstance(move := code[at], Attr) and move.name in MOVES and isinstance(base := code[move.object], Load)
     }
     for reg in lookup.of(Attr, Subscript, Compare, Call):
         instruction = code[reg]
