@@ -174,6 +174,12 @@ def test_stdin(run, monkeypatch):
     assert (ran.code, ran.out) == (1, "pkg/a.py:2:5 TST101 bad is slow [fix: --fix]\n")
 
 
+def test_stdin_of_a_test(run, monkeypatch):
+    _stdin(monkeypatch, "import torch\nx = bad\n")
+    ran = run("check", "-", "--stdin-filename", "tests/a.py", "-f", "concise", "-q")
+    assert (ran.code, ran.out) == (0, "")
+
+
 def test_stdin_fix_prints_the_text_and_reports_on_stderr(run, monkeypatch):
     _stdin(monkeypatch, "import torch\r\nx = bad\r\ny = worse\r\n")
     ran = run("check", "-", "--fix", "-f", "concise")

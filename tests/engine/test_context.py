@@ -22,7 +22,7 @@ def project(tmp_path, monkeypatch):
         "lib/__init__.py": "",
         "lib/model.py": MODEL,
         "lib/base.py": "class B: pass\n",
-        "tests/test_model.py": USER,
+        "apps/use_model.py": USER,
         "scripts/other.py": "import os\n",
         "build/lib/model.py": MODEL,
     }.items():
@@ -42,9 +42,9 @@ def around(*paths: str, **settings: object) -> context.Context:
 def test_the_project_is_the_nearest_folder_with_a_marker(project):
     found = around("lib/model.py")
     assert found.root == str(project)
-    assert set(found.others) == {"lib/base.py", "tests/test_model.py"}
+    assert set(found.others) == {"lib/base.py", "apps/use_model.py"}
     assert set(found.files) == {
-        "lib/__init__.py", "lib/base.py", "lib/model.py", "scripts/other.py", "tests/test_model.py",
+        "lib/__init__.py", "lib/base.py", "lib/model.py", "scripts/other.py", "apps/use_model.py",
     }  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def test_without_a_marker_it_is_the_current_folder(project, monkeypatch):
     assert around("lib/model.py", "tests").root == str(project)
     found = around("lib/model.py")
     assert found.root == str(project)
-    assert set(found.others) == {"lib/base.py", "tests/test_model.py"}
+    assert set(found.others) == {"lib/base.py", "apps/use_model.py"}
     assert not found.whole
 
 
@@ -86,8 +86,14 @@ def test_the_common_folder_where_the_current_one_says_nothing(project, monkeypat
 
 
 def test_several_paths_have_one_project(project):
-    found = around("lib/model.py", "tests")
+    found = around("lib/model.py", "apps")
     assert set(found.others) == {"lib/base.py"}
+
+
+def test_tests_are_no_context(project):
+    (project / "test_all.py").write_text(USER)
+    found = around("lib/model.py")
+    assert "test_all.py" not in (*found.files, *found.others)
 
 
 def test_everything_checked_leaves_no_others(project):
@@ -97,12 +103,12 @@ def test_everything_checked_leaves_no_others(project):
 def test_paths_are_named_as_the_given_ones(project):
     found = around(str(project / "lib" / "model.py"))
     assert all(os.path.isabs(path) for path in (*found.files, *found.others))
-    assert str(project / "tests" / "test_model.py") in found.others
+    assert str(project / "apps" / "use_model.py") in found.others
 
 
 def test_from_a_folder_below(project, monkeypatch):
-    monkeypatch.chdir(project / "tests")
-    assert set(around("test_model.py").others) == {"../lib/model.py", "../lib/base.py"}
+    monkeypatch.chdir(project / "apps")
+    assert set(around("use_model.py").others) == {"../lib/model.py", "../lib/base.py"}
 
 
 def test_a_link_to_a_file_is_that_file(project):
@@ -139,20 +145,20 @@ def test_what_is_checked_of_a_folder_of_everything_is_known_to_each_other(projec
 
 
 def test_where_all_programs_are_in_sight_everything_connected_is_asked(project, monkeypatch):
-    for path in ("lib/model.py", "lib/base.py", "tests/test_model.py"):  # what names no tensors is not analysed
+    for path in ("lib/model.py", "lib/base.py", "apps/use_model.py"):  # what names no tensors is not analysed
         (project / path).write_text("import torch\n" + (project / path).read_text())
     (project / "scripts" / "second.py").write_text("import torch\nfrom lib import base\nbase.B()\n")
     (project / "scripts" / "alone.py").write_text("import torch\n")
-    assert set(around("lib/model.py").others) == {"lib/base.py", "tests/test_model.py"}
+    assert set(around("lib/model.py").others) == {"lib/base.py", "apps/use_model.py"}
     monkeypatch.setattr(context, "MAX_CLOSED", 400)
     found = around("lib/model.py")
-    assert {"lib/base.py", "tests/test_model.py", "scripts/second.py"} <= set(found.others)
+    assert {"lib/base.py", "apps/use_model.py", "scripts/second.py"} <= set(found.others)
     assert "scripts/alone.py" not in found.others
     assert found.worth is not None
     assert "scripts/alone.py" in found.worth
     assert "scripts/other.py" not in found.worth
     (project / "pyproject.toml").write_text('[project]\nname = "lib"\n')  # whose users are not seen
-    assert set(around("lib/model.py").others) == {"lib/base.py", "tests/test_model.py"}
+    assert set(around("lib/model.py").others) == {"lib/base.py", "apps/use_model.py"}
 
 
 def test_text_that_is_not_on_disk(project):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transferlint.settings.loading import Settings
-from transferlint.sources.discovery import discover
+from transferlint.sources.discovery import discover, walk
 from transferlint.sources.nearest import Nearest
 
 
@@ -54,6 +54,22 @@ def test_default_excludes_hold_below_what_is_named(tree):
     assert _found(".") == ["a.py"]
     assert _found(".venv", "x/build/c.py") == [".venv/b.py", "x/build/c.py"]
     assert _found(".venv", "x/build/c.py", force_exclude=True) == []
+
+
+def test_tests_are_passed_over_however_they_are_named(tree):
+    _make(tree, "a.py", "test_a.py", "tests/b.py", "x/tests/conftest.py", "benchmarks/c.py", "latest.py")
+    assert _found(".") == ["a.py", "latest.py"]
+    assert _found("test_a.py", "a.py", "x/tests/conftest.py") == ["a.py"]
+    found = discover(("tests", "test_a.py"), Nearest(Settings()))
+    assert found.targets == ()
+    assert found.note == "nothing but tests in tests, test_a.py, which are not checked (setting `test-paths`)"
+    assert [one.path for one in walk(".", Nearest(Settings()))] == ["a.py", "latest.py"]
+
+
+def test_which_files_are_tests_is_a_setting(tree):
+    _make(tree, "a.py", "test_a.py", "spec/b.py")
+    assert _found(".", test_paths=()) == ["a.py", "test_a.py", "spec/b.py"]
+    assert _found(".", test_paths=("spec/**",)) == ["a.py", "test_a.py"]
 
 
 def test_exclude_patterns(tree):

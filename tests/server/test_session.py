@@ -166,12 +166,13 @@ def test_each_folder_of_the_workspace_has_its_own_settings(edit: Any, project: P
     edit(body, folders=(project, other))
 
 
-def test_what_is_excluded_or_no_python_is_not_checked(edit: Any, project: Path) -> None:
-    (project / "build").mkdir()
-    (project / "build" / "train.py").write_text(TRAIN)
+@pytest.mark.parametrize("folder", ["build", "tests"])
+def test_what_is_excluded_or_no_python_is_not_checked(edit: Any, project: Path, folder: str) -> None:
+    (project / folder).mkdir()
+    (project / folder / "train.py").write_text(TRAIN)
 
     async def body(editor: Editor) -> None:
-        excluded = editor.open("build/train.py")
+        excluded = editor.open(f"{folder}/train.py")
         assert await editor.diagnostics(excluded) == []
         stub = editor.open("train.pyi", TRAIN)
         text = editor.open("train.txt", TRAIN, language="plaintext")

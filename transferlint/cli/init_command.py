@@ -64,7 +64,7 @@ def _table(baseline: bool) -> list[str]:
     lines.append('min-confidence = "likely"  # possible, likely or certain')
     quoted = ", ".join(f'"{name}"' for name in foreign)
     lines.append(f"extend-exclude = [{quoted}]" if foreign else '# extend-exclude = ["third_party/"]')
-    lines.append('# test-paths = ["tests/**"]   # code that may synchronise as it likes')
+    lines.append('# test-paths = ["tests/**"]   # which are not read')
     if baseline:
         lines.append(f'baseline = "{_BASELINE}"')
     return lines

@@ -203,7 +203,7 @@ def check_stdin(
     plan = late.replace(plan, write=False)
     scopes = scopes or Scopes(Nearest(settings), plan)
     note = ""
-    if settings.force_exclude and Exclusion(settings).covers(path):
+    if scopes.nearest.is_test(path) or (settings.force_exclude and Exclusion(settings).covers(path)):
         outcome = Outcome(path)
     elif settings.context == "file" or not path.endswith(".py"):
         ignored = scopes.ignored(path)

@@ -81,7 +81,8 @@ class Projects:
         number = place.scopes.of(place.name)
         plan, ignored = place.scopes.plans[number], place.scopes.ignored(place.name)
         nothing = Checked(Outcome(place.name), None, plan, ignored)
-        if document.path and Exclusion(place.scopes.nearest.of(place.name)).covers(place.name):
+        nearest = place.scopes.nearest
+        if document.path and (nearest.is_test(place.name) or Exclusion(nearest.of(place.name)).covers(place.name)):
             return nothing
         try:
             source = document.source(place.name)

@@ -156,8 +156,8 @@ KEYS: Mapping[str, Key] = {
     "force-exclude": Key(_flag, _FLAG, "Whether to exclude files even if they are named on the command line, as "
                          "pre-commit does."),
     "respect-gitignore": Key(_flag, _FLAG, "Whether to skip what git ignores."),
-    "test-paths": Key(_strings, _list_of("tests/**"), "Code in which syncs are fine. Not set: a "
-                      "built-in list."),
+    "test-paths": Key(_strings, _list_of("tests/**"), "Tests and benchmarks, which are not read. Not "
+                      "set: a built-in list."),
     "knowledge": Key(_knowledge, {"type": "object", "additionalProperties": False, "properties": {
         key: {"type": "array", "items": {"type": "string", "pattern": f"^(?:{_WRITTEN})$"}}
         for key in (*EFFECT_KEYS, *HEAT_KEYS)

@@ -90,15 +90,19 @@ class Exclusion:
 
 
 def discover(paths: Iterable[str], nearest: Nearest) -> Found:
-    """The files that `paths` stand for. Nothing is read but folders, settings and ignore files; nothing is raised."""
+    """The files that `paths` stand for, but for tests. Nothing is read but folders, settings and ignore files; nothing
+    is raised."""
     targets: list[Target] = []
     troubles: list[Trouble] = []
     below: dict[str, tuple[Target, ...]] = {}
     seen: set[str] = set()
     real = Real()
     paths = list(paths)
+    tests = 0
     for path in paths:
-        items = list(_under(path, nearest))
+        found = list(_under(path, nearest))
+        items = [item for item in found if isinstance(item, Trouble) or not nearest.is_test(item.path)]
+        tests += len(found) - len(items)
         if os.path.isdir(path) and not nearest.of(path).force_exclude:
             below[path] = tuple(item for item in items if isinstance(item, Target))
         for item in items:
@@ -110,7 +114,11 @@ def discover(paths: Iterable[str], nearest: Nearest) -> Found:
                 seen.add(leads_to)
                 targets.append(item)
     folders = [_shown(path) for path in paths if os.path.isdir(path)]
-    note = f"no Python files in {', '.join(folders)}" if folders and not (targets or troubles) else ""
+    note = ""
+    if tests and not (targets or troubles):
+        note = f"nothing but tests in {', '.join(map(_shown, paths))}, which are not checked (setting `test-paths`)"
+    elif folders and not (targets or troubles):
+        note = f"no Python files in {', '.join(folders)}"
     return Found(tuple(targets), tuple(troubles), note, below)
 
 
@@ -132,9 +140,10 @@ class Real:
 
 
 def walk(folder: str, nearest: Nearest) -> Iterator[Target]:
-    """The modules below a folder, in order, found as they are asked for; what cannot be looked at is passed over."""
+    """The modules below a folder but for tests, in order, found as they are asked for; what cannot be looked at is
+    passed over."""
     for item in _walk(folder, nearest):
-        if isinstance(item, Target) and item.path.endswith(".py"):
+        if isinstance(item, Target) and item.path.endswith(".py") and not nearest.is_test(item.path):
             yield item
 
 

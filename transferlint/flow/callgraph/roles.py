@@ -88,7 +88,7 @@ def role_of(
         return Role(skip=True)
     if keeps_result(function):
         return Role(cold=Reason(Cause.CACHED_RESULT))
-    if _is_test(file.program.path, options.test_paths):
+    if is_test(file.program.path, options.test_paths):
         return Role(cold=Reason(Cause.TEST))
     if lies_in(file.program.path, knowledge.OFFLINE_PATHS):
         return Role(cold=Reason(Cause.OFFLINE))
@@ -213,7 +213,9 @@ def _of_mapping(info: ClassInfo | None, name: str) -> bool:
     return all(base.startswith(("builtins.", "collections.", "typing.")) for base in info.bases)
 
 
-def _is_test(path: str, globs: tuple[str, ...] | None) -> bool:
+def is_test(path: str, globs: tuple[str, ...] | None) -> bool:
+    """True for a file of tests or benchmarks: one that a glob of the setting `test-paths` matches, or (None) a built-in
+    one."""
     if globs is None:
         return lies_in(path, knowledge.TEST_PATHS)
     return _matches(globs, path)
