@@ -30,7 +30,7 @@ def project(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(context, "MAX_CLOSED", 0)
+    monkeypatch.setattr(context, "MAX_CONNECTED", 0)
     return tmp_path
 
 
@@ -144,20 +144,20 @@ def test_what_is_checked_of_a_folder_of_everything_is_known_to_each_other(projec
     assert sorted(found.groups) == sorted(whole.groups)
 
 
-def test_where_all_programs_are_in_sight_everything_connected_is_asked(project, monkeypatch):
+def test_of_a_project_that_is_not_large_everything_connected_is_asked(project, monkeypatch):
     for path in ("lib/model.py", "lib/base.py", "apps/use_model.py"):  # what names no tensors is not analysed
         (project / path).write_text("import torch\n" + (project / path).read_text())
     (project / "scripts" / "second.py").write_text("import torch\nfrom lib import base\nbase.B()\n")
     (project / "scripts" / "alone.py").write_text("import torch\n")
     assert set(around("lib/model.py").others) == {"lib/base.py", "apps/use_model.py"}
-    monkeypatch.setattr(context, "MAX_CLOSED", 400)
+    monkeypatch.setattr(context, "MAX_CONNECTED", 400)
     found = around("lib/model.py")
     assert {"lib/base.py", "apps/use_model.py", "scripts/second.py"} <= set(found.others)
     assert "scripts/alone.py" not in found.others
     assert found.worth is not None
     assert "scripts/alone.py" in found.worth
     assert "scripts/other.py" not in found.worth
-    (project / "pyproject.toml").write_text('[project]\nname = "lib"\n')  # whose users are not seen
+    monkeypatch.setattr(context, "MAX_CONNECTED", 5)
     assert set(around("lib/model.py").others) == {"lib/base.py", "apps/use_model.py"}
 
 

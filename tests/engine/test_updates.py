@@ -42,20 +42,20 @@ class Project:
     updated: list[int | type]
     placed: list[tuple[str, str]]
 
-    def checked(self) -> Result:
+    def checked(self, *paths: str) -> Result:
         """What a run finds: as one does that keeps nothing."""
         self.updated.clear()
         self.placed.clear()
-        found = self.run(self.where)
+        found = self.run(self.where, *paths)
         placed = list(self.placed)
-        assert found == self.run("")
+        assert found == self.run("", *paths)
         self.placed[:] = placed
         return found
 
-    def run(self, where: str) -> Result:
+    def run(self, where: str, *paths: str) -> Result:
         settings = Settings(jobs=1)
         plan = plan_for(settings, PACKS, write=False, cache=where)
-        found = check_paths((".",), settings, plan, _Nobody())
+        found = check_paths(paths or (".",), settings, plan, _Nobody())
         return dataclasses.replace(found, seen={})
 
 
@@ -132,6 +132,34 @@ def test_what_is_found_while_files_are_edited_is_what_a_check_finds_that_keeps_n
             Path(path).write_text(new)
             project.checked()
             assert {one for one in project.updated if isinstance(one, type)} <= {Unforeseen, steps.Beyond}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_found_in_some_files_is_what_is_found_in_them_where_all_are_checked(
+    project: Project, seed: int
+) -> None:
+    """Whichever files are checked, in runs that go on from each other, as commits name them."""
+    drawn = random.Random(seed)
+    if seed % 2:
+        project.checked()
+    for _ in range(6):
+        some = drawn.sample(EDITED, drawn.randrange(1, 3))
+        for name in some:
+            Path(name).write_text(small(drawn, Path(name).read_text()))
+        found = project.checked(*some)
+        every = project.run("").findings
+        assert set(found.findings) == {one for one in every if one.site.path in some}
+
+
+@counts
+def test_another_file_costs_no_more_than_it(project: Project) -> None:
+    project.checked("lib/training.py")
+    every = set(project.placed)
+    project.checked("lib/reading.py")
+    assert project.updated == [1]
+    assert 0 < len(set(project.placed)) < len(every) / 2
+    project.checked("lib/training.py")
+    assert project.placed == []
 
 
 def test_small_changes_cost_few_files(project: Project) -> None:

@@ -24,14 +24,19 @@ _RULES = "transferlint_rules"  # of other packs nobody knows which modules they 
 
 
 class Keeper:
-    """Results in the cache's folder `where`; `base` stands for what is the same for all groups of a run, `users` are
-    the files beside the checked ones whose calls count."""
+    """Results in the cache's folder `where`; `base` stands for what is the same for all groups of a run, `project` for
+    what of that its analysis rests on, whichever files are checked and by which rules; `users` are the files beside the
+    checked ones whose calls count, and `plans` those of the run."""
 
-    def __init__(self, where: str, base: str, users: frozenset[str], contents: Contents) -> None:
+    def __init__(
+        self, where: str, base: str, project: str, users: frozenset[str], plans: Sequence[Plan], contents: Contents
+    ) -> None:
         self.where = where
         self._digests = contents
         self._base = base
+        self._project = project
         self._users = users
+        self._plans = plans
         self._contents: dict[str, bytes] = {}
 
     def key(self, group: Sequence[Job]) -> str:
@@ -44,8 +49,16 @@ class Keeper:
         return self.key_of(group, self.contents(group))
 
     def name(self, group: Sequence[Job]) -> str:
-        """What a group is known by, whatever is in its files."""
-        return results.digest(self._base, list(map(self._row, group)))
+        """What a group is known by, whatever is in its files, and whichever of them are checked."""
+        rows = [
+            (
+                job.target.path,
+                job.wanted or job.target.path in self._users,
+                job.scope and self._plans[job.scope].options,
+            )
+            for job in group
+        ]
+        return results.digest(self._project, rows)
 
     def contents(self, group: Sequence[Job]) -> list[bytes]:
         """The digests of what was in the files of a group when its key was made, none for what does not count."""
@@ -104,19 +117,36 @@ def keeper(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> Keepe
         return None
     try:
         contents = around.contents or Contents(where, around.root, around.states)
-        return Keeper(where, _base(around, plans, jobs), around.users, contents)
+        own = _own()
+        return Keeper(
+            where, _base(own, around, plans, jobs), _project(own, around, plans[0]), around.users, plans, contents
+        )
     except OSError:  # something of it cannot be read: then it is not known when it changes
         return None
 
 
-def _base(around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> str:
-    """What is the same for all groups of a run."""
+def _own() -> str:
+    """This version, and that of the rules."""
     own = os.path.dirname(os.path.abspath(__file__))
     rules = sys.modules.get(_RULES)
     packs = [os.path.dirname(rules.__file__)] if rules is not None and rules.__file__ else []
+    return results.made_by([own, *packs])
+
+
+def _project(own: str, around: Context, plan: Plan) -> str:
+    """What the analysis of any group of a project rests on."""
+    modules = sorted(path for path in around.files if path.endswith(".py"))
+    links = sorted(around.links.items())
+    return results.digest(
+        own, plan.options, plan.whole, plan.front_end, os.getcwd(), around.root, around.whole, modules, links
+    )
+
+
+def _base(own: str, around: Context, plans: Sequence[Plan], jobs: Iterable[Job]) -> str:
+    """What is the same for all groups of a run."""
     folders = {os.path.dirname(os.path.abspath(job.target.path)) for job in jobs if job.wanted}
     return results.digest(
-        results.made_by([own, *packs]),
+        own,
         [_asked(plan) for plan in plans],
         os.getcwd(),
         around.root,

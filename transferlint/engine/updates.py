@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FEWEST = 8  # files; smaller groups are checked anew as fast
 FEW = 3  # files that changed, which each run looks at again; after more, what was written down is renewed
-_MOST = 40  # files that changed
+_MOST = 40  # files that changed, or of which nothing was found when it was written down
 _DISPATCH = "\0dispatch"
 
 Group = Sequence[Job]
@@ -62,7 +62,7 @@ def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outco
     tables = [{path: sorted(found) for path, found in table.items()} for table in (names, heads, askers, lookers)]
     overriding, methods = project.dispatched()
     parts = [(_DISPATCH, (overriding, methods)), *project.records()]
-    head = keeper.contents(group), tables
+    head = keeper.contents(group), tables, sorted(one.path for one in outcomes.values())
     bases.write(keeper.where, keeper.name(group), head, parts)
 
 
@@ -72,10 +72,11 @@ def check(run: Run, group: Group) -> Updated | None:
     base = base_of(keeper, group) if keeper is not None else None
     if keeper is None or base is None:
         return None
-    known = keeper.read_contents(group, base.head[0])
+    known = keeper.read_contents(group, base.head[0]) or {}
     now = keeper.contents(group)
-    found = _since(run, group, base, now, _MOST, FEW) if known is not None else None
-    if known is None or found is None:
+    also = _also(run, group, base) | {job.target.path for job in _told(run, group) if job.index not in known}
+    found = _since(run, group, base, now, also, _MOST, FEW)
+    if found is None:
         return None
     renew = functools.partial(found.renew, keeper.where, now) if found.renew is not None else _nothing
     return Updated(known | found.outcomes, renew)
@@ -86,10 +87,19 @@ def base_of(keeper: Keeper, group: Group) -> bases.Base | None:
     return bases.read(keeper.where, keeper.name(group)) if len(group) >= FEWEST else None
 
 
+def _told(run: Run, group: Group) -> list[Job]:
+    return [job for job in group if job.wanted and job.index in run.told]
+
+
+def _also(run: Run, group: Group, base: bases.Base) -> set[str]:
+    """The files of a group that are told of and were not when it was written down: whom they looked at is not known."""
+    return {job.target.path for job in _told(run, group)}.difference(base.head[2])
+
+
 def since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes]) -> dict[int, Outcome] | None:
     """What comes of the files of a group of which something else may be found than when it was written down, where
     these are the contents of its files; None where that takes all of it, or too many files changed by now."""
-    found = _since(run, group, base, now, FEW, FEW)
+    found = _since(run, group, base, now, _also(run, group, base), FEW, FEW)
     return found.outcomes if found is not None else None
 
 
@@ -97,30 +107,33 @@ def _nothing() -> None:
     """Writes nothing down anew."""
 
 
-def _since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes], most: int, few: int) -> _Found | None:
-    """What comes of it, if no more than `most` files changed, and what writes it down anew, if more than `few` did."""
-    before, _ = base.head
+def _since(
+    run: Run, group: Group, base: bases.Base, now: Sequence[bytes], also: set[str], most: int, few: int
+) -> _Found | None:
+    """What comes of it, if no more than `most` files changed, and what writes it down anew, if more than `few` did;
+    `also` are files that are looked at in any case."""
+    before = base.head[0]
     changed = [number for number, content in enumerate(now) if content != before[number]]
-    if not changed:
+    if not changed and not also:
         return _Found({})
-    if len(changed) > most:
+    if len(changed) > most or len(also) > _MOST:
         return None
     from transferlint.flow.incremental.traces import Unforeseen
 
     try:
-        return workers.deep(lambda: _updated(run, group, base, changed, len(changed) > few))
+        return workers.deep(lambda: _updated(run, group, base, changed, also, len(changed) > few))
     except (Unforeseen, steps.Beyond):
         return None
 
 
-def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], writes: bool) -> _Found:
-    """What comes of the files whose findings may be others; `writes`: also what writes it down anew. Raises Unforeseen
-    and Beyond."""
+def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], also: set[str], writes: bool) -> _Found:
+    """What comes of the files whose findings may be others, and of some `also`; `writes`: also what writes it down
+    anew. Raises Unforeseen and Beyond."""
     from transferlint.flow.incremental.restored import RestoredProject
     from transferlint.flow.incremental.traces import Unforeseen
     from transferlint.flow.incremental.update import Update
 
-    before, tables = base.head
+    before, tables, told = base.head
     jobs = {job.target.path: job for job in group}
     fresh = {group[number].target.path: _prepared(run, group[number]) for number in changed}
     old = {group[number].target.path: _before(run, group[number], before[number]) for number in changed}
@@ -142,7 +155,7 @@ def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], w
     project = RestoredProject(known, run.index, plan.options, known.lines, own, record)
     update = Update(project, _others(tables), dispatch, old)
     found = {}
-    for path in sorted(update.run()):
+    for path in sorted(update.run(also)):
         job = jobs[path]
         if job.wanted and job.index in run.told:
             prepared = fresh.get(path) or _prepared(run, job)
@@ -159,7 +172,8 @@ def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], w
         looked += [(one.path, other) for one in found.values() for other in one.looked]
         with contextlib.suppress(Unforeseen):
             parts = dict(renewal.records(project, update))
-            base.renew(where, (list(now), renewal.tables(project, update, looked)), parts)
+            told_of = sorted({*told, *(one.path for one in found.values())})
+            base.renew(where, (list(now), renewal.tables(project, update, looked), told_of), parts)
         project.let_go()
 
     if not writes:

@@ -31,7 +31,7 @@ from transferlint.syntax.source import Source
 if TYPE_CHECKING:
     from transferlint.flow.callgraph.modules import ModuleIndex
     from transferlint.flow.project import Project
-    from transferlint.sources.reach import Reach
+    from transferlint.sources.reach import Reach, Reached
 
 
 class Superseded(Exception):
@@ -67,6 +67,7 @@ class KeptProject:
         self._context: Context | None = None
         self._sources = Sources(())
         self._reach: Reach | None = None
+        self._near: dict[str, Reached] = {}  # what matters for a document, as long as no file leads elsewhere
         self._index: ModuleIndex | None = None
         self._prepared: dict[str, Prepared] = {}
         self._open: dict[str, str] = {}
@@ -130,8 +131,19 @@ class KeptProject:
         """Whether what is in `other` can matter for what is found in `path`, as far as that is known."""
         if self._reach is None or self._context is None or other not in self._context.files:
             return False
-        near = self._reach.near(path)
+        near = self._near_of(path)
         return other in near.users or other in near.used
+
+    def _near_of(self, path: str) -> Reached:
+        """What matters for a document. What lies near it in a large project is kept there."""
+        assert self._context is not None
+        assert self._reach is not None
+        found = self._near.get(path)
+        if found is None:
+            found = context.near(path, self._context, self._sources, self._open, self._reach)
+            if len(self._sources) <= context.MAX_CONNECTED:
+                self._near[path] = found
+        return found
 
     def _look(self) -> None:
         """See which files there are and which of them changed, unless nobody said that any did."""
@@ -163,19 +175,27 @@ class KeptProject:
         self._sources = Sources([path for path in self._context.files if path not in self._context.links], texts)
         self._index = self._context.index()
         self._reach = context.reach_of(self._context, self._sources, texts, self._cache)
+        self._near.clear()
 
     def _forget(self, path: str, text: str | None) -> None:
         """Another text of a file holds from now on: that of a document, or (None) the file's own."""
         self._prepared.pop(path, None)
         if self._reach is None or path not in self._sources:
             return
-        before = self._sources[path]
+        before, led = self._sources[path], self._leads(path)
         self._sources.renew(path, None if text is None else _bytes(text))
         if is_package(path):
             if self._sources[path] != before:
                 self._rebuild([])
         else:
             self._reach.renew(path)
+            if self._leads(path) != led:
+                self._near.clear()
+
+    def _leads(self, path: str) -> tuple[frozenset[str], bool]:
+        """Where a file leads, and whether anything leads through it."""
+        assert self._reach is not None
+        return self._reach.used(path), worth_analysing(self._sources[path])
 
     def _take(self, texts: Mapping[str, str], path: str, source: Source) -> None:
         """Take the texts of the open documents for those of their files."""
@@ -196,7 +216,7 @@ class KeptProject:
         assert self._reach is not None
         assert self._index is not None
         path = prepared.path
-        near = self._reach.near(path)
+        near = self._near_of(path)
         around = [at for at in self._context.files if at in near.users or at in near.used]
         around = [at for at in around if at not in self._context.links and self._size(at) <= context.MAX_BYTES]
         others = []

@@ -26,9 +26,10 @@ MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git
 # The largest repositories of the field have 5,000 Python files.
 MAX_FILES = 20_000
 MAX_FILES_UNMARKED = 5_000
-# In a closed world (docs/analysis.md) any file may say whether another runs, so that for one file all those are
-# analysed that imports connect with it. So many files take about ten seconds; larger worlds are read as projects are.
-MAX_CLOSED = 400
+# For one file all those are analysed that imports connect with it, as where all are checked: the same is found in it,
+# and what is kept of them holds whichever is checked next. Of larger projects, only those that matter most: at first
+# that takes seconds where all of them would take a minute.
+MAX_CONNECTED = 1_000
 MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
 
 
@@ -161,6 +162,15 @@ def _current(start: str) -> str:
     return "" if many or not start.startswith(os.path.join(current, "")) else current
 
 
+def near(path: str, project: Context, data: Sources, texts: Collection[str], reach: Reach) -> Reached:
+    """The files that matter for one of a project that was `walked`, which are what `around` has for it; `data` are the
+    bytes of its files, those of `texts` not as they are on disk."""
+    if len(data) > MAX_CONNECTED:
+        return reach.near(path)
+    worth = {path, *(one for one in data if _worth(one, project, data, texts))}
+    return Reached(_connected(project, frozenset({path}), worth, reach), frozenset())
+
+
 def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Context:
     """The project with the files beside the targets that matter for them, in order, and with the groups of them all."""
     files = [path for path in project.files if path not in project.links]
@@ -170,7 +180,7 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
     project = late.replace(project, modules=project.index(), contents=Contents(cache, project.root, project.states))
     reach = reach_of(project, sources, texts, cache)
     worth: frozenset[str] | None = None
-    if len(files) != len(targets) and _closed(project, targets, files):
+    if len(files) != len(targets) and len(files) <= MAX_CONNECTED:
         asked = frozenset(targets)
         worth = asked.union(path for path in files if _worth(path, project, sources, texts))
         found = Reached(_connected(project, asked, worth, reach), frozenset())
@@ -189,14 +199,8 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         parts = connected.groups(rest, reach, project.links, packages) + ((idle,) if idle else ())
     kept = reach.brief() if cache else None
     users = found.users & small
+    parts = tuple(tuple(sorted(part)) for part in parts)  # whichever of the files are checked
     return late.replace(project, others=others, users=users, groups=parts, idle=passed, reach=kept, worth=worth)
-
-
-def _closed(project: Context, targets: Sequence[str], files: Sequence[str]) -> bool:
-    """Whether all that is connected with some files is asked about them: where all programs that use them are in sight,
-    and these are few."""
-    index = project.modules
-    return index is not None and len(files) <= MAX_CLOSED and all(map(index.closed, targets))
 
 
 def _connected(project: Context, targets: frozenset[str], worth: Collection[str], reach: Reach) -> frozenset[str]:

@@ -74,9 +74,9 @@ class Update:
         self._old: dict[str, FilePlacement] = {}
         self._count = 0
 
-    def run(self) -> set[str]:
-        """Place again and work out the heat of what has to be; the files whose findings may be others. Raises
-        Unforeseen."""
+    def run(self, also: Iterable[str] = ()) -> set[str]:
+        """Place again and work out the heat of what has to be, and the heat of some files `also`; these, and the files
+        whose findings may be others. Raises Unforeseen."""
         for key in sorted(self._before):
             self._compare(key)
         while self._pending:
@@ -86,7 +86,7 @@ class Update:
             if self._count > _MOST:
                 raise Unforeseen
             self._place(*at)
-        found = set(self._touched)
+        found = {*self._touched, *also}
         for key, indices in self._touched.items():
             seen = self._around(key, indices)
             found.update(path for index, path in self.others.lookers.get(key, ()) if index in seen)
