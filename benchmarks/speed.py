@@ -3,7 +3,8 @@
 (`python -m venv DIR; DIR/bin/pip install torchfix flake8 ruff fixit pylint semgrep`). What is missing is named.
 `--compiled PYTHON` is an interpreter that has the compiled wheel (`make wheel` leaves one in `build/empty-compiled`).
 
-The Python files of the trees are copied into a folder without anybody's settings. The tools take turns, round after
+The Python files of the trees are copied into a folder without anybody's settings, but for tests, which transferlint
+does not read. The tools take turns, round after
 round, each with one process where it can be told so; what is given is the median of the rounds. Processor time is user
 and system time with that of child processes, as the kernel counts it (wait4), so that other work on the machine matters
 little; memory is the largest resident set of any one process. No wall time is measured.
@@ -31,6 +32,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from transferlint.flow.callgraph.roles import is_test
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(__file__).with_name("peers")
@@ -84,10 +87,12 @@ def tools(peers: Path | None, folder: Path, files: Path, kept: Path, compiled: P
         yield Tool(f"{module}.{parse}", (python, "-c", script, str(files)), module)
     check = (python, "-m", "transferlint", "check", "-j", "1", "-f", "concise", "--output-file", os.devnull)
     yield Tool(OURS, (*check, "--no-cache", "."), "transferlint")
-    largest = max(folder.rglob("*.py"), key=lambda path: path.stat().st_size)
+    second, largest = sorted(folder.rglob("*.py"), key=lambda path: path.stat().st_size)[-2:]
     # Only what goes to standard output is kept, said again, and gone on from.
     again = (python, "-m", "transferlint", "check", "-j", "1", "-f", "concise", ".")
     yield Tool("transferlint, one file changed", again, "transferlint", before=lambda: changed(largest))
+    named = (*again[:-1], str(second.relative_to(folder)))
+    yield Tool("transferlint, one file named", named, "transferlint", before=lambda: changed(second))
     yield Tool(AGAIN, again, "transferlint", before=functools.partial(warmed, again, folder, kept))
     if compiled is not None:
         cold = (str(compiled), "-I", *check[1:], "--no-cache", ".")  # -I: without PYTHONPATH, where Python's own is
@@ -96,6 +101,8 @@ def tools(peers: Path | None, folder: Path, files: Path, kept: Path, compiled: P
         before = functools.partial(warmed, warm, folder, kept)
         yield Tool("transferlint compiled, nothing changed", warm, "transferlint", before=before)
         yield Tool("transferlint compiled, one file changed", warm, "transferlint", before=lambda: changed(largest))
+        named = (*warm[:-1], str(second.relative_to(folder)))
+        yield Tool("transferlint compiled, one file named", named, "transferlint", before=lambda: changed(second))
     at = peers / "bin" if peers else Path("missing")
     own = str(at / "python")
     ruff = ("check", "--isolated", "--no-cache", "--select", "ALL", "--output-format", "concise", "--quiet")
@@ -150,12 +157,12 @@ def measured(command: tuple[str, ...], folder: Path, kept: Path, limit: int, mos
 
 
 def copied(trees: list[Path], folder: Path) -> dict[str, int]:
-    """Copy the Python files of the trees; the lines of each tree, by its name."""
+    """Copy the Python files of the trees but for tests; the lines of each tree, by its name."""
     lines: dict[str, int] = {}
     for tree in trees:
         name = tree.resolve().name
         for path in sorted(tree.rglob("*.py")):
-            if not path.is_file():
+            if not path.is_file() or is_test(str(path.relative_to(tree)), None):
                 continue
             to = folder / name / path.relative_to(tree)
             to.parent.mkdir(parents=True, exist_ok=True)
@@ -236,8 +243,8 @@ def table(result: dict[str, Any]) -> str:
     rows = [
         "<!-- Written by benchmarks/speed.py. -->",
         "# Speed beside other tools\n",
-        f"{lines:,} lines of Python: {trees}. {result['date']}, {result['machine']}, Python {result['python']}; load "
-        f"average {load[0]} at the start, {load[1]} at the end.\n",
+        f"{lines:,} lines of Python, without tests, which transferlint does not read: {trees}. {result['date']}, "
+        f"{result['machine']}, Python {result['python']}; load average {load[0]} at the start, {load[1]} at the end.\n",
         "Processor time in seconds, child processes included, one process each where a tool can be told so: the median "
         "of the rounds, with the least and the most. Memory is the largest resident set of one process. Compare "
         "ratios: the seconds are those of a machine that did other work too.\n",

@@ -14,7 +14,7 @@ from keystrokes import EDITED, FILES, typed
 from transferlint import registry
 from transferlint.cache import bases, places
 from transferlint.engine import steps, updates
-from transferlint.engine.checking import Result, check_paths, plan_for
+from transferlint.engine.checking import Result, check_paths, check_stdin, plan_for
 from transferlint.flow.incremental.traces import Unforeseen
 from transferlint.flow.placement import placement
 from transferlint.flow.placement.placement import FilePlacement
@@ -149,6 +149,23 @@ def test_what_is_found_in_some_files_is_what_is_found_in_them_where_all_are_chec
         found = project.checked(*some)
         every = project.run("").findings
         assert set(found.findings) == {one for one in every if one.site.path in some}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_text_from_standard_input_is_checked_as_if_it_stood_in_its_file(project: Project, seed: int) -> None:
+    drawn = random.Random(seed)
+    project.checked()
+    settings = Settings(jobs=1)
+    for _ in range(4):
+        name = drawn.choice(EDITED)
+        data = small(drawn, FILES[name]).encode()
+        found = [
+            check_stdin(name, data, settings, plan_for(settings, PACKS, write=False, cache=where))
+            for where in (project.where, "")
+        ]
+        assert dataclasses.replace(found[0][0], seen={}) == dataclasses.replace(found[1][0], seen={})
+    assert any(isinstance(one, int) for one in project.updated)
+    assert all(Path(name).read_text() == FILES[name] for name in EDITED)
 
 
 @counts

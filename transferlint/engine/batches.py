@@ -40,8 +40,16 @@ def check(run: Run, reading: Group) -> tuple[list[Outcome], Stamps, str]:
     return _each(late.replace(run, done=_nobody, keeper=None), [reading])
 
 
-def check_beside(own: Prepared, job: Job, others: Group, run: Run) -> Outcome:
-    """What comes of a file that is prepared already, with others around it that are not."""
+def check_beside(own: Prepared, content: bytes, job: Job, others: Group, run: Run) -> Outcome:
+    """What comes of a file that is prepared already, with others around it that are not; `content` is the digest of
+    what is in it."""
+    from transferlint.engine import updates  # for what is kept of large groups
+
+    group = sorted([job, *others], key=lambda one: one.target.path)
+    known = updates.beside(run, group, own, content)
+    if known is not None:
+        return known
+    run = late.replace(run, keeper=None)
     made, _ = jobs.prepared(others, run.plans, run.count, run.done)
     prepared = {job.index: own} | {one.index: found for one, found in zip(others, made, strict=True)}
     return check_prepared(late.replace(run, count=1), [[job, *others]], prepared)[job.index]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -210,14 +211,17 @@ def check_stdin(
         alone = late.replace(plan, whole=False)
         outcome = workers.deep(lambda: check_bytes(path, data, alone, ignored))
     else:
+        from transferlint.engine import kept_results
+
         job = jobs.job(0, Target(path), scopes)
         around = context.around((path,), (job.target,), scopes.nearest, {path: data}, plan.cache)
         others = jobs.beside(1, around.others, scopes)
         plans = (plan, *scopes.plans[1:])
         with collector.paused():
             own = workers.deep(lambda: steps.prepare_bytes(path, data, plan, job.ignored))
-            run = Run(around, plans, settings.jobs, _nobody, frozenset({job.index}))
-            outcome = batches.check_beside(own, job, others, run)
+            keeper = kept_results.keeper(around, plans, [job])
+            run = Run(around, plans, settings.jobs, _nobody, frozenset({job.index}), keeper)
+            outcome = batches.check_beside(own, hashlib.sha256(data).digest(), job, others, run)
         note = around.note
     return _gathered([outcome], scopes, [plan], (), (note,)), outcome
 

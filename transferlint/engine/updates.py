@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transferlint import late
@@ -103,15 +104,35 @@ def since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes]) -> dic
     return found.outcomes if found is not None else None
 
 
+def beside(run: Run, group: Group, own: Prepared, content: bytes) -> Outcome | None:
+    """What comes of a file of a group that is prepared already, whose content this is the digest of; None where that is
+    not known without the others."""
+    keeper = run.keeper
+    base = base_of(keeper, group) if keeper is not None and keeper.key(group) else None
+    if keeper is None or base is None or own.outcome is not None:
+        return None
+    pairs = zip(group, keeper.contents(group), strict=True)
+    now = [content if job.target.path == own.path else known for job, known in pairs]
+    found = _since(run, group, base, now, {own.path}, _MOST, _MOST, {own.path: own})
+    return next((one for one in found.outcomes.values() if one.path == own.path), None) if found is not None else None
+
+
 def _nothing() -> None:
     """Writes nothing down anew."""
 
 
 def _since(
-    run: Run, group: Group, base: bases.Base, now: Sequence[bytes], also: set[str], most: int, few: int
+    run: Run,
+    group: Group,
+    base: bases.Base,
+    now: Sequence[bytes],
+    also: set[str],
+    most: int,
+    few: int,
+    given: Mapping[str, Prepared] = MappingProxyType({}),
 ) -> _Found | None:
     """What comes of it, if no more than `most` files changed, and what writes it down anew, if more than `few` did;
-    `also` are files that are looked at in any case."""
+    `also` are files that are looked at in any case, `given` those that are prepared."""
     before = base.head[0]
     changed = [number for number, content in enumerate(now) if content != before[number]]
     if not changed and not also:
@@ -121,12 +142,20 @@ def _since(
     from transferlint.flow.incremental.traces import Unforeseen
 
     try:
-        return workers.deep(lambda: _updated(run, group, base, changed, also, len(changed) > few))
+        return workers.deep(lambda: _updated(run, group, base, changed, also, len(changed) > few, given))
     except (Unforeseen, steps.Beyond):
         return None
 
 
-def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], also: set[str], writes: bool) -> _Found:
+def _updated(
+    run: Run,
+    group: Group,
+    base: bases.Base,
+    changed: Sequence[int],
+    also: set[str],
+    writes: bool,
+    given: Mapping[str, Prepared],
+) -> _Found:
     """What comes of the files whose findings may be others, and of some `also`; `writes`: also what writes it down
     anew. Raises Unforeseen and Beyond."""
     from transferlint.flow.incremental.restored import RestoredProject
@@ -135,7 +164,7 @@ def _updated(run: Run, group: Group, base: bases.Base, changed: Sequence[int], a
 
     before, tables, told = base.head
     jobs = {job.target.path: job for job in group}
-    fresh = {group[number].target.path: _prepared(run, group[number]) for number in changed}
+    fresh = {group[number].target.path: _prepared(run, group[number]) for number in changed} | dict(given)
     old = {group[number].target.path: _before(run, group[number], before[number]) for number in changed}
     if any(one.program is None for one in fresh.values()):
         raise Unforeseen
