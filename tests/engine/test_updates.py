@@ -52,8 +52,8 @@ class Project:
         self.placed[:] = placed
         return found
 
-    def run(self, where: str, *paths: str) -> Result:
-        settings = Settings(jobs=1)
+    def run(self, where: str, *paths: str, select: tuple[str, ...] | None = None) -> Result:
+        settings = Settings(jobs=1, select=select)
         plan = plan_for(settings, PACKS, write=False, cache=where)
         found = check_paths(paths or (".",), settings, plan, _Nobody())
         return dataclasses.replace(found, seen={})
@@ -149,6 +149,16 @@ def test_what_is_found_in_some_files_is_what_is_found_in_them_where_all_are_chec
         found = project.checked(*some)
         every = project.run("").findings
         assert set(found.findings) == {one for one in every if one.site.path in some}
+
+
+def test_whom_other_rules_looked_at_does_not_count(project: Project) -> None:
+    """What was written down by a run of one rule says nothing of whom the others look at."""
+    project.run(project.where, select=("TL401",))
+    project.checked()
+    path = Path("lib/reading.py")
+    path.write_text("# why\n" + FILES["lib/reading.py"])  # findings of another file say where it reads
+    project.checked()
+    assert isinstance(project.updated[0], int)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -147,7 +147,7 @@ def _base(own: str, around: Context, plans: Sequence[Plan], jobs: Iterable[Job])
     folders = {os.path.dirname(os.path.abspath(job.target.path)) for job in jobs if job.wanted}
     return results.digest(
         own,
-        [_asked(plan) for plan in plans],
+        [asked(plan) for plan in plans],
         os.getcwd(),
         around.root,
         around.files,
@@ -163,7 +163,7 @@ def _plain(plan: Plan) -> bool:
     return all(rule.detect.__module__.partition(".")[0] == _RULES for rule in plan.rules)
 
 
-def _asked(plan: Plan) -> tuple[object, ...]:
+def asked(plan: Plan) -> tuple[object, ...]:
     """All of a plan that findings rest on."""
     codes = [rule.code for rule in plan.rules]
     usual = None if plan.usual is None else sorted(plan.usual)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transferlint import late
-from transferlint.cache import bases, programs
+from transferlint.cache import bases, programs, results
 from transferlint.engine import steps, workers
 from transferlint.engine.plan import Outcome
 from transferlint.engine.steps import Prepared, Programs
@@ -63,7 +63,8 @@ def write(run: Run, group: Group, project: Project, outcomes: Mapping[int, Outco
     tables = [{path: sorted(found) for path, found in table.items()} for table in (names, heads, askers, lookers)]
     overriding, methods = project.dispatched()
     parts = [(_DISPATCH, (overriding, methods)), *project.records()]
-    head = keeper.contents(group), tables, sorted(one.path for one in outcomes.values())
+    told = _rows(run, [job for job in group if job.index in outcomes])
+    head = keeper.contents(group), tables, sorted(told.values())
     bases.write(keeper.where, keeper.name(group), head, parts)
 
 
@@ -92,9 +93,19 @@ def _told(run: Run, group: Group) -> list[Job]:
     return [job for job in group if job.wanted and job.index in run.told]
 
 
+def _rows(run: Run, jobs: Iterable[Job]) -> dict[str, str]:
+    """By path, what tells that a file was looked at by these rules."""
+    from transferlint.engine import kept_results
+
+    plans = [results.digest(kept_results.asked(plan)) for plan in run.plans]
+    return {job.target.path: results.digest(job.target.path, plans[job.scope], job.ignored) for job in jobs}
+
+
 def _also(run: Run, group: Group, base: bases.Base) -> set[str]:
-    """The files of a group that are told of and were not when it was written down: whom they looked at is not known."""
-    return {job.target.path for job in _told(run, group)}.difference(base.head[2])
+    """The files of a group that are told of and were not when it was written down, or by other rules: whom these looked
+    at is not known."""
+    known = frozenset(base.head[2])
+    return {path for path, row in _rows(run, _told(run, group)).items() if row not in known}
 
 
 def since(run: Run, group: Group, base: bases.Base, now: Sequence[bytes]) -> dict[int, Outcome] | None:
@@ -201,7 +212,7 @@ def _updated(
         looked += [(one.path, other) for one in found.values() for other in one.looked]
         with contextlib.suppress(Unforeseen):
             parts = dict(renewal.records(project, update))
-            told_of = sorted({*told, *(one.path for one in found.values())})
+            told_of = sorted({*told, *_rows(run, [job for job in group if job.index in found]).values()})
             base.renew(where, (list(now), renewal.tables(project, update, looked), told_of), parts)
         project.let_go()
 
