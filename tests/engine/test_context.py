@@ -30,7 +30,7 @@ def project(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(context, "MAX_CONNECTED", 0)
+    monkeypatch.setattr(context, "_MAX_LOOKED_AT", 0)
     return tmp_path
 
 
@@ -150,14 +150,14 @@ def test_of_a_project_that_is_not_large_everything_connected_is_asked(project, m
     (project / "scripts" / "second.py").write_text("import torch\nfrom lib import base\nbase.B()\n")
     (project / "scripts" / "alone.py").write_text("import torch\n")
     assert set(around("lib/model.py").others) == {"lib/base.py", "apps/use_model.py"}
-    monkeypatch.setattr(context, "MAX_CONNECTED", 400)
+    monkeypatch.setattr(context, "_MAX_LOOKED_AT", 400)
     found = around("lib/model.py")
     assert {"lib/base.py", "apps/use_model.py", "scripts/second.py"} <= set(found.others)
     assert "scripts/alone.py" not in found.others
     assert found.worth is not None
     assert "scripts/alone.py" in found.worth
     assert "scripts/other.py" not in found.worth
-    monkeypatch.setattr(context, "MAX_CONNECTED", 5)
+    monkeypatch.setattr(context, "MAX_CONNECTED", 2)
     assert set(around("lib/model.py").others) == {"lib/base.py", "apps/use_model.py"}
 
 

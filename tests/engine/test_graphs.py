@@ -68,7 +68,7 @@ def project(tmp_path, monkeypatch):
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    monkeypatch.setattr(context, "MAX_CONNECTED", 0)
+    monkeypatch.setattr(context, "_MAX_LOOKED_AT", 0)
     for path in ("pyproject.toml", "pkg/__init__.py", "pkg/base.py"):
         write(path, "", 1)
     for number in range(30):

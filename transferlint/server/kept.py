@@ -25,13 +25,14 @@ from transferlint.model import Finding
 from transferlint.sources import context
 from transferlint.sources.context import Context, Sources
 from transferlint.sources.discovery import Target, Trouble
+from transferlint.sources.reach import Reached
 from transferlint.syntax import collector
 from transferlint.syntax.source import Source
 
 if TYPE_CHECKING:
     from transferlint.flow.callgraph.modules import ModuleIndex
     from transferlint.flow.project import Project
-    from transferlint.sources.reach import Reach, Reached
+    from transferlint.sources.reach import Reach
 
 
 class Superseded(Exception):
@@ -67,7 +68,8 @@ class KeptProject:
         self._context: Context | None = None
         self._sources = Sources(())
         self._reach: Reach | None = None
-        self._near: dict[str, Reached] = {}  # what matters for a document, as long as no file leads elsewhere
+        # By document what imports connect with it, None for too much of that; as long as no file leads elsewhere.
+        self._near: dict[str, Reached | None] = {}
         self._index: ModuleIndex | None = None
         self._prepared: dict[str, Prepared] = {}
         self._open: dict[str, str] = {}
@@ -135,15 +137,13 @@ class KeptProject:
         return other in near.users or other in near.used
 
     def _near_of(self, path: str) -> Reached:
-        """What matters for a document. What lies near it in a large project is kept there."""
+        """What matters for a document, as `check` has it."""
         assert self._context is not None
         assert self._reach is not None
-        found = self._near.get(path)
-        if found is None:
-            found = context.near(path, self._context, self._sources, self._open, self._reach)
-            if len(self._sources) <= context.MAX_CONNECTED:
-                self._near[path] = found
-        return found
+        if path not in self._near:
+            found = context.connections([path], self._context, self._sources, self._open, self._reach)
+            self._near[path] = None if found is None else Reached(found[0], frozenset())
+        return self._near[path] or self._reach.near(path)
 
     def _look(self) -> None:
         """See which files there are and which of them changed, unless nobody said that any did."""

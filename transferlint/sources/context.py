@@ -30,6 +30,7 @@ MAX_FILES_UNMARKED = 5_000
 # and what is kept of them holds whichever is checked next. Of larger projects, only those that matter most: at first
 # that takes seconds where all of them would take a minute.
 MAX_CONNECTED = 1_000
+_MAX_LOOKED_AT = 5_000  # files of a project, to find out which are connected
 MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
 
 
@@ -162,13 +163,18 @@ def _current(start: str) -> str:
     return "" if many or not start.startswith(os.path.join(current, "")) else current
 
 
-def near(path: str, project: Context, data: Sources, texts: Collection[str], reach: Reach) -> Reached:
-    """The files that matter for one of a project that was `walked`, which are what `around` has for it; `data` are the
-    bytes of its files, those of `texts` not as they are on disk."""
-    if len(data) > MAX_CONNECTED:
-        return reach.near(path)
-    worth = {path, *(one for one in data if _worth(one, project, data, texts))}
-    return Reached(_connected(project, frozenset({path}), worth, reach), frozenset())
+def connections(
+    targets: Sequence[str], project: Context, data: Sources, texts: Collection[str], reach: Reach
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The files beside some that imports connect with them, as where all of a project are checked, and all that are
+    worth analysing; None where that are too many. `data` are the bytes of the project's files, those of `texts` not as
+    they are on disk."""
+    if len(data) > _MAX_LOOKED_AT:
+        return None
+    asked = frozenset(targets)
+    worth = asked.union(path for path in data if _worth(path, project, data, texts))
+    found = _connected(project, asked, worth, reach)
+    return (found, worth) if len(found) <= MAX_CONNECTED else None
 
 
 def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Context:
@@ -180,12 +186,13 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
     project = late.replace(project, modules=project.index(), contents=Contents(cache, project.root, project.states))
     reach = reach_of(project, sources, texts, cache)
     worth: frozenset[str] | None = None
-    if len(files) != len(targets) and len(files) <= MAX_CONNECTED:
-        asked = frozenset(targets)
-        worth = asked.union(path for path in files if _worth(path, project, sources, texts))
-        found = Reached(_connected(project, asked, worth, reach), frozenset())
-    else:
-        found = reach.of(targets) if len(files) != len(targets) else Reached(frozenset(), frozenset())
+    found = Reached(frozenset(), frozenset())
+    if len(files) != len(targets):
+        joined = connections(targets, project, sources, texts, reach)
+        if joined is None:
+            found = reach.of(targets)
+        else:
+            found, worth = Reached(joined[0], frozenset()), joined[1]
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     others = tuple(path for path in files if path in small)
     parts: tuple[tuple[str, ...], ...] = ((*targets, *others),)
