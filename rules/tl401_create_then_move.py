@@ -142,6 +142,8 @@ def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
     """What helps: `device=` saves the crossing of what the device can make itself, and not of data of the host's."""
     if making.filled_by_numpy(function, transfer):
         return "fill a tensor instead of the array: the function of the same name takes `device=`"
+    if making.draws(function, made):
+        return "make the parameters of the distribution on the device: what it draws is where they are"
     if not making.of_host_data(function, made):
         return "pass `device=` to the function that creates it"
     if _same_each_time(function, transfer, made):

@@ -79,6 +79,11 @@ def creates(function: FunctionFacts, reg: Reg) -> bool:
     return called(function, reg).removeprefix("torch.") in creating.MAKERS - _OF_DATA
 
 
+def draws(function: FunctionFacts, made: Reg) -> bool:
+    """True for a draw of a distribution, which is where the distribution's parameters are."""
+    return method(function, made) in ("sample", "rsample")
+
+
 def of_host_data(function: FunctionFacts, made: Reg) -> bool:
     """True for a tensor that is made of a list or an array of the host's, which has to cross wherever it is made; of
     one number it need not: the device can be told to fill it in."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from transferlint.flow.lattice.transfers import BUILD, DOWNLOAD, NUMBER, TRUTH
 from transferlint.flow.lattice.values import (
     CONTAINER,
+    DATA,
     DEVICE,
+    FRESH,
     FROM_PARAMETER,
     HOST,
     HOST_VALUE,
+    LITERAL,
     MAY,
     NOTHING,
     ON_DEVICE,
@@ -24,7 +27,7 @@ from transferlint.knowledge import lookup
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import BROADCAST
 from transferlint.model import Direction
-from transferlint.syntax.program import Call, Const, Instruction, Reg
+from transferlint.syntax.program import Attr, Call, Const, Instruction, Outer, Reg
 
 ROOT = "torch.distributions."
 
@@ -108,18 +111,30 @@ def composed(frame: Frame, reg: Reg, made: Call, values: list[Value], last: str)
 
 def asks(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value]) -> Value:
     """`normal.log_prob(x)`: a tensor, once a flag has said that `x` can be a draw."""
-    drawn = draws(receiver, values)
+    drawn = draws(frame, reg, made, receiver, values)
     if drawn.on_device:
         frame.record(reg, TRUTH, None, drawn, HOST, "validate_args", explicit=False)
     return drawn
 
 
-def draws(receiver: Value, values: list[Value]) -> Value:
-    """A tensor where the operands of a distribution are."""
-    operands = [value for value in values if value.kinds & (TENSOR | UNKNOWN)]
+def draws(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value]) -> Value:
+    """A tensor where the operands of a distribution are; what is drawn is a new one, and all that is said is its size."""
+    attribute = frame.code[made.function]
+    sampled = isinstance(attribute, Attr) and attribute.name in ("sample", "rsample")
+    operands = [] if sampled else [value for value in values if value.kinds & (TENSOR | UNKNOWN)]
     places, why, _, _, may = combine([receiver, *operands])
+    flags = may & MAY & ~FROM_PARAMETER
+    if sampled and places == HOST and _at_any_time(frame, made, receiver):
+        return Value(TENSOR, places, flags | FRESH, (reg,))
     resident = RESIDENT if places & ON_DEVICE else 0
-    return Value(TENSOR, places, (may & MAY & ~FROM_PARAMETER) | resident, why or receiver.why)
+    return Value(TENSOR, places, flags | resident, why or receiver.why)
+
+
+def _at_any_time(frame: Frame, made: Call, receiver: Value) -> bool:
+    """Whether the parameters of a distribution are no data of this step's: they are kept, or made on the spot."""
+    attribute = frame.code[made.function]
+    kept = isinstance(attribute, Attr) and isinstance(frame.code[attribute.object], Attr | Outer)
+    return (kept and not receiver.flags & DATA) or bool(receiver.flags & (FRESH | LITERAL))
 
 
 def switch(frame: Frame, made: Call) -> Value:

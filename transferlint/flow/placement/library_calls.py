@@ -124,7 +124,7 @@ def _apply(frame: Frame, reg: Reg, made: Call, effect: Effect, name: str, receiv
     if effect is Effect.ASKS and receiver is not None:
         return checks.asks(frame, reg, made, frame.values[receiver], values)
     if effect is Effect.DRAWS and receiver is not None:
-        return checks.draws(frame.values[receiver], values)
+        return checks.draws(frame, reg, made, frame.values[receiver], values)
     if effect is Effect.SAME and receiver is not None:
         return frame.values[receiver]
     if effect is Effect.KEEP and receiver is not None and not any(value.kinds & _OPERANDS for value in values):
