@@ -4,7 +4,8 @@ What it does
 ------------
 Reports `torch.zeros(n).to(d)`, `torch.randn(n).cuda()`, `torch.tensor(v).to(d)`, also across several lines or with
 views and casts in between, if everything that goes into the tensor is created on the spot; and numpy arrays filled in
-the same expression, `torch.from_numpy(np.random.randn(n)).to(d)`.
+the same expression, `torch.from_numpy(np.random.randn(n)).to(d)`; and what is drawn on the host from a distribution
+that is kept or made on the spot, `self.noise.sample(n).to(d)`.
 
 Why
 ---

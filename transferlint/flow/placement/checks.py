@@ -118,7 +118,7 @@ def asks(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value
 
 
 def draws(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value]) -> Value:
-    """A tensor where the operands of a distribution are; what is drawn is a new one, and all that is said is its size."""
+    """A tensor where the operands of a distribution are; what is drawn is new, and is told nothing but its size."""
     attribute = frame.code[made.function]
     sampled = isinstance(attribute, Attr) and attribute.name in ("sample", "rsample")
     operands = [] if sampled else [value for value in values if value.kinds & (TENSOR | UNKNOWN)]
