@@ -189,6 +189,15 @@ def test_another_file_costs_no_more_than_it(project: Project) -> None:
     assert project.placed == []
 
 
+def test_a_file_costs_no_more_than_it_where_another_was_edited_before(project: Project) -> None:
+    """As commits come: the file of the last one is not as it was written down, and only looked up now."""
+    project.checked()
+    for name in ("lib/training.py", "lib/reading.py"):
+        Path(name).write_text(FILES[name] + "# why\n")
+        project.checked(name)
+        assert project.updated == [1]
+
+
 def test_small_changes_cost_few_files(project: Project) -> None:
     drawn = random.Random(1)
     project.checked()

@@ -177,7 +177,7 @@ def _updated(
     jobs = {job.target.path: job for job in group}
     fresh = {group[number].target.path: _prepared(run, group[number]) for number in changed} | dict(given)
     old = {group[number].target.path: _before(run, group[number], before[number]) for number in changed}
-    if any(one.program is None for one in fresh.values()):
+    if any(one.program is None and not one.kept for one in fresh.values()):
         raise Unforeseen
     plan = run.plans[0]
     every = frozenset(path for one in run.around.groups for path in one) - run.around.idle
