@@ -4,8 +4,8 @@ What it does
 ------------
 Reports `torch.zeros(n).to(d)`, `torch.randn(n).cuda()`, `torch.tensor(v).to(d)`, also across several lines or with
 views and casts in between, if everything that goes into the tensor is created on the spot; and numpy arrays filled in
-the same expression, `torch.from_numpy(np.random.randn(n)).to(d)`; and what is drawn on the host from a distribution
-that is kept or made on the spot, `self.noise.sample(n).to(d)`.
+the same expression, `torch.from_numpy(np.random.randn(n)).to(d)`; and samples of a distribution whose parameters are on
+the host, `self.noise.sample(n).to(d)`, unless these are data of the step.
 
 Why
 ---
@@ -143,8 +143,8 @@ def _instead(function: FunctionFacts, transfer: Transfer, made: Reg) -> str:
     """What helps: `device=` saves the crossing of what the device can make itself, and not of data of the host's."""
     if making.filled_by_numpy(function, transfer):
         return "fill a tensor instead of the array: the function of the same name takes `device=`"
-    if making.draws(function, made):
-        return "make the parameters of the distribution on the device: what it draws is where they are"
+    if making.samples(function, made):
+        return "create the distribution's parameters on the device: its samples are where they are"
     if not making.of_host_data(function, made):
         return "pass `device=` to the function that creates it"
     if _same_each_time(function, transfer, made):

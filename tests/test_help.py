@@ -13,6 +13,15 @@ import torch.nn.functional as F
 from torch_geometric.nn import global_mean_pool
 
 device = torch.device("cuda")
+unit = torch.distributions.Normal(0.0, 1.0)
+
+
+class Noise:
+    def sample(self, size):
+        return torch.randn(size)
+
+
+own = Noise()
 
 
 def train(model, loader, stops, weights, running):
@@ -45,6 +54,8 @@ CHECKED = "check on the device with `torch._assert_async`, which does not block 
         ("TL401", "z = z * torch.tensor(weights).to(device)", "upload it once, before the loop"),
         ("TL401", "z = z * torch.tensor([n, 1]).to(device)", "upload it once if its values do not change"),
         ("TL401", "z = z * torch.ones(3).to(device)", "pass `device=` to the function that creates it"),
+        ("TL401", "z = z * unit.sample(z.shape).to(device)", "create the distribution's parameters on the device"),
+        ("TL401", "z = z * own.sample(z.shape).to(device)", "pass `device=` to the function that creates it"),
         ("TL304", "z = global_mean_pool(z, z)", "pass `size=` if known"),
         ("TL304", "z = F.one_hot(z)", "pass `num_classes=` if known"),
         ("TL304", "z = z[z > 0]", "use a fixed-size form: `torch.where`, `masked_fill`, a weighted sum"),

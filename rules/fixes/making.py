@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from transferlint.flow.dataflow.operands import operands
 from transferlint.flow.facts import FunctionFacts
 from transferlint.flow.lattice.transfers import Transfer
-from transferlint.flow.lattice.values import ARRAY, FRESH, HOST, HOST_VALUE, ON_DEVICE, PINNED, TENSOR
+from transferlint.flow.lattice.values import ARRAY, FRESH, HOST, HOST_VALUE, OBJECT, ON_DEVICE, PINNED, TENSOR
+from transferlint.knowledge.torch_distributions import SAMPLING
 from transferlint.reasons import Cause, is_a
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
@@ -79,9 +80,12 @@ def creates(function: FunctionFacts, reg: Reg) -> bool:
     return called(function, reg).removeprefix("torch.") in creating.MAKERS - _OF_DATA
 
 
-def draws(function: FunctionFacts, made: Reg) -> bool:
-    """True for a draw of a distribution, which is where the distribution's parameters are."""
-    return method(function, made) in ("sample", "rsample")
+def samples(function: FunctionFacts, made: Reg) -> bool:
+    """True for samples of a distribution of torch, which are where its parameters are."""
+    owner = receiver(function, made)
+    if owner is None or method(function, made) not in SAMPLING:
+        return False
+    return not function.values[owner].is_a(OBJECT)  # of a class of the project's
 
 
 def of_host_data(function: FunctionFacts, made: Reg) -> bool:

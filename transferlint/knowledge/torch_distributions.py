@@ -25,6 +25,7 @@ _COUNTING = named(_ROOT, "Binomial Multinomial")
 _NAMES = tuple(f"{_ROOT}{name}" for name in _CHECKED.values())
 # What has no parameters of its own, or stands for any of the others in an annotation.
 _COMPOSED = named(_ROOT, "Distribution MixtureSameFamily Independent TransformedDistribution")
+SAMPLING = frozenset({"sample", "rsample"})  # methods whose argument is the shape of the samples
 _INSTEAD = (
     "`validate_args=False`, or once at the start `torch.distributions.Distribution.set_default_validate_args(False)`"
 )

@@ -25,14 +25,13 @@ from transferlint.model import Finding
 from transferlint.sources import context
 from transferlint.sources.context import Context, Sources
 from transferlint.sources.discovery import Target, Trouble
-from transferlint.sources.reach import Reached
 from transferlint.syntax import collector
 from transferlint.syntax.source import Source
 
 if TYPE_CHECKING:
     from transferlint.flow.callgraph.modules import ModuleIndex
     from transferlint.flow.project import Project
-    from transferlint.sources.reach import Reach
+    from transferlint.sources.reach import Reach, Reached
 
 
 class Superseded(Exception):
@@ -68,7 +67,7 @@ class KeptProject:
         self._context: Context | None = None
         self._sources = Sources(())
         self._reach: Reach | None = None
-        # By document what imports connect with it, None for too much of that; as long as no file leads elsewhere.
+        # By document what imports connect with it (None: too many files), as long as no file leads elsewhere.
         self._near: dict[str, Reached | None] = {}
         self._index: ModuleIndex | None = None
         self._prepared: dict[str, Prepared] = {}
@@ -142,7 +141,7 @@ class KeptProject:
         assert self._reach is not None
         if path not in self._near:
             found = context.connections([path], self._context, self._sources, self._open, self._reach)
-            self._near[path] = None if found is None else Reached(found[0], frozenset())
+            self._near[path] = None if found is None else found[0]
         return self._near[path] or self._reach.near(path)
 
     def _look(self) -> None:

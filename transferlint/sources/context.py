@@ -27,10 +27,10 @@ MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "transferlint.toml", ".git
 MAX_FILES = 20_000
 MAX_FILES_UNMARKED = 5_000
 # For one file all those are analysed that imports connect with it, as where all are checked: the same is found in it,
-# and what is kept of them holds whichever is checked next. Of larger projects, only those that matter most: at first
-# that takes seconds where all of them would take a minute.
+# and what is kept of them holds whichever is checked next. Where more are connected, only those that matter most: at
+# first that takes seconds where all of them would take a minute.
 MAX_CONNECTED = 1_000
-_MAX_LOOKED_AT = 5_000  # files of a project, to find out which are connected
+_MAX_LOOKED_AT = 5_000  # files of a project: of more it is not looked up which are connected
 MAX_BYTES = 2_000_000  # as in syntax/source.py: what is larger is data or generated
 
 
@@ -165,16 +165,16 @@ def _current(start: str) -> str:
 
 def connections(
     targets: Sequence[str], project: Context, data: Sources, texts: Collection[str], reach: Reach
-) -> tuple[frozenset[str], frozenset[str]] | None:
+) -> tuple[Reached, frozenset[str]] | None:
     """The files beside some that imports connect with them, as where all of a project are checked, and all that are
-    worth analysing; None where that are too many. `data` are the bytes of the project's files, those of `texts` not as
-    they are on disk."""
+    worth analysing; None where too many are connected. `data` are the bytes of the project's files, those of `texts`
+    not as they are on disk."""
     if len(data) > _MAX_LOOKED_AT:
         return None
     asked = frozenset(targets)
     worth = asked.union(path for path in data if _worth(path, project, data, texts))
     found = _connected(project, asked, worth, reach)
-    return (found, worth) if len(found) <= MAX_CONNECTED else None
+    return (Reached(found, frozenset()), worth) if len(found) <= MAX_CONNECTED else None
 
 
 def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], cache: str) -> Context:
@@ -192,7 +192,7 @@ def _reached(targets: list[str], project: Context, texts: Mapping[str, bytes], c
         if joined is None:
             found = reach.of(targets)
         else:
-            found, worth = Reached(joined[0], frozenset()), joined[1]
+            found, worth = joined
     small = {path for path in found.users | found.used if project.states[path][2] <= MAX_BYTES}
     others = tuple(path for path in files if path in small)
     parts: tuple[tuple[str, ...], ...] = ((*targets, *others),)

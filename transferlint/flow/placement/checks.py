@@ -26,6 +26,7 @@ from transferlint.flow.placement.frame import Frame
 from transferlint.knowledge import lookup
 from transferlint.knowledge.api import Effect
 from transferlint.knowledge.torch import BROADCAST
+from transferlint.knowledge.torch_distributions import SAMPLING
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Instruction, Outer, Reg
 
@@ -118,23 +119,22 @@ def asks(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value
 
 
 def draws(frame: Frame, reg: Reg, made: Call, receiver: Value, values: list[Value]) -> Value:
-    """A tensor where the operands of a distribution are; what is drawn is new, and is told nothing but its size."""
-    attribute = frame.code[made.function]
-    sampled = isinstance(attribute, Attr) and attribute.name in ("sample", "rsample")
-    operands = [] if sampled else [value for value in values if value.kinds & (TENSOR | UNKNOWN)]
+    """A tensor where the operands of a distribution are; a sample is a new one, and its argument is a size."""
+    callee = frame.code[made.function]
+    owner = callee.object if isinstance(callee, Attr) and callee.name in SAMPLING else None
+    operands = [value for value in values if value.kinds & (TENSOR | UNKNOWN)] if owner is None else []
     places, why, _, _, may = combine([receiver, *operands])
     flags = may & MAY & ~FROM_PARAMETER
-    if sampled and places == HOST and _at_any_time(frame, made, receiver):
+    if owner is not None and places == HOST and _of_constants(frame.code[owner], receiver):
         return Value(TENSOR, places, flags | FRESH, (reg,))
     resident = RESIDENT if places & ON_DEVICE else 0
     return Value(TENSOR, places, flags | resident, why or receiver.why)
 
 
-def _at_any_time(frame: Frame, made: Call, receiver: Value) -> bool:
-    """Whether the parameters of a distribution are no data of this step's: they are kept, or made on the spot."""
-    attribute = frame.code[made.function]
-    kept = isinstance(attribute, Attr) and isinstance(frame.code[attribute.object], Attr | Outer)
-    return (kept and not receiver.flags & DATA) or bool(receiver.flags & (FRESH | LITERAL))
+def _of_constants(owner: Instruction, receiver: Value) -> bool:
+    """Whether the parameters of a distribution are no data of this step: it is an attribute or a variable of the
+    module, or they are created in the function."""
+    return (isinstance(owner, Attr | Outer) and not receiver.flags & DATA) or bool(receiver.flags & (FRESH | LITERAL))
 
 
 def switch(frame: Frame, made: Call) -> Value:
