@@ -126,7 +126,11 @@ def _told(folder: str, command: list[str]) -> Iterator[tuple[Line, str]]:
     findings: list[dict[str, Any]] = json.loads(made.stdout)["findings"]
     for one in findings:
         yield from (((one["path"], line), one["code"]) for line in range(one["line"], one["end_line"] + 1))
-        yield from (((at["path"], at["line"]), one["code"]) for at in one["evidence"] if at["part"] == "same")
+        yield from (
+            ((at["path"], at["line"]), at.get("code", one["code"]))
+            for at in one["evidence"]
+            if at["part"] in ("same", "beside")
+        )
 
 
 def _explained(folder: str, place: str, command: list[str]) -> bool:

@@ -195,6 +195,7 @@ def losses(model, loader, device):
     ),
     more_examples=beside_torch.examples("TL101"),
     detect=detect,
+    waits=True,
     advice=(
         (
             "jax",

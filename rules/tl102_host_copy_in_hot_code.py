@@ -357,6 +357,7 @@ def predict(model, loader, device):
     ),
     more_examples=beside_torch.examples("TL102"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "collect the arrays and copy them once, after the loop: `jax.device_get(outputs)`"),
         (

@@ -254,6 +254,7 @@ class Heads(torch.nn.Module):
     ),
     more_examples=beside_torch.examples("TL106"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "read them in one copy: `a, b = jax.device_get((a, b))`"),
         ("tensorflow", "read them in one copy: `tf.stack([a, b]).numpy()`"),

@@ -258,6 +258,7 @@ class Names(torch.nn.Module):
     ),
     more_examples=beside_torch.examples("TL107"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "compute on the whole array (`jax.vmap`), or copy it once before the loop: `jax.device_get(x)`"),
         ("tensorflow", "compute on the whole tensor, or copy it once before the loop: `x.numpy()`"),

@@ -170,6 +170,7 @@ class Decoder(torch.nn.Module):
     ),
     more_examples=beside_torch.examples("TL203"),
     detect=detect,
+    waits=True,
     advice=(
         (
             "jax",

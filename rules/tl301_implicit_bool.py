@@ -245,6 +245,7 @@ class Padded(torch.nn.Module):
     ),
     more_examples=beside_torch.examples("TL301"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "decide on the device (`jnp.where`, `jax.lax.cond`), or check only every N steps"),
         (

@@ -152,6 +152,7 @@ class Norms(torch.nn.Module):
     ),
     more_examples=beside_torch.examples("TL302"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "keep the arithmetic on the device, or read all values in one copy after the loop (`jax.device_get`)"),
         ("tensorflow", "keep the arithmetic on the device, or read all values in one copy after the loop"),

@@ -317,6 +317,7 @@ def train(model, loader, optimizer):
     ),
     more_examples=beside_torch.examples("TL303"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "print it only every N steps, or collect and print after the loop"),
         ("tensorflow", "print it only every N steps, or collect and print after the loop"),

@@ -160,6 +160,7 @@ class Masked(torch.nn.Module):
     ),
     more_examples=beside_torch.examples("TL304"),
     detect=detect,
+    waits=True,
     advice=(
         (
             "jax",

@@ -289,6 +289,7 @@ def train(model, loader, optimizer):
     ),
     more_examples=beside_torch.examples("TL306"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "remove it: reading the result waits anyway; to measure time, wait once after the loop"),
         ("tensorflow", "remove it: reading the result waits anyway"),

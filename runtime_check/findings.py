@@ -46,7 +46,7 @@ def read_findings(text: str, root: str | Path = ".", source: str = "findings") -
         report = json.loads(text)
         listed = report["findings"]
         real: dict[str, str] = {}
-        return tuple(_finding(fields, str(root), real) for fields in listed)
+        return tuple(_finding(one, str(root), real) for fields in listed for one in _apart(fields))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FindingsError(
             f"{source}: not a report of `transferlint check --output-format json` ({type(error).__name__}: {error})"
@@ -70,6 +70,18 @@ def read_quiet(text: str, root: str | Path = ".", source: str = "findings") -> t
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"
         raise FindingsError(f"{source}: its list of quiet sites is damaged ({why})") from error
+
+
+def _apart(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A finding and those that were joined to it, each with what it speaks for: each happens, or not, by itself."""
+    links = fields.get("evidence") or ()
+    found = [{**fields, "evidence": [link for link in links if not link.get("code")]}]
+    for link in links:
+        if link.get("code") and link.get("part") == Part.BESIDE.value:
+            found.append({**fields, **link, "help": "", "fix": None, "evidence": []})
+        elif link.get("code"):
+            found[-1]["evidence"].append(link)
+    return found
 
 
 def _finding(fields: Mapping[str, Any], root: str, real: dict[str, str]) -> FoundFinding:

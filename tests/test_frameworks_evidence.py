@@ -74,7 +74,7 @@ def lines(text: str) -> list[str]:
     """What is reported by default of a program, as the lines that are told."""
     outcome = pipeline.check_bytes("program.py", text.encode(), pipeline.Plan(default_rules(), AnalysisOptions()))
     assert outcome.troubles == ()
-    return [text.splitlines()[found.site.line - 1].strip() for found in outcome.findings]
+    return [text.splitlines()[found.site.line - 1].strip() for one in outcome.findings for found in one.apart()]
 
 
 def reported(loop: str = LOOP, body: str = READ, start: str = RUNS) -> list[str]:

@@ -104,6 +104,7 @@ class Part(enum.Enum):
     CONTEXT = "context"  # what else explains it
     PLACE = "place"  # why a value is where it is
     SAME = "same"  # a site with the same mistake, which the finding speaks for and which has no finding of its own
+    BESIDE = "beside"  # the site of another finding, by the rule `Evidence.code`, that was joined to this one
     TRANSFER = "transfer"  # another transfer that the finding is about
     RETURN = "return"  # the other end of a round trip
     CALLEE = "callee"  # the transfer itself, in the function whose call is the finding's site
@@ -112,12 +113,20 @@ class Part(enum.Enum):
 @late.dataclass(frozen=True, slots=True)
 class Evidence:
     """One link of the chain that explains a finding: a site and what it shows ("on the device: moved here"). `source`
-    is the site's text where the finding speaks for it (`Part.SAME`)."""
+    is the site's text where the finding speaks for it (`Part.SAME`, `Part.BESIDE`), `code` and `name` are those of the
+    rule that would report it where a finding of that has been joined to this one."""
 
     site: Site
     message: str
     source: str = ""
     part: Part = Part.CONTEXT
+    code: str = ""
+    name: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it shows, with the code of the rule that says so where that is another than the finding's."""
+        return f"{self.code}: {self.message}" if self.code else self.message
 
 
 @late.dataclass(frozen=True, slots=True)
@@ -218,6 +227,13 @@ class Finding:
 
     def members(self) -> tuple[Finding, ...]:
         """The finding for each site that it speaks for, its own first; the others have neither evidence nor fix."""
-        again = [link for link in self.evidence if link.part is Part.SAME]
-        rest = (late.replace(self, site=a.site, source=a.source, evidence=(), fix=None) for a in again)
-        return (self, *rest)
+        return (self, *(self.member(one) for one in self.evidence if one.part in (Part.SAME, Part.BESIDE)))
+
+    def member(self, one: Evidence) -> Finding:
+        """The finding for a site that this one speaks for, of the rule that reports it."""
+        found = late.replace(self, site=one.site, source=one.source, evidence=(), fix=None)
+        return late.replace(found, code=one.code, name=one.name, message=one.message) if one.code else found
+
+    def apart(self) -> tuple[Finding, ...]:
+        """The finding, and those that were joined to it, without evidence and fix."""
+        return (self, *(self.member(one) for one in self.evidence if one.part is Part.BESIDE))

@@ -81,6 +81,9 @@ class Rule:
     that nobody had mended against fewer than three in four were right, with the share: there none is more than
     possible (benchmarks/results/frameworks.md).
 
+    `waits` says that each finding is about a wait for the device: of those that follow one another in one iteration,
+    also of other such rules, one finding speaks for all.
+
     `more_examples` gives examples that are read where somebody asks for them: `all_examples` has both.
     """
 
@@ -99,6 +102,7 @@ class Rule:
     advice: tuple[tuple[str, str], ...] | None = None
     doubted: tuple[tuple[str, float], ...] = ()
     more_examples: Callable[[], tuple[Example, ...]] | None = None
+    waits: bool = False
 
     def all_examples(self) -> tuple[Example, ...]:
         """The examples, with those that are read when they are asked for."""

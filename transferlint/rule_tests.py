@@ -50,8 +50,8 @@ def without_marks(text: str) -> str:
 
 
 def reported(findings: Iterable[Finding]) -> Reported:
-    """How often each code was reported on each line."""
-    return Counter((finding.site.line, finding.code) for finding in findings)
+    """How often each code was reported on each line, by a finding of its own or joined to another."""
+    return Counter((one.site.line, one.code) for finding in findings for one in finding.apart())
 
 
 def example_faults(rule: Rule, beside: Sequence[Rule] = ()) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from typing import Any
 
 _EVERY = Path(__file__).with_name("rules") / "every_transfer.py"
 EVERY = "TRUTH001"
-SAME = "same"  # the part of evidence that a finding speaks for
+SAME = ("same", "beside")  # the parts of evidence that a finding speaks for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,8 @@ def analyse(root: Path, files: Sequence[str]) -> Analysed:
         elif one["confidence"] != "possible":  # what check reports where it is not asked for more
             findings.append(_spot(one, one["code"], one["message"]))
             for link in one.get("evidence") or ():
-                findings.append(_spot(link, one["code"], link["message"], link["part"] != SAME))
+                code = link.get("code", one["code"])
+                findings.append(_spot(link, code, link["message"], link["part"] not in SAME))
     reported = {(one.path, one.site) for one in findings if not one.evidence}
     quiet = [
         Spot(one.path, one.site, one.said["direction"], kind=one.said["quiet"], reason=one.said["why"])

@@ -74,8 +74,8 @@ def project(tmp_path: Path) -> Path:
 BOUNDS = {
     "version": {"calls": 480, "compiled": 2, "patterns": 8, "ours": 6},
     "unchanged": {"calls": 2_900, "compiled": 2, "patterns": 8, "ours": 11},
-    "snippet": {"calls": 132_000, "compiled": 112, "patterns": 82, "ours": 300},
-    "changed": {"calls": 176_000, "compiled": 180, "patterns": 132, "ours": 317},
+    "snippet": {"calls": 132_000, "compiled": 112, "patterns": 82, "ours": 301},
+    "changed": {"calls": 176_000, "compiled": 180, "patterns": 132, "ours": 318},
 }
 # What these paths have no use for: fixes that are shown, the formats of other reports, what errors are worded with.
 IDLE = {

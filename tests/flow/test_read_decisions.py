@@ -39,8 +39,8 @@ for x in [torch.ones(4, device="cuda")] * 12:
     if {test}:
         weight = weight + 1
 """
-    found = [one for one in check_bytes("example.py", text.encode(), default_rules()) if one.code == "TL203"]
-    assert [one.confidence for one in found] == [Confidence.CERTAIN]
+    found = [at for one in check_bytes("example.py", text.encode(), default_rules()) for at in one.apart()]
+    assert [one.confidence for one in found if one.code == "TL203"] == [Confidence.CERTAIN]
 
 
 def test_what_some_callers_give_on_the_host_is_not_proven_to_be_on_the_device() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transferlint import late
+from transferlint.engine.joining import joined
 from transferlint.engine.plan import Checked, Plan, internal
 from transferlint.model import Finding, Fix, QuietSite, Site
 from transferlint.rule import CommentFacts, Rule
@@ -53,7 +54,8 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     found = counting
     if plan.known is not None:
         counting, hidden, keys = _fresh(facts, counting, firsts, gone, plan)
-    new = _laid_out(facts, sorted(counting, key=_order))
+    waiting = frozenset(rule.code for rule in rules if rule.waits)
+    new = joined(facts, _laid_out(facts, sorted(counting, key=_order)), waiting)
     ran = tuple(sorted(rule.code for rule, _ in firsts))
     asked = tuple(_on_purpose(facts, silencing, firsts, found, new)) if plan.quiet else ()
     notes = (*_malformed(facts.path, comments), *_cut(facts))

@@ -71,7 +71,7 @@ def links(finding: Finding, lines: Sequence[str]) -> list[str]:
     """The evidence that the excerpt does not show, as notes: in other files, or beyond the first few."""
     inside = [link for link in finding.evidence if _shows(link.site, finding.site.path, lines)]
     rest = [link for link in finding.evidence if link not in inside[:_MOST_LINKS]]
-    return [f"{link.message} ({link.site.path}:{link.site.line})" for link in rest]
+    return [f"{link.words} ({link.site.path}:{link.site.line})" for link in rest]
 
 
 def _shows(site: Site, path: str, lines: Sequence[str]) -> bool:
@@ -82,10 +82,10 @@ def _marks(finding: Finding, lines: Sequence[str]) -> Iterable[_Mark]:
     """The evidence of this file and the site itself; evidence about the site becomes the words at the site."""
     site = finding.site
     inside = [link for link in finding.evidence if _shows(link.site, site.path, lines)][:_MOST_LINKS]
-    own = "; ".join(link.message for link in inside if link.site == site)
+    own = "; ".join(link.words for link in inside if link.site == site)
     for link in inside:
         if link.site != site:
-            yield from _stretch(link.site, lines, "-", "evidence", link.message, 1)
+            yield from _stretch(link.site, lines, "-", "evidence", link.words, 1)
     if _shows(site, site.path, lines):
         yield from _stretch(site, lines, "^", "site", own, _MOST_LINES)
 

@@ -108,7 +108,7 @@ def _shown(one: Told, report: Report, page: str) -> _Shown:
         option=fixable(finding, report.unsafe),
         lines=tuple(_lines(finding, lines_of(text))) if text else (),
         elsewhere=tuple(
-            f"{link.message} ({link.site.path}:{link.site.line})"
+            f"{link.words} ({link.site.path}:{link.site.line})"
             for link in finding.evidence
             if link.site.path != finding.site.path
         ),
@@ -121,7 +121,7 @@ def _lines(finding: Finding, text: Sequence[str]) -> list[_Line]:
     """The lines of the site and its evidence in this file, with a few around each."""
     marks: dict[int, list[tuple[int, int, str]]] = {}
     notes: dict[int, list[tuple[str, str]]] = {}
-    own = [(link.site, link.message) for link in finding.evidence if link.site.path == finding.site.path]
+    own = [(link.site, link.words) for link in finding.evidence if link.site.path == finding.site.path]
     for site, words in [*own, (finding.site, "")]:
         kind = "site" if site == finding.site else "evidence"
         for number, start, end in _stretches(site, text):

@@ -51,7 +51,7 @@ def finding_data(finding: Finding, report: Report) -> dict[str, Any]:
         "help": finding.help,
         "confidence": finding.confidence.name.lower(),
         "heat": _heat(finding.heat),
-        "evidence": [_evidence(link) for link in finding.evidence],
+        "evidence": [_evidence(finding, link) for link in finding.evidence],
         "fix": _fix(finding.fix, report.texts.get(finding.site.path, "")),
         "framework": finding.framework,
         "context": finding.context,
@@ -64,8 +64,11 @@ def _quiet(one: QuietSite) -> dict[str, Any]:
     return {**_site(one.site), "direction": direction, "kind": one.kind, "reason": one.reason}
 
 
-def _evidence(link: Evidence) -> dict[str, Any]:
-    return {**_site(link.site), "message": link.message, "part": link.part.value}
+def _evidence(finding: Finding, link: Evidence) -> dict[str, Any]:
+    data = {**_site(link.site), "message": link.message, "part": link.part.value}
+    if not link.code:
+        return data
+    return {**data, "code": link.code, "name": link.name, "fingerprint": fingerprint(finding.member(link))}
 
 
 def _site(site: Site) -> dict[str, Any]:

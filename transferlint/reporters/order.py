@@ -81,8 +81,9 @@ def _same(finding: Finding, unsafe: bool) -> tuple[Any, ...]:
 
 def _told(group: list[Finding]) -> Told:
     first = group[0]
-    sites = [site.site for finding in group for site in finding.members()][1:]
+    shown = {link.site for link in first.evidence if link.code}
+    sites = [one.site for finding in group for one in finding.members() if one.site not in shown][1:]
     own = sorted({site.line for site in sites if site.path == first.site.path} - {first.site.line})
     other = dict.fromkeys(f"{site.path}:{site.line}" for site in sites if site.path != first.site.path)
-    plain = late.replace(first, evidence=tuple(link for link in first.evidence if link.part is not Part.SAME))
-    return Told(plain, tuple(own), tuple(other), len(group))
+    kept = tuple(link for link in first.evidence if link.code or link.part is not Part.SAME)
+    return Told(late.replace(first, evidence=kept), tuple(own), tuple(other), len(group))

@@ -87,7 +87,7 @@ def _result(finding: Finding, key: str, report: Report, index: dict[str, int]) -
     if finding.context:
         result["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": finding.context, "kind": "function"}]
     if finding.evidence:
-        steps = [*((link.site, link.message) for link in finding.evidence), (finding.site, finding.message)]
+        steps = [*((link.site, link.words) for link in finding.evidence), (finding.site, finding.message)]
         flow = [{"location": {"physicalLocation": _place(site), "message": {"text": text}}} for site, text in steps]
         result["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
     if finding.heat:

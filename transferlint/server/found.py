@@ -77,7 +77,7 @@ def evidence(one: Found, analysis: Analysis, documents: Documents) -> list[Link]
         place = _place(link, analysis, documents)
         if place is not None:
             shown = f"{link.site.path}:{link.site.line}"
-            found.append(Link(place[0], _range(link.site, place[1]), link.message, shown))
+            found.append(Link(place[0], _range(link.site, place[1]), link.words, shown))
     return found
 
 
