@@ -345,6 +345,7 @@ for step in range(10):
     ),
     more_examples=beside_torch.examples("TL104"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "create it on the device (`jnp.arange`, `jnp.full`), or upload all of it once before the loop"),
         ("tensorflow", "create it on the device (`tf.range`, `tf.fill`), or let `tf.data` copy batches there"),

@@ -221,6 +221,7 @@ out = lowered(torch.arange(6.0), 3)
     ),
     more_examples=beside_torch.examples("TL201"),
     detect=detect,
+    waits=True,
     advice=(
         (
             "jax",

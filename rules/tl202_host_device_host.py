@@ -143,6 +143,7 @@ def train(loader, model, device):
         ),
     ),
     detect=detect,
+    waits=True,
     advice=(),
     doc=__doc__,
 )

@@ -206,6 +206,7 @@ class Swap(torch.nn.Module):
     ),
     more_examples=beside_torch.examples("TL305"),
     detect=detect,
+    waits=True,
     advice=(("cupy", "keep the index on the device: `cp.asarray(index)` once, before the loop"),),
     doubted=(("cupy", 0.25),),
     doc=__doc__,

@@ -319,6 +319,7 @@ result = Causal()(torch.arange(9.0, device=device).reshape(1, 3, 3))
         ),
     ),
     detect=detect,
+    waits=True,
     advice=(),
     doc=__doc__,
 )

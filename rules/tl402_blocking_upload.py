@@ -275,6 +275,7 @@ def train(model, inputs, targets, device):
         ),
     ),
     detect=detect,
+    waits=True,
     advice=(),
     doc=__doc__,
 )

@@ -319,6 +319,7 @@ for step in range(10):
     ),
     more_examples=beside_torch.examples("TL405"),
     detect=detect,
+    waits=True,
     advice=(
         ("jax", "reduce or index on the device first, and copy the result"),
         ("tensorflow", "reduce or index on the device first, and copy the result"),

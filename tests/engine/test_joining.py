@@ -71,9 +71,21 @@ def test_two_arms_of_which_one_runs_are_two() -> None:
     assert shown(body) == [[(10, "TL101")], [(12, "TL301")]]
 
 
-def test_another_loop_is_another_wait() -> None:
-    inner = "        for y in x:\n            tell((y * out).sum().item())\n"
-    assert shown(BRANCH + inner) == [[(9, "TL301")], [(12, "TL101")]]
+INNER = "        for y in x:\n            tell((y * out).sum().item())\n"
+
+
+def test_a_loop_within_the_iteration_is_one_with_what_stands_around_it_and_comes_first() -> None:
+    assert shown(BRANCH + INNER) == [[(12, "TL101"), (9, "TL301")]]
+    assert shown(BRANCH + INNER + "            y = model(y)\n") == [[(9, "TL301")], [(12, "TL101")]]
+
+
+def test_two_loops_over_batches_are_two() -> None:
+    second = "    for x in loader:\n" + READ.replace("loss", "model(x.to(device)).mean()")
+    made = [[(one.site.line, one.code) for one in finding.members()] for finding in found(HEAD + READ + second)]
+    assert made == [[(9, "TL101")], [(11, "TL101")]]
+    without = HEAD.replace("model: torch.nn.Module", "model")
+    made = [[(one.site.line, one.code) for one in finding.members()] for finding in found(without + READ + second)]
+    assert made == [[(9, "TL101")], [(11, "TL101")]]
 
 
 def test_one_in_an_arm_and_one_around_it_are_one_and_a_context_is_no_arm() -> None:

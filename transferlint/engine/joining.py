@@ -32,7 +32,7 @@ def joined(facts: FileFacts, found: Sequence[Finding], codes: frozenset[str]) ->
     spoken: dict[int, Finding] = {}
     gone: set[int] = set()
     for (index, (loop, _)), group in groups.items():
-        for head, others in _parts(facts.functions[index], group):
+        for head, others in _parts(facts.functions[index], group, loop):
             spoken[id(head)] = _speaking(head, others, "iteration" if loop else "call")
             gone.update(map(id, others))
     return tuple(spoken.get(id(one), one) for one in found if id(one) not in gone)
@@ -60,15 +60,15 @@ def _registers(function: FunctionFacts, sites: set[Site]) -> dict[Site, Reg]:
     return found
 
 
-def _parts(function: FunctionFacts, group: list[Member]) -> Iterator[tuple[Finding, list[Finding]]]:
+def _parts(function: FunctionFacts, group: list[Member], loop: int) -> Iterator[tuple[Finding, list[Finding]]]:
     """A group by what speaks for what; what stands in another arm has no other beside it."""
     from transferlint.flow.stretches import arms
 
     parts: list[list[Member]] = []
     own: dict[int, list[Member]] = {}  # by the arm in which a head stands
     above: dict[int, list[Member]] = {}  # by each arm around that
-    for finding, reg in sorted(group, key=lambda one: (-one[0].confidence, one[1])):
-        around = arms(function, reg)
+    for finding, reg in sorted(group, key=_first):
+        around = arms(function, reg, loop)
         part = above.get(around[0]) or next((own[arm] for arm in around if arm in own), None)
         if part is None:
             parts.append(part := [])
@@ -79,6 +79,12 @@ def _parts(function: FunctionFacts, group: list[Member]) -> Iterator[tuple[Findi
     for (head, _), *others in parts:
         if others:
             yield head, [one for one, _ in sorted(others, key=lambda one: one[1])]
+
+
+def _first(member: Member) -> tuple[int, int, int]:
+    """What speaks for a group: what runs most often, the surest of that, the first of these."""
+    finding, reg = member
+    return -(finding.heat.level if finding.heat is not None else 0), -finding.confidence, reg
 
 
 def _applicable(finding: Finding) -> bool:

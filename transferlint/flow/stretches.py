@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from transferlint.flow.callgraph.names import split
 from transferlint.flow.dataflow.once import once
-from transferlint.flow.feeding import LOOPS
 from transferlint.flow.lattice.values import MODULE
 from transferlint.flow.training_steps import trains
 from transferlint.flow.turns import SOMETIMES
@@ -28,19 +27,32 @@ Stretch = tuple[int, int]
 
 
 def stretch(function: FunctionFacts, reg: Reg) -> Stretch:
-    """The innermost loop around a register (0 without one), and how many calls above it run a model."""
-    return next(iter(function.loops(reg)), 0), bisect.bisect_left(_running(function), reg)
+    """The loop around a register of which an iteration is a step (0 for the function), and how many calls above the
+    register run a model: loops within a step that run none are over within one such stretch."""
+    around = (loop for loop in function.loops(reg) if not _within_a_step(function, loop))
+    return next(around, 0), bisect.bisect_left(_running(function), reg)
 
 
-def arms(function: FunctionFacts, reg: Reg) -> list[int]:
-    """The regions around a register that an iteration need not come by, and last the loop or the function itself."""
+def arms(function: FunctionFacts, reg: Reg, loop: int) -> list[int]:
+    """The regions around a register that an iteration of a loop around it (0 for a call of the function) need not come
+    by, and last the loop or the function itself."""
     found = []
     at = function.region(reg)
-    while at > 0 and (region := function.function.regions[at]).kind not in LOOPS:
+    while at not in (0, loop):
+        region = function.function.regions[at]
         if region.kind in SOMETIMES and not region.implied:
             found.append(at)
         at = region.parent
     return [*found, at]
+
+
+@once
+def _within_a_step(function: FunctionFacts, loop: int) -> bool:
+    """True for a loop that runs no model, and stands where a step comes by."""
+    over = function.function.regions[loop].test
+    if over is None or not function.warmth(over).hot:
+        return False
+    return not any(function.inside(reg, loop) for reg in _running(function))
 
 
 @once
