@@ -38,6 +38,11 @@ def test_step_methods_are_hot(look: LookUp, method: str) -> None:
     assert method.lstrip("_") in words(warmth.reason)
 
 
+@pytest.mark.parametrize("name", ["test_step", "validation_step", "on_step_end", "fit_batch"])
+def test_a_function_that_is_no_method_is_no_hook(look: LookUp, name: str) -> None:
+    assert not look(f"def {name}(model):\n    seen\n").warmth("seen").hot
+
+
 @pytest.mark.parametrize(
     ("bases", "method"),
     [

@@ -41,6 +41,20 @@ REDUCTIONS = frozenset(
     " nanvar nanmedian nanmax nanmin nanargmax nanargmin".split()
 )
 
+# What draws one number where no size is given, which is the argument at this position (numpy.org 'Random sampling').
+DRAWS = {
+    f"numpy.random.{name}": position
+    for position, names in enumerate(
+        (
+            "rand randn random random_sample ranf sample standard_normal standard_exponential standard_cauchy",
+            "choice exponential poisson chisquare standard_t standard_gamma geometric rayleigh",
+            "randint random_integers normal uniform beta gamma binomial lognormal laplace logistic vonmises wald",
+            "triangular",
+        )
+    )
+    for name in names.split()
+}
+
 # What makes an array of its own values, of a size: the device could make them itself (numpy.org 'Array creation
 # routines', 'Random sampling', 'Window functions').
 FILLS = frozenset(

@@ -44,6 +44,10 @@ HOT_METHODS: dict[str, str] = {
     "compute_objectives": "speechbrain.Brain: called for every batch",
     "attention": "convention: called for every forward",
 }
+# Names of hooks, which are methods, and words that functions have for other ends.
+METHODS_ALONE = frozenset(
+    name for name, caller in HOT_METHODS.items() if caller.startswith(("lightning", "transformers", "speechbrain"))
+) | {"step", "update", "loss", "backward"}
 HOT_PATTERN = late.pattern(
     r"^_*(forward|fwd|training_step|train_step|train_batch|train_on_batch|forward_backward|compute_.*loss|decode|decode_.*|"
     r".*_loss|loss_.*|.*_forward|forward_.*|fwd_.*|.*_fwd|.*loss_func|.*loss_fn|get_.*_norm|.*grad_norm.*|"

@@ -133,7 +133,7 @@ def role_of(
         return Role(tensors_in=module, request=True)
     plain = name.lstrip("_") if not name.endswith("__") else name
     reason = knowledge.HOT_METHODS.get(plain)
-    if reason and (is_method or plain not in ("step", "update", "loss", "backward")):
+    if reason and (is_method or plain not in knowledge.METHODS_ALONE):
         return Role(hot=Reason(Cause.EVERY_BATCH, name), tensors_in=plain != "step")
     if is_method and info is not None and name in knowledge.METER_METHODS and knowledge.METERS.search(info.name):
         return Role(hot=Reason(Cause.METER, f"{info.name}.{name}"))

@@ -57,7 +57,7 @@ from transferlint.knowledge.api import Effect
 from transferlint.knowledge.catalogue import effects as effect_table
 from transferlint.knowledge.frameworks import ROOTS, known, row_of
 from transferlint.knowledge.lookup import effect_of, spellings
-from transferlint.knowledge.numpy import FILLS, REDUCTIONS
+from transferlint.knowledge.numpy import DRAWS, FILLS, REDUCTIONS
 from transferlint.knowledge.torch import ALONG, APPLIES, SEVERAL
 from transferlint.model import Direction
 from transferlint.syntax.program import Attr, Call, Const, Reg, Subscript
@@ -311,7 +311,15 @@ def _numpy(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
             frame.record(reg, "array", r, value, HOST, "np.f(t)", explicit=False)
             reads |= {reg}
     found = Value(ARRAY, HOST, may & DATA | (FRESH if name in FILLS else 0), reads=frozenset(sorted(reads)[:4]))
+    if name in DRAWS and not _sized(made, DRAWS[name]):
+        numbers = all(frame.values[r].is_a(HOST_VALUE) for r in (*made.args, *(r for _, r in made.keywords)))
+        return found.but(kinds=HOST_VALUE if numbers else HOST_VALUE | ARRAY, flags=found.flags & DATA)
     return methods.numpy_number(made, found, 1) if name.rpartition(".")[2] in REDUCTIONS else found
+
+
+def _sized(made: Call, position: int) -> bool:
+    """True for a call that gives a size, which is the argument at a position, or may give one."""
+    return len(made.args) > position or any(made.stars) or any(key in ("size", "") for key, _ in made.keywords)
 
 
 def _construct_module(frame: Frame, reg: Reg, made: Call, name: str) -> Value:
