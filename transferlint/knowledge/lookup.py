@@ -91,16 +91,19 @@ def cold(name: str, user: UserKnowledge = NOTHING_SAID) -> str:
     return ""
 
 
-def heat_of(path: str, qualname: str, user: UserKnowledge, bases: tuple[str, ...] = ()) -> tuple[str, str]:
+def heat_of(path: str, qualname: str, user: UserKnowledge, bases: tuple[str, ...] | None) -> tuple[str, str]:
     """Why the function of a file runs every step, and why it runs rarely: at most one is not "".
 
     `path` is the file's, `qualname` the function's in it ("Net.training_step"), `bases` the qualified names of what its
-    class derives from. The user decides first, then the hooks of the bases, then those that their own name tells."""
+    class derives from, None for what is no method. The user decides first, then the hooks of the bases, then those that
+    their own name tells, which are methods."""
     spelled = spellings(path, qualname)
     if user:
         named = next((name for name in spelled if _heat_key(name, user)), "")
         if named:
             return hot(named, user), cold(named, user)
+    if bases is None:
+        return "", ""
     method = _last(qualname)
     inherited = next((f"{base}.{method}" for base in bases if catalogue.hook(f"{base}.{method}")), spelled[0])
     return hot(inherited), cold(inherited)

@@ -110,7 +110,7 @@ def role_of(
             return parent
     module = info is not None and info.module and is_method
     hot, cold = heat_of(
-        file.program.path, function.qualname, options.knowledge, info.bases if info is not None and is_method else ()
+        file.program.path, function.qualname, options.knowledge, info.bases if info is not None and is_method else None
     )
     if cold:
         return Role(cold=Reason(Cause.KNOWN, cold))
