@@ -71,6 +71,15 @@ def test_two_arms_of_which_one_runs_are_two() -> None:
     assert shown(body) == [[(10, "TL101")], [(12, "TL301")]]
 
 
+def test_what_follows_an_arm_that_leaves_stands_in_the_other() -> None:
+    body = f"        if x.ndim:\n    {READ}            continue\n" + COPY
+    assert shown(body) == [[(10, "TL101")], [(12, "TL102")]]
+
+
+def test_arms_of_two_branches_are_one() -> None:
+    assert shown(f"        if x.ndim:\n    {READ}        if loader:\n    {COPY}") == [[(10, "TL101"), (12, "TL102")]]
+
+
 INNER = "        for y in x:\n            tell((y * out).sum().item())\n"
 
 

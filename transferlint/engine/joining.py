@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from transferlint.flow.stretches import Stretch
     from transferlint.syntax.program import Reg
 
+_MOST_ARMS = 16  # that are looked at for a place of a finding
 Member = tuple[Finding, "Reg"]
 
 
@@ -61,24 +62,25 @@ def _registers(function: FunctionFacts, sites: set[Site]) -> dict[Site, Reg]:
 
 
 def _parts(function: FunctionFacts, group: list[Member], loop: int) -> Iterator[tuple[Finding, list[Finding]]]:
-    """A group by what speaks for what; what stands in another arm has no other beside it."""
-    from transferlint.flow.stretches import arms
+    """A group by what speaks for what; what stands in another arm of a branch has no other beside it."""
+    from transferlint.flow.stretches import branches
 
-    parts: list[list[Member]] = []
-    own: dict[int, list[Member]] = {}  # by the arm in which a head stands
-    above: dict[int, list[Member]] = {}  # by each arm around that
+    heads: list[tuple[dict[Reg, int], list[Member]]] = []
     for finding, reg in sorted(group, key=_first):
-        around = arms(function, reg, loop)
-        part = above.get(around[0]) or next((own[arm] for arm in around if arm in own), None)
-        if part is None:
-            parts.append(part := [])
-            own[around[0]] = part
-            for arm in around:
-                above.setdefault(arm, part)
-        part.append((finding, reg))
-    for (head, _), *others in parts:
+        taken = branches(function, reg, loop)
+        near = (members for arms, members in heads[:_MOST_ARMS] if not _apart(arms, taken))
+        members = next(near, None)
+        if members is None:
+            heads.append((taken, members := []))
+        members.append((finding, reg))
+    for _, ((head, _), *others) in heads:
         if others:
             yield head, [one for one, _ in sorted(others, key=lambda one: one[1])]
+
+
+def _apart(arms: dict[Reg, int], others: dict[Reg, int]) -> bool:
+    """True for places in two arms of one branch."""
+    return any(others.get(test, arm) != arm for test, arm in arms.items())
 
 
 def _first(member: Member) -> tuple[int, int, int]:

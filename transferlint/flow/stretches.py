@@ -14,7 +14,6 @@ from transferlint.flow.callgraph.names import split
 from transferlint.flow.dataflow.once import once
 from transferlint.flow.lattice.values import MODULE
 from transferlint.flow.training_steps import trains
-from transferlint.flow.turns import SOMETIMES
 from transferlint.syntax import program as p
 from transferlint.syntax.program import Reg
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from transferlint.flow.placement.placed import Placed
 
 _DEPTH = 2  # calls within calls
+_ARMS = ("then", "else", "case")
 Stretch = tuple[int, int]
 
 
@@ -33,17 +33,17 @@ def stretch(function: FunctionFacts, reg: Reg) -> Stretch:
     return next(around, 0), bisect.bisect_left(_running(function), reg)
 
 
-def arms(function: FunctionFacts, reg: Reg, loop: int) -> list[int]:
-    """The regions around a register that an iteration of a loop around it (0 for a call of the function) need not come
-    by, and last the loop or the function itself."""
-    found = []
+def branches(function: FunctionFacts, reg: Reg, loop: int) -> dict[Reg, int]:
+    """The tests of the branches around a register within a loop (0 for the function), and in which of their arms it
+    stands: what stands in another arm of one of them does not run in the same iteration."""
+    found = {}
     at = function.region(reg)
     while at not in (0, loop):
         region = function.function.regions[at]
-        if region.kind in SOMETIMES and not region.implied:
-            found.append(at)
+        if region.kind in _ARMS and region.test is not None:
+            found[region.test] = at
         at = region.parent
-    return [*found, at]
+    return found
 
 
 @once

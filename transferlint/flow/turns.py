@@ -22,7 +22,7 @@ from transferlint.syntax.program import Reg
 if TYPE_CHECKING:
     from transferlint.flow.facts import FunctionFacts
 
-SOMETIMES = ("then", "else", "case", "handler", "message")
+_SOMETIMES = ("then", "else", "case", "handler", "message")
 
 
 @once
@@ -33,7 +33,7 @@ def only_sometimes(function: FunctionFacts, reg: Reg, loop: int) -> bool:
     at = function.region(reg)
     while at > 0 and at != loop:
         region = regions[at]
-        if region.kind in SOMETIMES and not region.implied and not _also_in_the_other(function, at):
+        if region.kind in _SOMETIMES and not region.implied and not _also_in_the_other(function, at):
             return True
         at = region.parent
     return False
@@ -110,6 +110,6 @@ def _waits(function: FunctionFacts, call: Reg) -> bool:
     called = placed.function
     for one in placed.transfers:
         kinds = {region.kind for region in called.ancestors(called.lookup.regions[one.register])}
-        if (one.kind == SYNCHRONIZE or _reads(one)) and not kinds & {*SOMETIMES, *LOOPS}:
+        if (one.kind == SYNCHRONIZE or _reads(one)) and not kinds & {*_SOMETIMES, *LOOPS}:
             return True
     return False
