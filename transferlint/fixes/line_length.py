@@ -9,6 +9,7 @@ understood is as if it were not there. A file whose project says nothing is its 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -217,13 +218,22 @@ def _sections(path: Path) -> configparser.ConfigParser | None:
 
 
 def _toml(path: Path) -> Mapping[str, Any] | None:
+    try:
+        return _parsed(_text(path))
+    except (OSError, ValueError):
+        return None
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str) -> Mapping[str, Any] | None:
+    """A TOML text, None for what is none: of one project, which every file with a fix asks for."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        return dict(tomllib.loads(_text(path)))
-    except (OSError, ValueError, RecursionError):
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
         return None
 
 
