@@ -9,6 +9,7 @@ import pytest
 
 from proving import default_rules
 from runtime_check.findings import read_findings
+from transferlint.cli.explaining import Terms, explain
 from transferlint.engine import pipeline
 from transferlint.engine.plan import Plan
 from transferlint.flow.lattice.options import AnalysisOptions
@@ -18,6 +19,9 @@ from transferlint.reporters import text as as_text
 from transferlint.reporters.report import Report
 from transferlint.suppressions import baseline
 from transferlint.suppressions.silencing import silence_text
+from transferlint.syntax import front_end
+from transferlint.syntax.portable import FrozenSpans
+from transferlint.syntax.source import Source
 
 PLAN = Plan(default_rules(), AnalysisOptions(excerpts=True))
 HEAD = """\
@@ -173,3 +177,13 @@ def test_the_report_names_the_rule_of_each_and_a_run_judges_each_by_itself() -> 
         (one.site.line, one.code, one.fingerprint()) for one in finding.members()
     ]
     assert "TL101: `loss.item()` waits for the GPU" in as_text.render(report)
+
+
+def test_explain_says_with_what_a_wait_is_told() -> None:
+    text = HEAD + BRANCH + READ
+    program, comments, *offsets = front_end.read(Source("a.py", text, "utf-8", False))
+    facts = pipeline.facts_of("a.py", text, program, FrozenSpans(text, *offsets), PLAN, None)
+    terms = Terms(frozenset(rule.code for rule in PLAN.rules), Confidence.LIKELY, (), comments)
+    (read,) = [one for one in explain(facts, 11, PLAN.rules, terms) if one.verdict.code == "TL101"]
+    assert read.verdict.reported
+    assert read.verdict.reason.endswith("; told with TL301 at line 9")

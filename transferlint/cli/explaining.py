@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transferlint import late
@@ -60,15 +60,20 @@ class Explained:
 def explain(facts: FileFacts, line: int, rules: Iterable[Rule], terms: Terms) -> tuple[Explained, ...]:
     """Everything on a line, explained. `rules` are all that are installed, selected or not."""
     findings = []
+    rules = tuple(rules)
     for rule in rules:
         found = detecting.findings_of(rule, facts)
         findings += detecting.regrouped(rule, facts, found, lambda one: _silencer(one, terms.comments) is not None)
-    return tuple(Explained(belief, _verdict(belief, findings, terms)) for belief in beliefs(facts, line))
+    told = detecting.told(facts, [one for one in findings if _of_finding(one, terms).reported], rules)
+    heads = {(link.site, link.code): head for head in told for link in head.evidence if link.part is Part.BESIDE}
+    return tuple(Explained(belief, _verdict(belief, findings, heads, terms)) for belief in beliefs(facts, line))
 
 
-def _verdict(belief: Belief, findings: Sequence[Finding], terms: Terms) -> Verdict:
+def _verdict(
+    belief: Belief, findings: Sequence[Finding], heads: Mapping[tuple[Site, str], Finding], terms: Terms
+) -> Verdict:
     at = [one for one in findings if one.site == belief.site]
-    verdicts = [_of_finding(one, terms) for one in at]
+    verdicts = [_of_finding(one, terms, heads.get((one.site, one.code))) for one in at]
     reported = [one for one in verdicts if one.reported]
     if reported:
         return reported[0] if len(reported) == 1 else _joined(reported)
@@ -93,8 +98,8 @@ def _joined(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict(True, ", ".join(one.code for one in verdicts), "; ".join(one.reason for one in verdicts))
 
 
-def _of_finding(finding: Finding, terms: Terms) -> Verdict:
-    """What the settings and the comments make of a finding at the expression itself."""
+def _of_finding(finding: Finding, terms: Terms, head: Finding | None = None) -> Verdict:
+    """What the settings and the comments make of a finding at the expression itself; `head` is what it is joined to."""
     code = finding.code
     if code not in terms.selected:
         return Verdict(False, code, f"{code} would report it, but is not selected")
@@ -111,7 +116,8 @@ def _of_finding(finding: Finding, terms: Terms) -> Verdict:
     if share is not None and share < terms.frequency:
         words = f"expected in {10 * share:.0f} of 10 steps, below min-frequency {terms.frequency:g}"
         return Verdict(False, code, f"{code}: {words}")
-    return Verdict(True, code, finding.message)
+    joined = f"; told with {head.code} at line {head.site.line}" if head is not None else ""
+    return Verdict(True, code, finding.message + joined)
 
 
 def _silencer(finding: Finding, comments: Iterable[Suppression]) -> Suppression | None:

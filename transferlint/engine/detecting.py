@@ -54,12 +54,17 @@ def detected(facts: FileFacts, comments: Sequence[Suppression], plan: Plan, igno
     found = counting
     if plan.known is not None:
         counting, hidden, keys = _fresh(facts, counting, firsts, gone, plan)
-    waiting = frozenset(rule.code for rule in rules if rule.waits)
-    new = joined(facts, _laid_out(facts, sorted(counting, key=_order)), waiting)
+    new = told(facts, counting, rules)
     ran = tuple(sorted(rule.code for rule, _ in firsts))
     asked = tuple(_on_purpose(facts, silencing, firsts, found, new)) if plan.quiet else ()
     notes = (*_malformed(facts.path, comments), *_cut(facts))
     return Checked(new, tuple(troubles), notes, tuple(keys), ran, hidden, asked)
+
+
+def told(facts: FileFacts, counting: Iterable[Finding], rules: Iterable[Rule]) -> tuple[Finding, ...]:
+    """The findings that count as they are told, in order: laid out, and waits of one iteration joined."""
+    waiting = frozenset(rule.code for rule in rules if rule.waits)
+    return joined(facts, _laid_out(facts, sorted(counting, key=_order)), waiting)
 
 
 def _claims(rule: Rule) -> Callable[[FunctionFacts], Iterable[Reg]] | None:
