@@ -127,7 +127,7 @@ def test_everything_is_silenced_in_a_whole_program():
         """
     )
     made = silenced(text)
-    assert len(made.silenced) >= 3
+    assert sum(len(one.members()) for one in made.silenced) >= 3
     assert "# keep" in made.text
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from transferlint.flow.stretches import Stretch
     from transferlint.syntax.program import Reg
 
+_EXPLAINING = (Part.PLACE, Part.CONTEXT)
 _MOST_ARMS = 16  # that are looked at for a place of a finding
 Member = tuple[Finding, "Reg"]
 
@@ -83,10 +84,11 @@ def _apart(arms: dict[Reg, int], others: dict[Reg, int]) -> bool:
     return any(others.get(test, arm) != arm for test, arm in arms.items())
 
 
-def _first(member: Member) -> tuple[int, int, int]:
-    """What speaks for a group: what runs most often, the surest of that, the first of these."""
+def _first(member: Member) -> tuple[int, bool, int, int]:
+    """What speaks for a group: what runs most often, of that what is about several transfers, the surest, the first."""
     finding, reg = member
-    return -(finding.heat.level if finding.heat is not None else 0), -finding.confidence, reg
+    several = any(link.part in (Part.RETURN, Part.TRANSFER) for link in finding.evidence)
+    return -(finding.heat.level if finding.heat is not None else 0), not several, -finding.confidence, reg
 
 
 def _applicable(finding: Finding) -> bool:
@@ -94,17 +96,18 @@ def _applicable(finding: Finding) -> bool:
 
 
 def _links(joined: Finding) -> Iterator[Evidence]:
-    """A joined finding as evidence of another, and the sites that it spoke for."""
+    """A joined finding as evidence of another, and the other sites that it is about."""
     code, name = joined.code, joined.name
     yield Evidence(joined.site, joined.message, joined.source, Part.BESIDE, code, name)
-    yield from (late.replace(one, code=code, name=name) for one in joined.evidence if one.part is Part.SAME)
+    yield from (late.replace(one, code=code, name=name) for one in joined.evidence if one.part not in _EXPLAINING)
 
 
 def _speaking(head: Finding, others: Sequence[Finding], turn: str) -> Finding:
     beside = [link for other in others for link in _links(other)]
-    count = "another wait" if len(beside) == 1 else f"{len(beside)} more waits"
+    more = sum(link.part in (Part.SAME, Part.BESIDE) for link in beside)
+    count = "another wait" if more == 1 else f"{more} more waits"
     message = (
-        f"{head.message}; {count} in the same {turn}{', the first' if beside[1:] else ''} at line {beside[0].site.line}"
+        f"{head.message}; {count} in the same {turn}{', the first' if more > 1 else ''} at line {beside[0].site.line}"
     )
     shares = [one.heat.share for one in (head, *others) if one.heat is not None and one.heat.share is not None]
     heat = late.replace(head.heat, share=max(shares)) if head.heat is not None and shares else head.heat

@@ -59,12 +59,15 @@ _ALWAYS = _of_odds(BIAS + _WEIGHTS["every-batch"] + _WEIGHTS["straight"])
 def rows(function: Function, regions: Iterable[Region], warmth: Warmth) -> Counter[str]:
     """How often each row applies to a place of a function that is hot, and stands in these regions."""
     found: Counter[str] = Counter()
+    conditions: dict[Reg, str] = function.lookup.kept.setdefault(rows, {})
     arms = 0
     for one in regions:
         if one.kind not in ("then", "else") or one.test is None or (one.leaves == "raise" and not one.implied):
             continue
         arms += 1
-        row = "after-exit" if one.implied else _condition(function, one.test)
+        if one.test not in conditions:
+            conditions[one.test] = _condition(function, one.test)
+        row = "after-exit" if one.implied else conditions[one.test]
         if row and found[row] < _MOST:
             found[row] += 1
     if not arms:
