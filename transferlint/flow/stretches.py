@@ -1,7 +1,7 @@
 """Which waits for the device follow one another before it is given a model to run again.
 
 The first of them waits for all that is queued; those after it wait only for what was queued in between (CUDA C++
-Programming Guide, 'Asynchronous Concurrent Execution'). So the device runs ahead of the host when all of them are gone,
+Programming Guide, 'Asynchronous Concurrent Execution'). So the host runs ahead of the device when all of them are gone,
 and hardly before.
 """
 
@@ -50,9 +50,13 @@ def branches(function: FunctionFacts, reg: Reg, loop: int) -> dict[Reg, int]:
 def _within_a_step(function: FunctionFacts, loop: int) -> bool:
     """True for a loop that runs no model, and stands where a step comes by."""
     over = function.function.regions[loop].test
-    if over is None or not function.warmth(over).hot:
-        return False
-    return not any(function.inside(reg, loop) for reg in _running(function))
+    return over is not None and function.warmth(over).hot and loop not in _running_loops(function)
+
+
+@once
+def _running_loops(function: FunctionFacts) -> frozenset[int]:
+    """The loops in which a model runs."""
+    return frozenset(loop for reg in _running(function) for loop in function.loops(reg))
 
 
 @once
@@ -70,8 +74,12 @@ def _runs(function: FunctionFacts, placed: Placed, reg: Reg, depth: int) -> bool
     callee = placed.function.code[made.function]
     if placed.values[made.function].kinds & MODULE or (isinstance(callee, p.Attr) and callee.name == "backward"):
         return True
-    place = split(placed.calls.get(reg, ""))
-    called = function.file.placed_at(*place) if depth and place is not None else None
-    return called is not None and any(
-        _runs(function, called, at, depth - 1) for at in called.function.lookup.of(p.Call)
-    )
+    return depth > 0 and reg in placed.calls and _called_runs(function, placed.calls[reg], depth - 1)
+
+
+@once
+def _called_runs(function: FunctionFacts, callee: str, depth: int) -> bool:
+    """True for a function (an ident) of which some call runs a model, itself or in what it calls."""
+    place = split(callee)
+    called = function.file.placed_at(*place) if place is not None else None
+    return called is not None and any(_runs(function, called, reg, depth) for reg in called.function.lookup.of(p.Call))
