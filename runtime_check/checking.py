@@ -47,15 +47,23 @@ def project_root(script: Path) -> Path:
     for one in (folder, *folder.parents):
         if one in (home, Path(one.anchor)):
             break
-        if any((one / marker).exists() for marker in _MARKERS):
+        if is_project(one):
             return one
     return folder
 
 
-def check(root: Path, scripts: Sequence[Path], start: str = "") -> Checked:
+def is_project(folder: Path) -> bool:
+    """True for a folder that holds a project."""
+    return any((folder / marker).exists() for marker in _MARKERS)
+
+
+def check(root: Path, scripts: Sequence[Path], start: str = "", whole: bool = True) -> Checked:
     """Check the Python files below `root`, and the scripts wherever they lie; of those below only what a program can
-    import, where it starts with the file or module `start` and this can be told. Raises CheckError."""
-    reached = entries.reachable(str(root), start) if start else None
+    import, where it starts with the file or module `start` and this can be told; where it cannot, and the folder is not
+    the `whole` of a project, and so has whatever else, the scripts alone. Raises CheckError."""
+    reached = entries.reachable(str(root), start, whole) if start else None
+    if reached is None and start and scripts and not whole:
+        reached = [os.path.relpath(one, root) for one in map(Path.resolve, scripts) if one.is_relative_to(root)]
     named = [str(script.resolve()) for script in scripts if not script.resolve().is_relative_to(root)]
     if reached is None:
         return _asked(root, [".", *named])

@@ -173,7 +173,8 @@ def _number(environment: Mapping[str, str], name: str, default: int) -> int:
 def _checked(options: Options, root: Path, script: Path) -> Checked:
     if options.findings:
         return checking.read(Path(options.findings), root)
-    return checking.check(root, [] if options.module else [script], options.program[0])
+    whole = bool(options.root) or checking.is_project(root)
+    return checking.check(root, [] if options.module else [script], options.program[0], whole)
 
 
 def _beginning(asked: Plan, checked: Checked) -> str:

@@ -50,6 +50,19 @@ def test_a_module_is_found_by_its_name_and_a_package_by_what_it_runs(root: Path)
     assert package == ["other_again.py", "pkg/__init__.py", "pkg/__main__.py", "pkg/other.py"]
 
 
+def test_in_a_folder_that_is_no_project_a_name_is_looked_up_from_the_folder_alone(root: Path) -> None:
+    wanted = {"train.py", "pkg/deep/__init__.py", "pkg/deep/inner.py"}  # tools lies in src
+    wanted |= {f"pkg/{name}.py" for name in ("__init__", "model", "layers", "lazy", "both", "named")}
+    assert set(reachable(str(root), str(root / "train.py"), whole=False) or ()) == wanted
+    assert reachable(str(root), "pkg.both", whole=False) == ["pkg/__init__.py", "pkg/both.py"]
+    assert reachable(str(root), str(root / "nowhere.py"), whole=False) is None
+
+
+def test_such_a_folder_is_not_walked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.walk", None)
+    assert reachable(str(root), str(root / "pkg/lazy.py"), whole=False) == ["pkg/lazy.py"]
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -291,6 +291,21 @@ def test_what_the_program_can_import_is_checked_and_what_it_imported_in_other_wa
     assert checked["summary"]["files"] == 3
 
 
+def test_of_a_folder_that_is_no_project_only_what_the_program_can_import_is_checked(tmp_path: Path) -> None:
+    script = tmp_path / "start.py"
+    script.write_text("import beside\nbeside.load('it')\n")
+    (tmp_path / "beside.py").write_text("import importlib\nload = lambda name: importlib.import_module(name)\n")
+    (tmp_path / "unrelated.py").write_text("")
+    assert checking.check(tmp_path, [script], str(script), whole=False).asked == ("start.py",)
+    assert checking.check(tmp_path, [script], str(script)).files == 3
+    script.write_text("import beside, elsewhere\n")
+    (tmp_path / "beside.py").write_text("")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "elsewhere.py").write_text("")
+    assert checking.check(tmp_path, [script], str(script), whole=False).asked == ("beside.py", "start.py")
+    assert checking.check(tmp_path, [script], str(script)).asked == ("beside.py", "start.py", "sub/elsewhere.py")
+
+
 def test_budgets_and_a_baseline_fail_a_run_that_was_well(folder: Path, verified: tuple[Path, Ran]) -> None:
     made = json.loads((verified[0] / "base.json").read_text())
     assert (made["per_step"], len(made["findings"])) == ({"d2h": 1.0, "h2d": 1.0, "sync": 2.0}, 1)

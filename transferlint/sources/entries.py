@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from transferlint import late
 from transferlint.sources.reach import imports
@@ -22,38 +22,36 @@ _DYNAMIC = late.pattern(
 )
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 _INIT = "__init__"
+# The files that a dotted name, in parts, may mean; whether it is meant from the folder itself.
+Find = Callable[[tuple[str, ...], bool], Iterator[str]]
 
 
-def reachable(root: str, start: str) -> list[str] | None:
+def reachable(root: str, start: str, whole: bool = True) -> list[str] | None:
     """The files below `root`, relative to it and sorted, that a program can import; `start` is the path of its first
     file, or the dotted name of a module. None where that cannot be told: an import by a computed name, a file that
-    cannot be read, a start that is not found."""
-    files = {
-        tuple(_parts(path)): path for path in sorted(_files(root), key=_is_package)
-    }  # one beats a module beside it
-    by_end: dict[str, list[tuple[str, ...]]] = {}
-    for parts in files:
-        by_end.setdefault(parts[-1], []).append(parts)
-    waiting = _first(root, start, by_end)
-    reached: set[tuple[str, ...]] = set()
+    cannot be read, a start that is not found. `whole`: the folder is that of a project, any folder of which may be put
+    on the path; else names are looked up in `root` alone, as Python does where a program lies; nothing is walked."""
+    find = _walked(root) if whole else _beside(root)
+    waiting = _first(root, start, find)
+    reached: set[str] = set()
     while waiting:
-        parts = waiting.pop()
-        if parts in reached:
+        path = waiting.pop()
+        if path in reached:
             continue
-        reached.add(parts)
+        reached.add(path)
         try:
-            with open(os.path.join(root, files[parts]), "rb") as file:
+            with open(os.path.join(root, path), "rb") as file:
                 data = file.read()
         except OSError:
             return None
         if _DYNAMIC.search(data):
             return None
-        is_package = _is_package(files[parts])
+        parts = tuple(_parts(path))
         for one in imports(data):
             name = "" if one.name == "*" else one.name
             module = one.module + ("." if name and not one.module.endswith(".") else "") + name
-            waiting.extend(_named(module, parts if is_package else parts[:-1], by_end))
-    return sorted(files[parts] for parts in reached) if reached else None
+            waiting.extend(_named(find, module, parts if _is_package(path) else parts[:-1]))
+    return sorted(reached) or None
 
 
 def counts(path: str) -> bool:
@@ -61,15 +59,41 @@ def counts(path: str) -> bool:
     return not any(part[0] == "." or part in _SKIPPED for part in path.split(os.sep))
 
 
-def _first(root: str, start: str, by_end: dict[str, list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+def _walked(root: str) -> Find:
+    """All that a folder holds: a name may be that of any file whose path ends like it."""
+    files = {tuple(_parts(path)): path for path in sorted(_files(root), key=_is_package)}  # a package beats a module
+    by_end: dict[str, list[tuple[str, ...]]] = {}
+    for parts in files:
+        by_end.setdefault(parts[-1], []).append(parts)
+
+    def find(names: tuple[str, ...], exact: bool) -> Iterator[str]:
+        for found in by_end.get(names[-1], ()):
+            if found == names if exact else found[-len(names) :] == names:
+                yield files[found]
+
+    return find
+
+
+def _beside(root: str) -> Find:
+    """What lies at its name's path in a folder."""
+
+    def find(names: tuple[str, ...], exact: bool) -> Iterator[str]:
+        stem = os.path.join(*names)
+        for path in (os.path.join(stem, f"{_INIT}.py"), f"{stem}.py"):
+            if counts(path) and os.path.isfile(os.path.join(root, path)):
+                yield path
+
+    return find
+
+
+def _first(root: str, start: str, find: Find) -> list[str]:
     inside = os.path.relpath(os.path.realpath(start), os.path.realpath(root))
     if start.endswith(".py"):
-        parts = tuple(_parts(inside))
-        return [parts] if parts in by_end.get(parts[-1], ()) else []
-    return list(_named(start, (), by_end)) and [*_named(start, (), by_end), *_named(f"{start}.__main__", (), by_end)]
+        return [path for path in find(tuple(_parts(inside)), True) if path == inside]
+    return list(_named(find, start, ())) and [*_named(find, start, ()), *_named(find, f"{start}.__main__", ())]
 
 
-def _named(module: str, folder: tuple[str, ...], by_end: dict[str, list[tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:
+def _named(find: Find, module: str, folder: tuple[str, ...]) -> Iterator[str]:
     """The files of a module, and of the packages that its import runs; `folder` is that of the asking file."""
     bare = module.lstrip(".")
     names = tuple(bare.split(".")) if bare else ()
@@ -77,10 +101,7 @@ def _named(module: str, folder: tuple[str, ...], by_end: dict[str, list[tuple[st
     if dots:
         names = (*folder[: len(folder) - dots + 1], *names)
     for length in range(1, len(names) + 1):
-        part = names[:length]
-        for found in by_end.get(part[-1], ()):
-            if found == part if dots else found[-length:] == part:
-                yield found
+        yield from find(names[:length], bool(dots))
 
 
 def _files(root: str) -> Iterator[str]:
