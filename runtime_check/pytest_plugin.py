@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import json
+import sys
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,9 +145,10 @@ def _start(config: pytest.Config, given: str | None) -> None:
         raise pytest.UsageError("--transfers=simulate: torch is not installed here")
     from runtime_check import simulate
 
+    fresh = "torch" not in sys.modules
     if simulate.running() is None and not _has_device():
         try:
-            simulate.start()
+            simulate.start(fresh=fresh)
         except simulate.Refused as error:
             raise pytest.UsageError(f"--transfers=simulate: {error}") from None
 

@@ -248,12 +248,12 @@ def say_missing(asked: Plan, parent: int, why: str) -> None:
 
 
 def _simulated(name: str) -> tuple[CostModel, str]:
-    """Start the simulated device; its cost model and name."""
+    """Start the simulated device, in a process that has just imported torch; its cost model and name."""
     from runtime_check import cost, simulate
 
     try:
         model = cost.named(name) if name else cost.default()
-        simulation = simulate.start()
+        simulation = simulate.start(fresh=True)
     except (cost.CostError, simulate.Refused) as error:
         raise Refused(str(error)) from None
     return model, simulation.device_name

@@ -190,7 +190,7 @@ def _start(count: int) -> Callable[[], None]:
     from runtime_check import simulate
     from runtime_check.simulate import trial
 
-    trial.run = lambda install: ""  # has tests of its own, and doubles the time of all others
+    trial.run = lambda *_: ""  # has tests of its own, and doubles the time of all others
     held: list[dict[str, Any]] = []
     register = os.register_at_fork
     os.register_at_fork = lambda **named: held.append(named)

@@ -60,12 +60,15 @@ def refusal(devices: int = 1) -> str:
     return str(Refused(why, conditions.torch_version())) if why else ""
 
 
-def begin(devices: int = 1) -> Simulation:
-    """Start it, with so many devices. Raises Refused, and then nothing was changed."""
-    from runtime_check.simulate import conditions, leaving, trial
+def begin(devices: int = 1, fresh: bool = False) -> Simulation:
+    """Start it, with so many devices; `fresh`: in a process that has just imported torch. Raises Refused, and then
+    nothing was changed."""
+    from runtime_check.simulate import conditions, leaving, trial, tried
 
     version = conditions.torch_version()
-    why = conditions.unmet() or trial.run(lambda: install(Simulation(), devices))
+    why = conditions.unmet()
+    if not why:
+        why = trial.run(lambda: install(Simulation(), devices), tried.stamp(devices) if fresh else "")
     if why:
         raise Refused(why, version)
     simulation = Simulation()

@@ -73,7 +73,7 @@ class Truth:
 
     def __init__(self, folder: Path) -> None:
         torch.set_num_threads(1)
-        trial.run = lambda install: ""  # what it tries is tried by tests of its own
+        trial.run = lambda *_: ""  # what it tries is tried by tests of its own
         simulate.start()
         warnings.simplefilter("ignore")
         self._relay = Relay()

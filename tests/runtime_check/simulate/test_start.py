@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from simulated import in_fork, in_simulation
@@ -135,6 +136,42 @@ def test_an_abort_in_the_trial_is_a_refusal() -> None:
     assert simulate.refusal().startswith("the simulated accelerator cannot start: SIGABRT")
 
 
+STARTING = """
+import os, sys
+from runtime_check import simulate
+from runtime_check.simulate import trial
+fork, forks = os.fork, []
+os.fork = lambda: forks.append(1) or fork()
+{}
+try:
+    simulate.start(devices=int(sys.argv[1]))
+except simulate.Refused as error:
+    print(str(error)[:50])
+print(len(forks))
+"""
+
+
+def starting(folder: Path, *lines: str, devices: int = 1) -> list[str]:
+    """What a process prints that starts with a cache here: a refusal, and how often it forked."""
+    environment = {**os.environ, "TRANSFERLINT_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-c", STARTING.format("\n".join(lines)), str(devices)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_what_was_tried_is_not_tried_again_by_a_process_that_has_just_imported_torch(tmp_path: Path) -> None:
+    from runtime_check.simulate import conditions
+
+    if unmet := conditions.unmet():
+        pytest.skip(unmet)
+    assert "SIGABRT" in starting(tmp_path, "trial.exercise = os.abort")[0]
+    assert not (tmp_path / "simulation").exists()
+    assert starting(tmp_path) == ["1"]
+    assert starting(tmp_path) == ["0"]
+    assert starting(tmp_path, "import torch") == ["1"]
+    assert starting(tmp_path, devices=2) == ["1"]
+    assert len(list((tmp_path / "simulation").iterdir())) == 2
+
+
 @in_fork
 def test_a_trial_that_hangs_is_ended() -> None:
     import threading
@@ -161,7 +198,7 @@ def test_a_start_that_fails_is_taken_back() -> None:
     def broken(*_args: object) -> None:
         raise KeyError("on purpose")
 
-    trial.run = lambda install: ""
+    trial.run = lambda *_: ""
     dispatcher._fall_back = broken
     with pytest.raises(simulate.Refused, match="KeyError: 'on purpose'"):
         simulate.start()
