@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
+import importlib
 import re
 import signal
 import subprocess
@@ -252,3 +254,25 @@ def gone(pid: int) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_cycles_are_not_collected_during_the_import_that_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enabled: bool
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    states: list[bool] = []
+    (tmp_path / "waited.py").write_text("import gc\nstates = [gc.isenabled()]\n")
+    (tmp_path / "broken.py").write_text("raise KeyError('on purpose')\n")
+    launch.after_import("waited", lambda: states.append(gc.isenabled()))
+    launch.after_import("broken", lambda: states.append(gc.isenabled()))
+    try:
+        (gc.enable if enabled else gc.disable)()
+        waited = importlib.import_module("waited")
+        assert (waited.states, states, gc.isenabled()) == ([False], [False], enabled)
+        with pytest.raises(KeyError):
+            importlib.import_module("broken")
+        assert (states, gc.isenabled()) == ([False], enabled)
+    finally:
+        gc.enable()
+        sys.modules.pop("waited", None)
