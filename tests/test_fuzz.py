@@ -21,7 +21,7 @@ from fuzz.soup import soup
 
 ROOT = Path(__file__).parents[1]
 MET = sorted((ROOT / "tests" / "fuzz" / "met").glob("*.py"))
-ROUNDS = {"soup": 20, "mutants": 30, "projects": 4, "options": 20, "tensors": 12}
+ROUNDS = {"soup": 12, "mutants": 18, "projects": 3, "options": 12, "tensors": 8}
 
 
 @pytest.mark.parametrize("family", ROUNDS)

@@ -78,10 +78,10 @@ def source(text: str) -> Source:
 
 @pytest.mark.parametrize("tree", TREES)
 def test_trees(equal: Any, tree: str) -> None:
-    """Every second file; `make equal TREE=FOLDER` compares all."""
-    tally = equal.compared(sorted((ROOT / tree).rglob("*.py"))[::2])
+    """Every fourth file; `make equal TREE=FOLDER` compares all."""
+    tally = equal.compared(sorted((ROOT / tree).rglob("*.py"))[::4])
     assert tally.different == []
-    assert tally.files > 1
+    assert tally.files > 0
     assert tally.only_ast == []
     newer = [path for path in tally.only_libcst if "new_syntax" not in path]
     assert newer == []
