@@ -92,6 +92,26 @@ def test_a_method_that_overrides_is_told_what_the_base_is_given(look: LookUp) ->
     assert found.value("scores[0]").is_a(ARRAY)
 
 
+@pytest.mark.parametrize("annotation", ["", ": torch.Tensor"])
+def test_a_model_may_have_what_a_loader_gives_moved_while_it_is_loaded_in_another_function_too(
+    look: LookUp, annotation: str
+) -> None:
+    found = look(f"""
+        import torch
+        from torch.utils.data import DataLoader
+
+        def step(model: torch.nn.Module, x{annotation}):
+            return model(x).mean()
+
+        def train(model: torch.nn.Module, data: DataLoader):
+            for x, y in data:
+                step(model, x)
+                seen = model(x)
+    """)
+    assert found.places("model(x)") == GIVEN
+    assert found.places("model(x).mean()") == GIVEN
+
+
 def test_what_numpy_computes_with_is_on_the_host(look: LookUp) -> None:
     found = look("""
         import numpy as np

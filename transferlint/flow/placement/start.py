@@ -227,7 +227,7 @@ def on_host(known: Value, told: Value, each: bool) -> Value | None:
     kinds = told.kinds if told.is_a(ARRAY) else TENSOR
     if known.is_a(CONTAINER):
         return Value(CONTAINER, HOST, 0, (), Value(kinds, HOST)) if told.is_a(CONTAINER) else None
-    return Value(kinds, HOST, told.flags & (SHAPES | KEPT if told.is_a(TENSOR) else KEPT))
+    return Value(kinds, HOST, told.flags & (SHAPES | KEPT | DATA if told.is_a(TENSOR) else KEPT | DATA))
 
 
 def _open(known: Value) -> bool:
