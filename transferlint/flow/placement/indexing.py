@@ -44,6 +44,8 @@ from transferlint.flow.lattice.values import (
 from transferlint.flow.placement import operators, ranks
 from transferlint.flow.placement.annotated import generic
 from transferlint.flow.placement.frame import Frame
+from transferlint.knowledge.api import Effect
+from transferlint.knowledge.lookup import effect_of
 from transferlint.model import Direction
 from transferlint.syntax.program import (
     Binary,
@@ -301,6 +303,13 @@ def is_mask(frame: Frame, reg: Reg, value: Value) -> bool:
     return bool(value.flags & BOOLEAN) or any(_MASK.search(w) for w in guards.identifiers(frame.function, reg))
 
 
+def _wraps_data(frame: Frame, reg: Reg) -> bool:
+    """True for `torch.tensor(v)` of what is not written there: data of the host, which has to be uploaded once."""
+    made = frame.code[reg]
+    wrapped = isinstance(made, Call) and effect_of(frame.dotted(made.function)) is Effect.DATA
+    return wrapped and not frame.values[reg].flags & LITERAL
+
+
 def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
     """`object[index] = value`: a masked write syncs unless what is written is a number; a host tensor is uploaded."""
     base, index, value = frame.values[made.object], frame.values[made.index], frame.values[made.value]
@@ -328,7 +337,7 @@ def write(frame: Frame, reg: Reg, made: SetItem) -> Value:
             frame.record(reg, COPY_INTO, made.value, value, HOST, "host[i] = t", explicit=False)
     path = frame.path(made.object)
     if path and base.is_a(TENSOR | ARRAY):
-        data = base.is_a(TENSOR) and not value.flags & (LITERAL | FRESH | DERIVED)
+        data = base.is_a(TENSOR) and (not value.flags & (LITERAL | FRESH | DERIVED) or _wraps_data(frame, made.value))
         data = data and not (value.is_a(HOST_VALUE) and not value.reads and _whole_rows(frame, made.index))
         frame.written(path, base, KEPT | FRESH | DERIVED if data else KEPT)
     if path and base.is_a(CONTAINER | UNKNOWN) and not base.is_a(TENSOR):
