@@ -117,6 +117,47 @@ def test_a_function_that_is_handed_on_is_as_hot_as_where_it_is_called(look: Look
     assert found.warmth("at_note").seen
 
 
+@pytest.mark.parametrize(
+    ("call", "level"),
+    [
+        ("Trainer(m, a, preprocess_logits_for_metrics=picked)", Level.PER_STEP),
+        ("Further(1, model=m, preprocess_logits_for_metrics=picked)", Level.PER_STEP),
+        ("Further(1, model=m, compute_metrics=picked)", Level.PER_EPOCH),
+        ("Own(1, model=m, **given)", Level.PER_STEP),
+        ("Own(1, model=m, **other)", None),
+        ("Unknown(1, model=m, preprocess_logits_for_metrics=picked)", None),
+    ],
+)
+def test_what_a_trainer_calls_may_be_given_to_ones_own_trainer_and_in_a_mapping(
+    look: LookUp, call: str, level: Level | None
+) -> None:
+    found = look(
+        f"""
+        from transformers import Trainer, Seq2SeqTrainer
+        from elsewhere import Unknown
+
+        def picked(logits, labels):
+            at_picked
+
+        class Own(Seq2SeqTrainer):
+            def __init__(self, more, **kwargs):
+                super().__init__(**kwargs)
+
+        class Further(Own):
+            pass
+
+        def main(m, a, flag):
+            given, other = {{}}, {{}}
+            if flag:
+                given["preprocess_logits_for_metrics"] = picked
+                other["filter"] = picked
+            {call}.train()
+        """
+    )
+    warmth = found.warmth("at_picked")
+    assert (warmth.level if warmth.seen else None) == level
+
+
 def test_of_several_functions_none_is_guessed(look: LookUp) -> None:
     found = look(
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transferlint.flow.lattice.values import NAME, Value, element
+from transferlint.flow.lattice.values import NAME, NOTHING, Value, element
 from transferlint.flow.placement import effects, known_calls
 from transferlint.flow.placement.frame import Frame
 from transferlint.knowledge.lookup import callbacks
@@ -29,7 +29,7 @@ def hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: In
             if callee.kinds != NAME or not callee.name:
                 known_calls.offer(frame, reg, made, name)
     if callee.kinds == NAME:
-        names: tuple[str, ...] = (callee.name,)
+        names = _callees(frame, callee.name)
     elif isinstance(instruction, Attr) and instruction.name.startswith(("register_", "set_", "saved_", "map_")):
         names = tuple(f"{owner}.{instruction.name}" for owner in ("Module", "Tensor", "torch.optim.Optimizer"))
     else:
@@ -39,11 +39,23 @@ def hand_over(frame: Frame, reg: Reg, made: Call, callee: Value, instruction: In
             given = effects.keyword(made, row.argument)
             if given is None and 0 <= row.position < len(made.args):
                 given = made.args[row.position]
-            called = _called(frame, given) if given is not None else None
-            if called is not None and called.kinds == NAME:
+            called = _called(frame, given) if given is not None else _unpacked(frame, made, row.argument)
+            if called.kinds == NAME:
                 target = frame.file.names.resolved(called.name)
                 if "#" in target:
                     frame.handed[reg, target] = row.level
+
+
+def _callees(frame: Frame, name: str) -> tuple[str, ...]:
+    """A function or class by its name, and what a class of the checked source derives from."""
+    info = frame.file.info_of(name)
+    return (name, *(base for one in frame.file.family(info) for base in one.bases)) if info is not None else (name,)
+
+
+def _unpacked(frame: Frame, made: Call, name: str) -> Value:
+    """What a mapping holds under a name that is given by `**mapping`."""
+    mappings = (frame.values[reg].fields or () for key, reg in made.keywords if not key)
+    return next((value for fields in mappings for key, value in fields if key == name), NOTHING)
 
 
 def patched(frame: Frame, reg: Reg, given: Reg) -> None:
